@@ -15,7 +15,7 @@ import { firstBefore } from '../forum/reads.ts'
 import type { Rejection } from '../forum/rejection.ts'
 import { nobody, type State } from '../state/state.ts'
 import { excerptOf } from './excerpt.ts'
-import type { Asked, Hits } from './link.ts'
+import type { Hits, SearchRequest } from './link.ts'
 import { marks, matchOf, parseQuery, type Query } from './query.ts'
 
 /** Bytes of the messages on one page, after the first one. */
@@ -63,7 +63,7 @@ export interface ResultPage {
 interface IndexAccess {
   /** Whether it can answer, now or soon. */
   readonly isAvailable: boolean
-  readonly link: { readonly covered: number; find(asked: Asked): Promise<Hits | null> }
+  readonly link: { readonly covered: number; find(request: SearchRequest): Promise<Hits | null> }
 }
 
 /** The search of a node, as its routes reach it. */
@@ -80,7 +80,7 @@ export class MessageSearch {
     return this.#index.isAvailable
   }
 
-  /** Asks the index. */
+  /** Has the index find messages. */
   find(searcher: Searcher, query: SearchQuery): Promise<FoundPage | Rejection> {
     return findPage(this.#forum, this.#index, searcher, query)
   }

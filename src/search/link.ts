@@ -1,26 +1,27 @@
 // Searches on their way to the index and back, in the node or in a reader.
 //
-//   find ──▶ waits ──its caller's turn──▶ asked ──found──▶ its request runs ──▶ done
-//              └── too many, too late, stopped ──▶ refused
+//   find ──▶ waits ──its caller's turn──▶ in flight ──found──▶ its route runs ──▶ done
+//     │        └─────late, or stopped───────────┴──▶ refused
+//     └── too many ──▶ refused
 //
-// L1. At most `askedMax` searches are asked at a time, including those whose requests have yet to
-//     run; the others wait, and callers take turns.
-// L2. At most `pendingMax` wait or are asked, and no caller has more than its share of that
+// L1. At most `placesMax` searches are in flight, or found while their routes have yet to run. The
+//     others wait for such a place, and callers take turns.
+// L2. At most `pendingMax` wait or have a place, and no caller has more than its share of that
 //     (base/shares.ts); a further one is refused.
-// L3. The process of the index may end at any time: what was asked is asked again of the next one.
-//     A search that has waited for `patienceMs` is refused.
+// L3. The process of the index may end at any time: what is in flight is sent again to the next
+//     one. A search without an answer after `patienceMs` is refused, and gives its place back.
 
 import type { Socket } from 'node:net'
 import { Histogram } from '../base/histogram.ts'
 import { type Holder, Shares } from '../base/shares.ts'
 import { type Found, receive, type Search, send } from './protocol.ts'
 
-const askedMax = 4
+const placesMax = 4
 const pendingMax = 256
 const patienceMs = 10_000
 const checkEveryMs = 1000
 
-export type Asked = Omit<Search, 'type' | 'id'> & {
+export type SearchRequest = Omit<Search, 'type' | 'id'> & {
   /** Whose turn it takes (base/shares.ts). */
   turn: Holder
 }
@@ -29,7 +30,7 @@ export type Asked = Omit<Search, 'type' | 'id'> & {
 export type Hits = Pick<Found, 'messages' | 'next' | 'covered'> & { done(): void }
 
 interface Pending {
-  asked: Asked
+  request: SearchRequest
   begun: number
   resolve(hits: Hits | null): void
 }
@@ -48,9 +49,9 @@ export class SearchLink {
   /** Searches that wait for the turn of their caller, who is the key; in the order of turns. */
   readonly #waiting = new Map<Holder, Pending[]>()
   readonly #shares = new Shares(pendingMax)
-  readonly #asked = new Map<number, Pending>()
-  /** Searches that were asked, and whose requests have not run. */
-  #open = 0
+  readonly #inFlight = new Map<number, Pending>()
+  /** How many searches have a place (L1). */
+  #placed = 0
   #isStopped = false
   #timer: NodeJS.Timeout | null = null
 
@@ -62,8 +63,8 @@ export class SearchLink {
   /** The index is reached through this socket from now on. */
   connect(socket: Socket): void {
     this.#socket = socket
-    for (const [id, { asked }] of this.#asked) this.#send(id, asked)
-    this.#askNext()
+    for (const [id, { request }] of this.#inFlight) this.#send(id, request)
+    this.#sendNext()
   }
 
   /** The index is gone; another one will come. */
@@ -74,17 +75,17 @@ export class SearchLink {
   /** Takes what the index has found. */
   take(found: Found): void {
     this.covered = found.covered
-    const pending = this.#asked.get(found.id)
+    const pending = this.#inFlight.get(found.id)
     if (pending === undefined) return // it was too late
-    this.#asked.delete(found.id)
+    this.#inFlight.delete(found.id)
     this.times.add((performance.now() - pending.begun) / 1000)
     let isDone = false
     const done = () => {
       if (isDone) return
       isDone = true
-      this.#open -= 1
-      this.#shares.giveBack(pending.asked.turn)
-      this.#askNext()
+      this.#placed -= 1
+      this.#shares.giveBack(pending.request.turn)
+      this.#sendNext()
     }
     const { messages, next, covered } = found
     pending.resolve({ messages, next, covered, done })
@@ -96,18 +97,18 @@ export class SearchLink {
   }
 
   /** Null: there are too many, or the index cannot be reached. */
-  find(asked: Asked): Promise<Hits | null> {
-    if (this.#isStopped || !this.#shares.mayTake(asked.turn)) {
+  find(request: SearchRequest): Promise<Hits | null> {
+    if (this.#isStopped || !this.#shares.mayTake(request.turn)) {
       this.refused += 1
       return Promise.resolve(null)
     }
-    this.#shares.take(asked.turn)
-    const own = this.#waiting.get(asked.turn) ?? []
+    this.#shares.take(request.turn)
+    const own = this.#waiting.get(request.turn) ?? []
     this.#timer ??= setInterval(() => this.#giveUp(), checkEveryMs).unref()
     return new Promise((resolve) => {
-      own.push({ asked, begun: performance.now(), resolve })
-      this.#waiting.set(asked.turn, own)
-      this.#askNext()
+      own.push({ request, begun: performance.now(), resolve })
+      this.#waiting.set(request.turn, own)
+      this.#sendNext()
     })
   }
 
@@ -115,37 +116,37 @@ export class SearchLink {
   stop(): void {
     this.#isStopped = true
     if (this.#timer !== null) clearInterval(this.#timer)
-    for (const pending of this.#asked.values()) this.#refuse(pending)
+    for (const pending of this.#inFlight.values()) this.#refuse(pending)
     for (const pending of [...this.#waiting.values()].flat()) this.#refuse(pending)
-    this.#asked.clear()
+    this.#inFlight.clear()
     this.#waiting.clear()
   }
 
-  #askNext(): void {
-    while (this.#socket !== null && this.#open < askedMax && this.#waiting.size > 0) {
+  #sendNext(): void {
+    while (this.#socket !== null && this.#placed < placesMax && this.#waiting.size > 0) {
       const [[turn, own]] = this.#waiting as Iterable<[Holder, Pending[]]>
       const pending = own.shift()!
       this.#waiting.delete(turn)
       if (own.length > 0) this.#waiting.set(turn, own) // behind the other callers
-      this.#open += 1
+      this.#placed += 1
       this.#lastId += 1
-      this.#asked.set(this.#lastId, pending)
-      this.#send(this.#lastId, pending.asked)
+      this.#inFlight.set(this.#lastId, pending)
+      this.#send(this.#lastId, pending.request)
     }
   }
 
-  #send(id: number, { turn: _, ...search }: Asked): void {
+  #send(id: number, { turn: _, ...search }: SearchRequest): void {
     if (this.#socket !== null) send(this.#socket, { type: 'search', id, ...search })
   }
 
-  /** Refuses what has waited for too long (L3). */
+  /** Refuses what is late (L3). */
   #giveUp(): void {
     const before = performance.now() - patienceMs
     const isLate = ({ begun }: Pending) => begun < before
-    for (const [id, pending] of this.#asked) {
+    for (const [id, pending] of this.#inFlight) {
       if (!isLate(pending)) continue
-      this.#asked.delete(id)
-      this.#open -= 1
+      this.#inFlight.delete(id)
+      this.#placed -= 1
       this.#refuse(pending)
     }
     for (const [turn, own] of this.#waiting) {
@@ -154,11 +155,12 @@ export class SearchLink {
       if (left.length === 0) this.#waiting.delete(turn)
       else this.#waiting.set(turn, left)
     }
+    this.#sendNext()
   }
 
-  #refuse({ asked, resolve }: Pending): void {
+  #refuse({ request, resolve }: Pending): void {
     this.refused += 1
-    this.#shares.giveBack(asked.turn)
+    this.#shares.giveBack(request.turn)
     resolve(null)
   }
 }

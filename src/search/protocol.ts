@@ -163,7 +163,10 @@ export function send(socket: Socket, message: FromNode | FromIndex, texts?: Uint
   socket.uncork()
 }
 
-/** Calls `take` for each message that arrives; its texts are valid until it returns. */
+/**
+ * Calls `take` for each message that arrives; its texts are valid until it returns. Anything else
+ * ends the connection with an error: native code of the index may have overwritten its memory.
+ */
 export function receive<T>(socket: Socket, take: (message: T, texts: Buffer) => void): void {
   let parts: Buffer[] = []
   let have = 0
@@ -174,10 +177,18 @@ export function receive<T>(socket: Socket, take: (message: T, texts: Buffer) => 
     if (have < need) return
     let bytes = parts.length === 1 ? chunk : Buffer.concat(parts)
     for (;;) {
-      need = bytes.length < headBytes ? headBytes : 4 + lengthOf(bytes)
-      if (bytes.length < need) break
-      const end = headBytes + bytes.readUInt32LE(4)
-      take(packr.unpack(bytes.subarray(headBytes, end)) as T, bytes.subarray(end, need))
+      let end: number
+      let message: T
+      try {
+        need = neededBytes(bytes)
+        if (bytes.length < need) break
+        end = headBytes + bytes.readUInt32LE(4)
+        message = unpacked(bytes.subarray(headBytes, end)) as T
+      } catch (error) {
+        const { message: why } = error as Error
+        return void socket.destroy(new Error(`a bad message: ${why}`))
+      }
+      take(message, bytes.subarray(end, need))
       bytes = bytes.subarray(need)
     }
     parts = bytes.length === 0 ? [] : [bytes]
@@ -185,8 +196,18 @@ export function receive<T>(socket: Socket, take: (message: T, texts: Buffer) => 
   })
 }
 
-function lengthOf(bytes: Buffer): number {
+/** The length of the first message with its texts, or of a head that is incomplete. */
+function neededBytes(bytes: Buffer): number {
+  if (bytes.length < headBytes) return headBytes
   const length = bytes.readUInt32LE(0)
-  if (length > bytesMax) throw new Error(`a message of ${length} bytes is too long`)
-  return length
+  const packed = bytes.readUInt32LE(4)
+  if (length > bytesMax) throw new Error(`${length} bytes are too many`)
+  if (4 + packed > length) throw new Error(`${packed} of ${length} bytes are too many`)
+  return 4 + length
+}
+
+function unpacked(bytes: Buffer): { type: string } {
+  const message = packr.unpack(bytes)
+  if (typeof message?.type !== 'string') throw new Error('it has no type')
+  return message
 }
