@@ -10,7 +10,7 @@
 
 import type { IndexFiles } from './index-files.ts'
 import type { Search } from './protocol.ts'
-import { type About, type Entry, type SealedName, shardMessages } from './shard.ts'
+import { type About, type Entry, type SealedName, type Shard, shardMessages } from './shard.ts'
 import { ShardStore, type StoreOptions } from './shard-store.ts'
 import { type Building, Slot } from './slot.ts'
 
@@ -21,8 +21,8 @@ export interface IndexOptions extends StoreOptions {
   onDamaged: (first: number, why: string) => void
 }
 
-/** Messages that follow each other, as the forum gives them. */
-export interface Batch {
+/** Messages with consecutive numbers, to be indexed at once. */
+export interface IndexedRange {
   from: number
   /** The number behind the last one. */
   to: number
@@ -129,11 +129,11 @@ export class Index {
   }
 
   /** Adds messages. Throws when the disk or the directory has no room; it can be repeated. */
-  add({ from, to, lastId, entries }: Batch): void {
+  add({ from, to, lastId, entries }: IndexedRange): void {
     const slot = this.#slotOf(from)
     slot.building ??= this.#store.begin(slot.first, this.erased)
     const { building } = slot
-    // A removal has begun it anew since the batch was requested.
+    // A removal has begun it anew since the range was requested.
     if (building.next !== from) return
     try {
       building.shard.add(entries)
@@ -247,14 +247,16 @@ export class Index {
   }
 
   #seal(slot: Slot, building: Building): void {
+    let shard: Shard | null = null
     try {
       const file = this.#store.seal(slot.first, building, this.erased)
-      const shard = this.#store.reopen(file)
+      shard = this.#store.reopen(file)
       building.shard.close()
       slot.building = null
       this.#replace(slot, file.name)
       slot.finished = { shard, end: slot.limit, erased: this.erased, file }
     } catch (error) {
+      shard?.close()
       building.shard.close()
       slot.building = null
       throw error

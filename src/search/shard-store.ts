@@ -43,17 +43,18 @@ export class ShardStore {
   /** Opens a sealed file; null: it is damaged, or not of this forum and form. */
   open(sealed: SealedName): { about: About; finished: Finished } | null {
     const { engine, identity } = this.#options
+    let shard: Shard | null = null
     try {
-      const shard = sealedShard(engine, this.files.pathOf(sealed.name), this.#cacheBytes)
+      shard = sealedShard(engine, this.files.pathOf(sealed.name), this.#cacheBytes)
       const about = shard.about()
       const file = this.files.sealed(sealed)
       if (about.identity === identity && about.first === sealed.first) {
         return { about, finished: { shard, end: about.end, erased: about.erased, file } }
       }
-      shard.close()
     } catch {
       // Damaged: it is built again.
     }
+    shard?.close() // the file is removed, and takes space as long as it is open
     return null
   }
 

@@ -154,14 +154,12 @@ export class Shard {
 /** A shard to build from nothing. Throws where the directory or the disk has no room. */
 export function newShard(engine: Engine, dir: string, first: number, cacheBytes: number): Shard {
   return withoutName(path.join(dir, unnamed(first)), (file) => {
-    const database = engine.open(file)
-    database.exec(
+    const settings =
       `PRAGMA page_size = ${pageBytes}; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;` +
-        'CREATE TABLE about(name TEXT PRIMARY KEY, value TEXT);' +
-        table('open') +
-        table('closed'),
-    )
-    return new Shard(database, cacheBytes)
+      'CREATE TABLE about(name TEXT PRIMARY KEY, value TEXT);' +
+      table('open') +
+      table('closed')
+    return shardIn(engine.open(file), settings, cacheBytes)
   })
 }
 
@@ -175,16 +173,24 @@ export function resumedShard(
   return withoutName(path.join(dir, unnamed(first)), (file) => {
     copyFileSync(path.join(dir, name), file)
     if (crcOf(file) !== crc) throw new Error(`${name} is damaged`)
-    const database = engine.open(file)
-    database.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF')
-    return new Shard(database, cacheBytes)
+    const settings = 'PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF'
+    return shardIn(engine.open(file), settings, cacheBytes)
   })
 }
 
 export function sealedShard(engine: Engine, file: string, cacheBytes: number): Shard {
-  const database = engine.open(file)
-  database.exec('PRAGMA query_only = ON')
-  return new Shard(database, cacheBytes)
+  return shardIn(engine.open(file), 'PRAGMA query_only = ON', cacheBytes)
+}
+
+/** Closes the database where it throws, because the file is damaged or the disk is full. */
+function shardIn(database: Database, settings: string, cacheBytes: number): Shard {
+  try {
+    database.exec(settings)
+    return new Shard(database, cacheBytes)
+  } catch (error) {
+    database.close()
+    throw error
+  }
 }
 
 /** The CRC-32 of a file. */

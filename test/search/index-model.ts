@@ -13,7 +13,8 @@ export interface Message {
   isRemoved: boolean
 }
 
-export interface Asked {
+/** What is searched for. */
+export interface ModelSearch {
   /** Runs of words that must occur, and that must not. */
   all: string[]
   none: string[]
@@ -31,8 +32,8 @@ function has(texts: readonly string[], run: string): boolean {
 }
 
 /** The numbers of the messages that are to be found, newest first. */
-export function naiveSearch(messages: readonly Message[], asked: Asked): number[] {
-  const { all, none, author, thread, caller, before, limit } = asked
+export function naiveSearch(messages: readonly Message[], search: ModelSearch): number[] {
+  const { all, none, author, thread, caller, before, limit } = search
   return messages
     .filter(({ number, isRemoved, members }) => {
       return number < before && !isRemoved && (members === null || members.includes(caller))

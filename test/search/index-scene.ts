@@ -1,7 +1,7 @@
 // A forum of random messages and an index of them, which is used as the process of the index does
 // it. Shards are small, so that there are many.
 
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Test } from 'tap'
@@ -11,7 +11,7 @@ import type { Search } from '../../src/search/protocol.ts'
 import { marks, matchOf, type Query } from '../../src/search/query.ts'
 import type { Entry } from '../../src/search/shard.ts'
 import { spacedWords, wordsOf } from '../../src/search/words.ts'
-import { type Asked, type Message, naiveSearch, randomText, typeable } from './index-model.ts'
+import { type Message, type ModelSearch, naiveSearch, randomText, typeable } from './index-model.ts'
 
 export const perShard = 40
 const batchMax = 16
@@ -118,7 +118,19 @@ export class Scene {
     return readdirSync(this.dir).filter((name) => name.endsWith('.shard'))
   }
 
-  find({ all, none, author, thread, caller, before, limit }: Asked): number[] {
+  /** Sealed files that were removed and are still open. */
+  get removedFilesInUse(): string[] {
+    return readdirSync('/proc/self/fd').flatMap((descriptor) => {
+      try {
+        const file = readlinkSync(`/proc/self/fd/${descriptor}`)
+        return file.startsWith(this.dir) && file.endsWith('.shard (deleted)') ? [file] : []
+      } catch {
+        return [] // that of the directory which is read
+      }
+    })
+  }
+
+  find({ all, none, author, thread, caller, before, limit }: ModelSearch): number[] {
     const query: Query = { all: all.map(wordsOf), none: none.map(wordsOf) }
     const required = [
       ...(author === undefined ? [] : [marks.author(author)]),
@@ -134,7 +146,7 @@ export class Scene {
     return found.slice(0, limit)
   }
 
-  randomSearch(): Asked {
+  randomSearch(): ModelSearch {
     const { random } = this
     const words = () => {
       const text = random() < 0.15 ? `only${Math.floor(random() * this.messages.length)}` : pick()
@@ -158,10 +170,10 @@ export class Scene {
   /** Compares what the two find. */
   compare(t: Test, searches: number): void {
     for (let i = 0; i < searches; i++) {
-      const asked = this.randomSearch()
-      const found = this.find(asked)
-      const expected = naiveSearch(this.messages, asked)
-      if (`${found}` !== `${expected}`) t.same(found, expected, JSON.stringify(asked))
+      const search = this.randomSearch()
+      const found = this.find(search)
+      const expected = naiveSearch(this.messages, search)
+      if (`${found}` !== `${expected}`) t.same(found, expected, JSON.stringify(search))
     }
   }
 }

@@ -13,6 +13,7 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
+import { findEngine } from '../../src/search/engine.ts'
 import { chosenSeed, sizeOf, timeoutMs } from '../depth.ts'
 import { flip } from '../faults/flip.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
@@ -52,10 +53,10 @@ t.test(model, { timeout: timeoutMs }, async (t) => {
 /** While it is behind, the index finds less, but never what was removed or is private. */
 function removedAreHidden(t: Test, scene: Scene): void {
   for (let i = 0; i < 10; i++) {
-    const asked = { ...scene.randomSearch(), limit: 10_000 }
-    const allowed = new Set(naiveSearch(scene.messages, asked))
-    const wrong = scene.find(asked).filter((message) => !allowed.has(message))
-    if (wrong.length > 0) t.same(wrong, [], JSON.stringify(asked))
+    const search = { ...scene.randomSearch(), limit: 10_000 }
+    const allowed = new Set(naiveSearch(scene.messages, search))
+    const wrong = scene.find(search).filter((message) => !allowed.has(message))
+    if (wrong.length > 0) t.same(wrong, [], JSON.stringify(search))
   }
 }
 
@@ -106,6 +107,9 @@ for (const [what, damage] of Object.entries(damages)) {
       recover(scene)
       scene.compare(t, 30)
       t.equal(scene.index.covered, scene.messages.length)
+      // libsql keeps a file open until its statements are collected as garbage.
+      if (findEngine()!.name === 'libsql') continue
+      t.same(scene.removedFilesInUse, [], 'its space is free')
     }
   })
 }
