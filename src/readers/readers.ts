@@ -165,14 +165,20 @@ export class Readers implements ReadersStats, RoleReaders {
     const begun = performance.now()
     this.#children.set(reader, child)
     let why = ''
-    const port = this.#hub.add(child.stdio[3] as Socket, (reason) => {
+    const end = (reason: string) => {
       why = reason
       child.kill('SIGKILL')
+    }
+    // A node that may open no more files gets a child without `stdio`, which emits `error` soon.
+    const socket = child.stdio?.[3] as Socket | undefined
+    const port = socket === undefined ? null : this.#hub.add(socket, end)
+    port?.send(packedMessage(kinds.setup, this.#setupOf(reader)))
+    child.once('error', ({ message }) => {
+      end(message)
+      port?.giveUp(message)
     })
-    port.send(packedMessage(kinds.setup, this.#setupOf(reader)))
-    child.once('error', (error) => port.giveUp(error.message))
     child.once('close', (code, signal) => {
-      port.giveUp('its process has ended')
+      port?.giveUp('its process has ended')
       this.#children.delete(reader)
       if (this.#isStopping) return
       const served = performance.now() - begun
@@ -184,7 +190,7 @@ export class Readers implements ReadersStats, RoleReaders {
       }
       setTimeout(again, pauses.next()).unref()
     })
-    log.info({ reader, pid: child.pid }, 'reader_started')
+    if (child.pid !== undefined) log.info({ reader, pid: child.pid }, 'reader_started')
   }
 
   #sum(read: (report: ReaderReport) => number): number {

@@ -19,7 +19,7 @@ const roundsMax = 8
 const threadEnd = Buffer.from('0}')
 
 /** Messages for the index; `bytes` of 0: the text cannot be read. */
-export interface Batch {
+export interface TextBatch {
   message: Omit<Texts, 'type' | 'isBusy'>
   texts: Uint8Array
 }
@@ -43,18 +43,13 @@ export class Feeder {
     return firstBefore(state, journal.durable + 1)
   }
 
-  /** Whether nothing may be given now (E1). */
-  get mustWait(): boolean {
-    const { state, journal } = this.#forum
-    return state.erasedPosition > journal.durable
-  }
-
-  /** What is wanted, or a part of it; null: it cannot be read at present. */
-  async batch({ from, limit }: Want): Promise<Batch | null> {
+  /** What is wanted, or a part of it; null: it cannot be read, or must not be given, at present. */
+  async batch({ from, limit }: Want): Promise<TextBatch | null> {
     const { blocks } = this.#source
     let held: { block: number; slot: number }[] = []
     try {
       for (let round = 0; round < roundsMax; round++) {
+        if (this.#mustWait) return null // a removal may have come while texts were read
         const batch = this.#collect(from, limit)
         const missing = blocks.takeMissing()
         if (missing.length === 0) return batch
@@ -72,11 +67,17 @@ export class Feeder {
     }
   }
 
+  /** Whether nothing may be given now (E1). */
+  get #mustWait(): boolean {
+    const { state, journal } = this.#forum
+    return state.erasedPosition > journal.durable
+  }
+
   #load(slots: readonly { block: number; slot: number }[]): Promise<Loaded> {
     return new Promise((resolve) => this.#loads.load(slots, resolve))
   }
 
-  #collect(from: number, limit: number): Batch {
+  #collect(from: number, limit: number): TextBatch {
     const { state } = this.#forum
     const { messages, threads } = state
     const end = Math.min(from + limit, this.durable)
@@ -108,7 +109,7 @@ export class Feeder {
     return { message, texts }
   }
 
-  #withoutText(from: number): Batch {
+  #withoutText(from: number): TextBatch {
     const { messages } = this.#forum.state
     const message = emptyAt(from)
     message.lastId = messages.id(from)
@@ -119,7 +120,7 @@ export class Feeder {
   }
 }
 
-function emptyAt(from: number): Batch['message'] {
+function emptyAt(from: number): TextBatch['message'] {
   return {
     from,
     lastId: '',

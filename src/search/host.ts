@@ -5,7 +5,8 @@
 //     ▲                                                        │
 //     └──── later, while it keeps failing ◀──── it ends ◀──────┘
 //
-// H1. Nothing waits for the index: the node starts, answers and stops without it.
+// H1. The node starts and answers without the index; a stop waits for it for at most `stopMsMax`.
+//     A process that cannot be started, or sends bytes that are no message, is started again later.
 // H2. Messages are given a batch at a time, when they are wanted. While the event loop is busy, the
 //     batch says so, and the index rests.
 // H3. A removal is complete when the files without the text have replaced the others, and the
@@ -84,9 +85,9 @@ export class SearchHost {
   #isStopped = false
   #gathering: NodeJS.Timeout | null = null
   readonly #restartPauses = new Backoff(restartMsMin, restartMsMax)
-  #toldCount = 0
+  #announcedCount = 0
   /** Removals up to this position are known to the process, and are complete. */
-  #toldErased = 0
+  #announcedErasure = 0
   #cleanThrough = -1
   #endingClean = -1
   #loop = performance.eventLoopUtilization()
@@ -105,11 +106,11 @@ export class SearchHost {
 
   /** Something has become durable. */
   onDurable(): void {
-    if (this.#hasBegun) this.#tellRemovals() // at once: the next search finds them no more
+    if (this.#hasBegun) this.#announceRemovals() // at once: the next search finds them no more
     if (this.#gathering !== null || this.#isStopped || !this.isAvailable) return
     this.#gathering = setTimeout(() => {
       this.#gathering = null
-      this.#tellNews()
+      this.#announceNews()
     }, gatherMs).unref()
   }
 
@@ -139,7 +140,7 @@ export class SearchHost {
     return this.#feeder.durable > 0
   }
 
-  #tellNews(): void {
+  #announceNews(): void {
     if (this.#isStopped || !this.isAvailable) return
     if (this.#child === null) {
       if (this.#isNeeded) this.#start()
@@ -147,11 +148,11 @@ export class SearchHost {
     }
     if (!this.#hasBegun) return
     const count = this.#feeder.durable
-    if (count > this.#toldCount) {
-      this.#toldCount = count
+    if (count > this.#announcedCount) {
+      this.#announcedCount = count
       this.#send({ type: 'news', count })
     }
-    this.#tellRemovals()
+    this.#announceRemovals()
     void this.#feed()
   }
 
@@ -164,16 +165,24 @@ export class SearchHost {
       env: {},
     })
     this.#child = child
-    const socket = child.stdio[3] as Socket
-    this.#socket = socket
     this.#hasBegun = false
-    this.#toldErased = 0
-    socket.on('error', () => socket.destroy())
-    receive<FromIndex>(socket, (message) => this.#take(message))
+    this.#announcedErasure = 0
+    let socketError = ''
     child.once('error', (error) => this.#onEnd(child, error.message))
-    child.once('close', (code, signal) => this.#onEnd(child, `${signal ?? `code ${code}`}`))
-    this.#toldCount = this.#feeder.durable
-    const count = this.#toldCount
+    child.once('close', (code, signal) => {
+      this.#onEnd(child, `${signal ?? `code ${code}`}${socketError}`)
+    })
+    // A node that may open no more files gets a child without `stdio`, which emits `error` soon.
+    const socket = child.stdio?.[3] as Socket | undefined
+    if (socket === undefined) return
+    this.#socket = socket
+    socket.on('error', (error) => {
+      socketError = `, ${error.message}`
+      child.kill('SIGKILL')
+    })
+    receive<FromIndex>(socket, (message) => this.#take(message))
+    this.#announcedCount = this.#feeder.durable
+    const count = this.#announcedCount
     const place = { dir: indexName, socket: hasReaders ? readersSocket : '' }
     this.#send({ type: 'hello', identity, memoryBytes, count, ...place })
   }
@@ -234,7 +243,10 @@ export class SearchHost {
     log.warn({ hint }, 'search_has_no_engine')
   }
 
-  /** Has it keep what is of this log: a message has its id in no other one. */
+  /**
+   * Tells the index which shards to keep: those whose last message has the same id in this log,
+   * since no two logs share an id.
+   */
   #begin({ found }: Shards): void {
     const { messages } = this.#options.forum.state
     const count = this.#feeder.durable
@@ -242,29 +254,30 @@ export class SearchHost {
       end <= count && messages.id(end - 1) === lastId
     this.#send({ type: 'begin', kept: found.filter(isOurs).map(({ first }) => first) })
     this.#hasBegun = true
-    this.#toldErased = -1
-    this.#tellNews()
+    this.#announcedErasure = -1
+    this.#announceNews()
     this.link.connect(this.#socket!)
   }
 
-  /** Tells of the removals that are durable. */
-  #tellRemovals(): void {
+  /** Announces the removals that are durable. */
+  #announceRemovals(): void {
     const { state, journal } = this.#options.forum
-    if (state.erasedPosition <= this.#toldErased || state.erasedPosition > journal.durable) return
-    const acts = state.moderation.page(this.#toldErased, Number.POSITIVE_INFINITY)
+    if (state.erasedPosition <= this.#announcedErasure || state.erasedPosition > journal.durable)
+      return
+    const acts = state.moderation.page(this.#announcedErasure, Number.POSITIVE_INFINITY)
     const removed = acts.filter(({ kind }) => kind === 'removed')
     const messages = removed.map(({ subject, position }): [number, number] => [subject, position])
-    this.#toldErased = state.erasedPosition
+    this.#announcedErasure = state.erasedPosition
     this.#send({ type: 'removed', messages, through: state.erasedPosition })
   }
 
   async #feed(): Promise<void> {
     const want = this.#want
-    if (want === null || this.#isFeeding || this.#feeder.mustWait) return
+    if (want === null || this.#isFeeding) return
     this.#isFeeding = true
     const batch = await this.#feeder.batch(want)
     this.#isFeeding = false
-    if (this.#want !== want) return void this.#feed() // another process has asked meanwhile
+    if (this.#want !== want) return void this.#feed() // of another process by now
     if (batch === null) return void setTimeout(() => this.#feed(), retryMs).unref()
     this.#want = null
     const now = performance.eventLoopUtilization()

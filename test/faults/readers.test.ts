@@ -15,6 +15,7 @@ import { ask, samples } from '../api/operators.ts'
 import { dataDirectory, run } from '../api/process.ts'
 import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
+import { limitFiles } from './file-limit.ts'
 
 t.setTimeout(240_000)
 
@@ -139,6 +140,18 @@ t.test('readers: one is killed again and again: nothing acknowledged is lost', a
     }
   }
   t.equal((await metricsOf(here.ops)).get('agent_forum_reader_restarts_total'), 3)
+})
+
+t.test('readers: one is killed while no file can be opened: started when one can', async (t) => {
+  const here = await scene(t)
+  limitFiles(here.forum.pid, 3)
+  process.kill(pids(here.forum)[0]!, 'SIGKILL')
+  await until('a start that fails', () => /"why":"[^"]*EMFILE"/.test(here.forum.log))
+  t.equal(pids(here.forum).length, 2, 'none was started')
+  limitFiles(here.forum.pid, 512)
+  await serving(here.ops, 2)
+  await replied(here, 'a reply')
+  for (const text of await readApart(here)) t.match(text, '"a reply"')
 })
 
 t.test('readers: one is stopped, and continues: writes go on, nothing old is shown', async (t) => {

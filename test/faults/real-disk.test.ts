@@ -14,6 +14,7 @@ import t, { type Test } from 'tap'
 import { type Answer, type Client, Forum, newKey } from '../api/harness.ts'
 import { dataDirectory, program, run } from '../api/process.ts'
 import { until } from '../until.ts'
+import { limitFiles } from './file-limit.ts'
 import { fill, smallDisk } from './small-disk.ts'
 
 const content = 'x'.repeat(8000)
@@ -117,8 +118,7 @@ t.test('no file descriptors: reads go on, writes resume with some', needsRoot, a
   if (disk === null) return t.comment('skipped: mounting a tmpfs needs root')
   const forum = await SmallForum.on(t, disk)
   const { pid } = forum
-  const limit = (files: number) =>
-    execFileSync('prlimit', ['--pid', `${pid}`, `--nofile=${files}:`])
+  const limit = (files: number) => limitFiles(pid, files)
   await forum.publish() // opens the client's connection
   limit(3)
   await forum.publishUntilFull(t)

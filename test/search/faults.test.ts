@@ -9,6 +9,7 @@ import t, { type Test } from 'tap'
 import { type Client, type Forum, publishedThread } from '../api/harness.ts'
 import { run } from '../api/process.ts'
 import { chosenSeed, sampleOf, sizeOf, timeoutMs } from '../depth.ts'
+import { limitFiles } from '../faults/file-limit.ts'
 import { flip } from '../faults/flip.ts'
 import { childrenOf, copiesIn, skipMemory } from '../faults/process-memory.ts'
 import { fill, readOnly, smallDisk } from '../faults/small-disk.ts'
@@ -95,6 +96,20 @@ t.test(
     t.equal((await findAll(ana, 'word')).length, 21)
   },
 )
+
+t.test('search: killed while no file can be opened: started when one can', async (t) => {
+  const forum = await searchedForum(t)
+  const ana = await forum.identity()
+  const thread = await publishedThread(ana, { content: 'a word' })
+  await indexed(forum)
+  limitFiles(forum.pid, 3)
+  process.kill(indexProcess(forum)!, 'SIGKILL')
+  await until('a start that fails', () => /"why":"[^"]*EMFILE"/.test(forum.log))
+  t.equal((await ana.reply(thread, 'another word')).status, 201)
+  limitFiles(forum.pid, 512)
+  await indexed(forum)
+  t.equal((await findAll(ana, 'word')).length, 2)
+})
 
 t.test('search: its files damaged, cut off or removed at rest: all is found again', async (t) => {
   const forum = await searchedForum(t)
