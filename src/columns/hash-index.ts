@@ -1,39 +1,39 @@
 // A hash index from 32-bit hashes to u32 numbers, outside the JS heap. It holds no keys: the caller
 // compares the row with a number, whose key is in columns.
 //
-// H1. 256 shards by the hash's top byte, each a linear-probing table that doubles on its own:
+// H1. 256 partitions by the hash's top byte, each a linear-probing table that doubles on its own:
 //     growth is many small steps (at ten million entries one step moves 40,000).
 // H2. A slot is two words, hash and number + 1; zero in the second word means empty.
 // H3. A removal closes the gap: there are no tombstones, and a probe ends at the first empty slot.
 
 import assert from 'node:assert/strict'
 
-const shardCount = 256
+const partitionCount = 256
 const firstSlots = 16
 const loadMax = 0.7
 /** Numbers in one step of `fill`. */
 export const stepRows = 65_536
 
-/** The words of every empty shard that has not grown yet: one empty slot, never written. */
+/** The words of every empty partition that has not grown yet: one empty slot, never written. */
 const noWords = new Uint32Array(2)
 
-interface Shard {
+interface Partition {
   /** hash, number + 1, hash, number + 1, … */
   words: Uint32Array
   used: number
 }
 
 export class HashIndex {
-  readonly #shards: Shard[] = Array.from({ length: shardCount }, () => ({
+  readonly #partitions: Partition[] = Array.from({ length: partitionCount }, () => ({
     words: noWords,
     used: 0,
   }))
 
   add(hash: number, number: number): void {
-    const shard = this.#shards[hash >>> 24]
-    if (shard.used + 1 > (shard.words.length / 2) * loadMax) grow(shard)
-    place(shard.words, hash, number + 1)
-    shard.used += 1
+    const partition = this.#partitions[hash >>> 24]
+    if (partition.used + 1 > (partition.words.length / 2) * loadMax) grow(partition)
+    place(partition.words, hash, number + 1)
+    partition.used += 1
   }
 
   /**
@@ -41,42 +41,42 @@ export class HashIndex {
    * each step of about a millisecond. `hashesOf` returns the hashes of the numbers from the
    * `from`-th up to, but not including, the `to`-th; `from` is a multiple of `stepRows`.
    *
-   * It fills one shard after the other, so that writes stay within the processor's cache.
+   * It fills one partition after the other, so that writes stay within the processor's cache.
    */
   *fill(
     count: number,
     hashesOf: (from: number, to: number) => Uint32Array,
     numbers: Uint32Array | null = null,
   ): Generator<void> {
-    const counts = new Uint32Array(shardCount)
+    const counts = new Uint32Array(partitionCount)
     for (let from = 0; from < count; from += stepRows) {
-      countByShard(hashesOf(from, Math.min(from + stepRows, count)), counts)
+      countByPartition(hashesOf(from, Math.min(from + stepRows, count)), counts)
       yield
     }
-    const shards = this.#shards
+    const partitions = this.#partitions
     let most = 0
-    for (const [s, shard] of shards.entries()) {
-      makeRoom(shard, counts[s])
-      most = Math.max(most, counts[s])
+    for (const [p, partition] of partitions.entries()) {
+      makeRoom(partition, counts[p])
+      most = Math.max(most, counts[p])
     }
-    // Each shard's pairs are collected at the start of its own words.
-    const ends = new Uint32Array(shardCount)
-    const words = shards.map((shard) => shard.words)
+    // Each partition's pairs are collected at the start of its own words.
+    const ends = new Uint32Array(partitionCount)
+    const words = partitions.map((partition) => partition.words)
     for (let from = 0; from < count; from += stepRows) {
       const to = Math.min(from + stepRows, count)
-      sortByShard(hashesOf(from, to), from, numbers?.subarray(from, to) ?? null, ends, words)
+      sortByPartition(hashesOf(from, to), from, numbers?.subarray(from, to) ?? null, ends, words)
       yield
     }
     const pairs = new Uint32Array(2 * most)
-    for (const [s, end] of ends.entries()) {
-      placeAll(words[s], pairs.subarray(0, end))
+    for (const [p, end] of ends.entries()) {
+      placeAll(words[p], pairs.subarray(0, end))
       yield
     }
   }
 
   /** The number under `hash` for which `isMatch` holds, or -1. */
   find(hash: number, isMatch: (number: number) => boolean): number {
-    const { words } = this.#shards[hash >>> 24]
+    const { words } = this.#partitions[hash >>> 24]
     const mask = words.length - 1
     for (let at = (hash * 2) & mask; words[at + 1] !== 0; at = (at + 2) & mask) {
       if (words[at] === hash && isMatch(words[at + 1] - 1)) return words[at + 1] - 1
@@ -86,8 +86,8 @@ export class HashIndex {
 
   /** Removes `number`, which was added under `hash`. */
   remove(hash: number, number: number): void {
-    const shard = this.#shards[hash >>> 24]
-    const { words } = shard
+    const partition = this.#partitions[hash >>> 24]
+    const { words } = partition
     const mask = words.length - 1
     let gap = (hash * 2) & mask
     while (words[gap + 1] !== number + 1 || words[gap] !== hash) {
@@ -106,34 +106,34 @@ export class HashIndex {
     }
     words[gap] = 0
     words[gap + 1] = 0
-    shard.used -= 1
+    partition.used -= 1
   }
 }
 
-/** Gives an empty shard the size that it would have grown to with `count` numbers. */
-function makeRoom(shard: Shard, count: number): void {
+/** Gives an empty partition the size that it would have grown to with `count` numbers. */
+function makeRoom(partition: Partition, count: number): void {
   if (count === 0) return
-  shard.used = count
+  partition.used = count
   let slots = firstSlots
   while (count > slots * loadMax) slots *= 2
-  shard.words = new Uint32Array(2 * slots)
+  partition.words = new Uint32Array(2 * slots)
 }
 
-function grow(shard: Shard): void {
-  const old = shard.words
-  shard.words = new Uint32Array(Math.max(firstSlots, old.length) * 2)
+function grow(partition: Partition): void {
+  const old = partition.words
+  partition.words = new Uint32Array(Math.max(firstSlots, old.length) * 2)
   for (let at = 0; at < old.length; at += 2) {
-    if (old[at + 1] !== 0) place(shard.words, old[at], old[at + 1])
+    if (old[at + 1] !== 0) place(partition.words, old[at], old[at + 1])
   }
 }
 
-/** Adds the number of hashes of each shard to `counts`. */
-function countByShard(hashes: Uint32Array, counts: Uint32Array): void {
+/** Adds the number of hashes of each partition to `counts`. */
+function countByPartition(hashes: Uint32Array, counts: Uint32Array): void {
   for (let i = 0; i < hashes.length; i++) counts[hashes[i] >>> 24] += 1
 }
 
-/** Appends each pair of hash and number + 1 to its shard's words, of which `ends` are in use. */
-function sortByShard(
+/** Appends each pair of hash and number + 1 to the words of its partition, which end at `ends`. */
+function sortByPartition(
   hashes: Uint32Array,
   first: number,
   numbers: Uint32Array | null,
@@ -142,15 +142,15 @@ function sortByShard(
 ): void {
   for (let i = 0; i < hashes.length; i++) {
     const hash = hashes[i]
-    const shard = hash >>> 24
-    const at = ends[shard]
-    ends[shard] = at + 2
-    words[shard][at] = hash
-    words[shard][at + 1] = (numbers === null ? first + i : numbers[i]) + 1
+    const partition = hash >>> 24
+    const at = ends[partition]
+    ends[partition] = at + 2
+    words[partition][at] = hash
+    words[partition][at + 1] = (numbers === null ? first + i : numbers[i]) + 1
   }
 }
 
-/** Puts the pairs that are at the start of a shard's words where they belong, by way of `pairs`. */
+/** Puts the pairs at the start of a partition's words where they belong, by way of `pairs`. */
 function placeAll(words: Uint32Array, pairs: Uint32Array): void {
   pairs.set(words.subarray(0, pairs.length))
   words.fill(0, 0, pairs.length)

@@ -182,7 +182,7 @@ function hashKey(seed: number, identity: number, key: string): KeyHash {
     first = Math.imul(first ^ code, 0x01000193)
     second = Math.imul(second ^ code, 0x85ebca6b) ^ (second >>> 15)
   }
-  // FNV mixes its top bits poorly, and the index selects the shard by them.
+  // FNV mixes its top bits poorly, and the index selects the partition by them.
   first = Math.imul(first ^ (first >>> 16), 0xc2b2ae35)
   first ^= first >>> 13
   return { first: first >>> 0, second: second >>> 0 }

@@ -5,10 +5,10 @@ import fc from 'fast-check'
 import t from 'tap'
 import { HashIndex, stepRows } from '../../src/columns/hash-index.ts'
 
-/** Hashes of two shards whose low bits lie around the ends of a table of 16 slots. */
+/** Hashes of two partitions whose low bits lie around the ends of a table of 16 slots. */
 const crowdedHash = fc
   .tuple(fc.constantFrom(0, 255), fc.constantFrom(0, 1, 2, 7, 14, 15, 16, 30, 31))
-  .map(([shard, low]) => ((shard << 24) | low) >>> 0)
+  .map(([partition, low]) => ((partition << 24) | low) >>> 0)
 
 const change = fc.record({ hash: crowdedHash, adds: fc.boolean(), pick: fc.nat() })
 
@@ -84,7 +84,7 @@ t.test('fill: more numbers than in one step: each is found', async (t) => {
   }
 })
 
-t.test('H1: one shard: 20,000 numbers are added: all are found after it grew', async (t) => {
+t.test('H1: one partition: 20,000 numbers are added: all are found after it grew', async (t) => {
   const index = new HashIndex()
   const hashOf = (number: number) => ((7 << 24) | (Math.imul(number, 0x9e3779b1) >>> 8)) >>> 0
   for (let number = 0; number < 20_000; number++) index.add(hashOf(number), number)
