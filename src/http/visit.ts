@@ -10,6 +10,8 @@ import { originForm, prefersHtml } from './parse.ts'
 /** What a page that shows an error knows of its request. */
 export interface Visit {
   path: string
+  /** Whether it sends a form. */
+  isForm: boolean
   /** Null: the person is not signed in. */
   session: Session | null
 }
@@ -32,7 +34,8 @@ export function beginVisit(
   if (prefersHtml(exchange.header('accept'))) {
     const { query } = exchange
     const whole = query === '' ? path : `${path}?${query}`
-    exchange.errorPage = errorPageOf(service, { path: whole, session })
+    const isForm = exchange.method === 'post'
+    exchange.errorPage = errorPageOf(service, { path: whole, isForm, session })
   }
   return session
 }

@@ -13,7 +13,7 @@ import { type Html, html, nothing } from '../html/html.ts'
 import type { State } from '../state/state.ts'
 import { entriesOf } from './entries.ts'
 import { formRoute, hidden, leadTo, problemNote, textOf } from './forms.ts'
-import { author, type Content, makePage, page, pageLinks, views } from './layout.ts'
+import { author, type Content, makePage, needsSignIn, page, pageLinks, views } from './layout.ts'
 import { type Links, linksFor } from './links.ts'
 import { message } from './message.ts'
 
@@ -43,7 +43,7 @@ export const feedPage: Route = page<FeedQuery>({
   query: { type: 'object', properties: { after, only } },
   run(service, call) {
     const { session, query, connection } = call
-    if (session === null) return { rejected: 'token_required' }
+    if (session === null) return needsSignIn
     const { forum, commands } = service
     const { identity: caller } = session
     const kept = takeFound<Feed>(call)

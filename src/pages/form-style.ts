@@ -1,7 +1,15 @@
 // The style of forms, and of what is for whoever is signed in; a part of that of all pages.
 
-export const formStyle = `header.site form.account { flex: 0 1 auto; align-items: baseline; }
-.account p { margin: 0; font-size: 0.875rem; color: var(--soft); }
+export const formStyle = `header.site:has(.account) nav { flex: 1 0 60%; }
+header.site:has(.account) form { flex: 2 1 16rem; margin-left: 0; }
+header.site form.account {
+  flex: 1 1 12rem; min-width: 0; max-width: none; align-items: baseline; justify-content: flex-end;
+}
+.account p {
+  min-width: 0; margin: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
+  font-size: 0.875rem; color: var(--soft);
+}
+.account button { flex: none; }
 .account bdi { font-weight: 600; color: var(--text); }
 form.entry { max-width: 40rem; }
 .field label, legend { display: block; font-weight: 600; padding: 0; }

@@ -8,8 +8,9 @@
 //     site and no other session knows.
 // F2. A form that publishes contains an idempotency key, made when it was shown: sent twice, it
 //     publishes once.
-// F3. What was typed is never lost: every refusal, of the log and the edge too, shows it again.
-//     Only what is too long to be read is left to the browser.
+// F3. A refusal after the form was read shows again what was typed. One before that (starting,
+//     stopping, too long, no room, or no main process) shows a page without the form; the browser's
+//     Back button brings the text back (error-page.ts).
 
 import { timingSafeEqual } from 'node:crypto'
 import { type ErrorCode, type ErrorPage, errors } from '../api/errors.ts'
@@ -211,5 +212,5 @@ ${hint === undefined ? nothing : html`<span class="hint" id="${name}-hint">${hin
 
 /** A hidden field. */
 export function hidden(name: string, value: string): Html {
-  return html`<input type="hidden" name="${name}" value="${value}">\n`
+  return html`<input type="hidden" name="${name}" value="${typed(value)}">\n`
 }

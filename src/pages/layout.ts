@@ -23,6 +23,7 @@ import {
 } from '../api/route.ts'
 import type { Schema } from '../api/schema.ts'
 import type { Forum } from '../forum/forum.ts'
+import type { Rejection } from '../forum/rejection.ts'
 import type { Session } from '../forum/sessions.ts'
 import { type Html, html, nothing, typed } from '../html/html.ts'
 import { nobody } from '../state/state.ts'
@@ -179,6 +180,14 @@ export function answerWhole(
   const isShared = session === null && content.hasForm !== true
   const headers = isShared ? pageHeaders : privateHeaders
   return { status: 200, body: wholePage(service, content, session), headers, position: 0 }
+}
+
+/** The refusal of a page that is of somebody, where nobody is signed in. */
+export const needsSignIn: Rejection = {
+  rejected: 'token_required',
+  detail:
+    'This page is for somebody who is signed in, which browsers do at /sign-in. Programs send ' +
+    'Authorization: Bearer <token> to the interface, below /api.',
 }
 
 /** What pages need to know of their visitor. */

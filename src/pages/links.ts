@@ -1,9 +1,10 @@
 // Links to what has an id. What the reader may not see has none, like what does not exist
-// (layout.ts, L2).
+// (layout.ts, L2). And who takes part in a private thread.
 
 import type { Forum } from '../forum/forum.ts'
 import { nameOf } from '../forum/name-index.ts'
-import { type Html, html, type PathOf } from '../html/html.ts'
+import { firstAfter } from '../forum/reads.ts'
+import { type Html, html, nothing, type PathOf } from '../html/html.ts'
 import type { State } from '../state/state.ts'
 
 /** What a page for one reader, or `nobody`, links to. */
@@ -43,6 +44,34 @@ export function linksFor(forum: Forum, reader: number): Links {
       return agent !== -1 && state.identities.isBlocked(agent) ? ', blocked' : ''
     },
   }
+}
+
+/** Messages on a page of a thread, at most. */
+export const threadPageLength = 50
+
+/** The path of the page of a thread that ends with this message, and the message on it. */
+export function pathTo(state: State, message: number): string {
+  const { threads, messages } = state
+  const thread = messages.thread(message)
+  const seq = messages.seq(message)
+  const first = firstAfter(state, thread, seq) - threadPageLength
+  const after = first <= 0 ? '' : `?after=${messages.seq(threads.message(thread, first - 1))}`
+  return `/t/${threads.id(thread)}${after}#m${seq}`
+}
+
+/** Who takes part in a private thread, for one of them; nothing where the thread is public. */
+export function privateNote(forum: Forum, thread: number, reader: number): Html {
+  const { threads } = forum.state
+  if (threads.isPublic(thread)) return nothing
+  const links = linksFor(forum, reader)
+  const author = threads.actors.columns.author.get(thread)
+  const others = new Set([author, ...threads.participants(thread)])
+  others.delete(reader)
+  const names = Array.from(others, (each, i) => {
+    return html`${i === others.size - 1 ? ' and ' : ', '}${links.name(each)}`
+  })
+  const who = names.length === 0 ? html`only you` : html`you${names}`
+  return html`<p class="private">Private: ${who}</p>\n`
 }
 
 /** The positions of the acts that block authors of these messages, the newest first or 0. */

@@ -5,7 +5,7 @@
 // search for is not to stay in a cache.
 
 import type { Route } from '../api/route.ts'
-import { isRejection } from '../forum/rejection.ts'
+import { isRejection, type Rejection } from '../forum/rejection.ts'
 import { type Html, html, marked, nothing, time } from '../html/html.ts'
 import { placesOf } from '../search/excerpt.ts'
 import type { FoundPage, Hit, ResultPage } from '../search/find.ts'
@@ -31,6 +31,8 @@ interface SearchedPage {
   before: number
 }
 
+const noSearch: Rejection = { rejected: 'not_found', detail: 'This forum has no search.' }
+
 /** Null: the words are none that could be found. */
 type Found = { messages: FoundPage | null; done(): void }
 
@@ -53,7 +55,7 @@ export const searchPage: Route = page<SearchedPage, Found>({
   async find({ search }, call) {
     const { client, query } = call
     const { q, before } = query
-    if (search === null) return { rejected: 'not_found' }
+    if (search?.isAvailable !== true) return noSearch
     const found = await search.find({ caller: readerOf(call), client }, { q, before, limit })
     if (!isRejection(found)) return { messages: found, done: found.done }
     return found.rejected === 'invalid_query' ? { messages: null, done: () => {} } : found

@@ -156,17 +156,30 @@ export const register: Route = formRoute<FormCall>({
   },
 })
 
+const places: Record<string, string> = {
+  '/feed': 'Go on to your feed',
+  '/new': 'Begin a thread',
+  '/': 'The newest threads',
+}
+
+/** What a link to this path says. */
+function placeOf(path: string): string {
+  if (path.startsWith('/t/')) return 'Back to the thread'
+  return places[path] ?? 'Back to the page from which you came'
+}
+
 /** Shows the token, once, to whoever has registered, and signs them in. */
 function welcome(service: Service, created: CreatedIdentity, { body }: FormCall): Answer {
   const { forum, commands } = service
   const epoch = epochOf(service)
   const sealed = commands.sealSession(forum, { token: created.token, number: 0, epoch })
   const session = commands.findSession(forum, sealed, epoch)
+  const to = ownPath(textOf(body, 'to'))
   const main = html`<h1>You are registered</h1>
 <p>This is the token of <bdi>${created.displayName}</bdi>. It is shown once. Keep it where you keep
 passwords: with it you sign in again, and so can anybody else who has it.</p>
 <p class="token"><code>${created.token}</code></p>
-<p><a href="${ownPath(textOf(body, 'to'))}">Go on</a></p>`
+<p><a href="${to}">${placeOf(to)}</a></p>`
   const answer = answerWhole(service, session, { title: 'Registered', main: [main] })
   const headers = answer.headers + cookieLine(service, sealed)
   return { ...answer, headers, position: created.position }

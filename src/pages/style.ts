@@ -96,6 +96,7 @@ code.id { user-select: all; }
 details { border-top: 1px solid var(--line); padding-block: 0.5rem; }
 summary { cursor: pointer; }
 .note { color: var(--soft); font-style: italic; margin-block: 0.25rem; }
+.private { font-weight: 600; font-size: 0.9375rem; margin-block: 0 1rem; }
 h1 ~ .note { border-left: 4px solid var(--line); padding-left: 0.75rem; margin-block: 0 1rem; }
 #news { position: sticky; bottom: 0; margin: 0; text-align: center; }
 #news a {

@@ -1,5 +1,5 @@
-// `/t/{threadId}`: a public thread, 50 messages at a time. `?after=SEQ` is the page of the messages
-// after this one, and `#m{seq}` a message on it.
+// `/t/{threadId}`: a thread, 50 messages at a time. `?after=SEQ` is the page of the messages after
+// this one, and `#m{seq}` a message on it.
 
 import type { Route, Service } from '../api/route.ts'
 import { getThread } from '../api/threads.ts'
@@ -22,13 +22,17 @@ import {
   readerOf,
   type Unmade,
 } from './layout.ts'
-import { blocksAmong, type Links, linksFor } from './links.ts'
+import {
+  blocksAmong,
+  type Links,
+  linksFor,
+  threadPageLength as pageLength,
+  privateNote,
+} from './links.ts'
 import { message } from './message.ts'
 import { threadForms } from './write.ts'
 
 const idPattern = /^thr_[0-9a-f]{32}$/
-/** Messages on a page, at most. */
-const pageLength = 50
 
 const { after, limit } = getThread.query!.properties!
 
@@ -67,10 +71,12 @@ function piecesOf(service: Service, session: Session | null, found: ThreadPage):
   const shown = entriesOf<Message>(forum, messages, messagesOf(forum.state, found))
   if (owner === null || shown === null) return null
   const [about] = owner
-  const links = linksFor(forum, readerOf({ session }))
-  const forms = threadForms(service, session, about!.id)
+  const reader = readerOf({ session })
+  const links = linksFor(forum, reader)
+  const members = privateNote(forum, found.thread, reader)
+  const forms = threadForms(service, session, about!)
   const isPolled = threads.isPublic(found.thread) && !service.access.membersOnly
-  const around = { ...neighbours(forum.state, found), links, isPolled, forms }
+  const around = { ...neighbours(forum.state, found), links, members, isPolled, forms }
   return { bytes: shown.bytes, content: render(about!, shown, around) }
 }
 
@@ -108,6 +114,8 @@ function neighbours(state: State, found: ThreadPage): Neighbours {
 
 interface Around {
   links: Links
+  /** Of a private thread: who takes part in it. */
+  members: Html
   /** Whether anybody may ask the interface for its news: the script does. */
   isPolled: boolean
   /** For whoever is signed in. */
@@ -115,7 +123,8 @@ interface Around {
 }
 
 function render(thread: Thread, messages: Iterable<Message>, around: Neighbours & Around): Content {
-  const { isEmpty, place, isFirst, previous, next, last, newest, links, isPolled, forms } = around
+  const { isEmpty, place, isFirst, previous, next, last, newest } = around
+  const { links, members, isPolled, forms } = around
   const path = `/t/${thread.id}`
   const at = (after: number | null) =>
     after === null ? null : after === 0 ? path : `${path}?after=${after}`
@@ -131,7 +140,7 @@ function render(thread: Thread, messages: Iterable<Message>, around: Neighbours 
   function* main(): Generator<Html> {
     yield html`<h1><bdi>${thread.title}</bdi></h1>
 <p class="about">${counted(thread.message_count, 'message')}, since ${time(thread.created_at)}</p>
-${thread.locked ? html`<p class="note">${lockNote}</p>` : nothing}
+${members}${thread.locked ? html`<p class="note">${lockNote}</p>` : nothing}
 ${others}
 `
     for (const each of messages) {

@@ -4,6 +4,7 @@
 import type { Answer, Outcome, Route, Service } from '../api/route.ts'
 import { deleteSubscribe, postSubscribe } from '../api/subscriptions.ts'
 import { postReply, postThread } from '../api/threads.ts'
+import type { Thread } from '../client/types.ts'
 import type { Positioned } from '../forum/forum.ts'
 import type { Publication } from '../forum/posts.ts'
 import { isRejection } from '../forum/rejection.ts'
@@ -23,7 +24,8 @@ import {
   showAgain,
   textOf,
 } from './forms.ts'
-import { answerWhole, type Content, page } from './layout.ts'
+import { answerWhole, type Content, needsSignIn, page } from './layout.ts'
+import { pathTo, privateNote } from './links.ts'
 
 const { title: titleSchema, content: contentSchema } = postThread.body!.properties!
 const [titleMax, contentMax] = [titleSchema.maxLength!, contentSchema.maxLength!]
@@ -82,17 +84,16 @@ async function publish(
   )
 }
 
-/** The page on which a message can be read that was published. */
+/** The page on which a message can be read that was published, with those before it. */
 function pageOf({ forum }: Service, { message, position }: Publication): Answer {
-  const { threads, messages } = forum.state
-  const seq = messages.seq(message)
-  const path = `/t/${threads.id(messages.thread(message))}`
-  return leadTo(`${path}?after=${seq - 1}#m${seq}`, position)
+  return leadTo(pathTo(forum.state, message), position)
 }
+
+const hint = `Markdown is formatted. At most ${contentMax} characters.`
 
 const messageField = (label: string, { body, problem }: Draft, rows: number) => {
   const value = textOf(body, 'content')
-  return field({ name: 'content', label, value, problem, rows, more: html` required=""` })
+  return field({ name: 'content', label, value, problem, rows, hint, more: html` required=""` })
 }
 
 // A thread.
@@ -103,7 +104,7 @@ export const newThreadPage: Route = page({
   isOpen: true, // it asks for a sign-in itself
   query: undefined,
   run(service, { session }) {
-    if (session === null) return { rejected: 'token_required' }
+    if (session === null) return needsSignIn
     const draft = { body: blank, problem: null, found: null }
     return answerWhole(service, session, threadContent(service, session, draft))
   },
@@ -170,7 +171,11 @@ export const newThread: Route = formRoute({
 // A reply, and following.
 
 /** What stands at the end of a thread's page, for whoever is signed in. */
-export function threadForms(service: Service, session: Session | null, id: string): Html {
+export function threadForms(
+  service: Service,
+  session: Session | null,
+  { id, title }: Pick<Thread, 'id' | 'title'>,
+): Html {
   const { state } = service.forum
   const thread = session === null ? -1 : state.visibleThread(session.identity, id)
   if (session === null || thread === -1) {
@@ -179,11 +184,21 @@ export function threadForms(service: Service, session: Session | null, id: strin
   const isFollowed = state.subscriptions.isSubscribed(session.identity, thread)
   const [act, label] = isFollowed ? ['unfollow', 'Stop following'] : ['follow', 'Follow']
   const button = html`<button name="do" value="${act}">${label} this thread</button>`
-  const draft = { body: blank, problem: null, found: null }
+  const body = new URLSearchParams({ thread: title })
+  const draft = { body, problem: null, found: null }
   return html`<form class="act" method="post" action="/t/${id}">
 ${hidden('form', session.formToken)}<p>${button}</p>
 </form>
-${state.threads.mayReply(thread) ? replyForm(service, session, id, draft) : nothing}`
+${
+  state.threads.mayReply(thread)
+    ? html`<h2 id="reply">Reply</h2>\n${replyForm(service, session, id, draft)}`
+    : nothing
+}`
+}
+
+/** The title of the thread, which the form contains: what is refused may be shown without it. */
+function titleIn(body: URLSearchParams): string {
+  return textOf(body, 'thread').slice(0, 2 * titleMax)
 }
 
 function replyForm(service: Service, session: Session | null, id: string, draft: Draft): Html {
@@ -193,17 +208,17 @@ function replyForm(service: Service, session: Session | null, id: string, draft:
   const thread = isSought ? state.visibleThread(reader, id) : -1
   const offered = thread === -1 ? [] : offeredIn(state, thread, reader)
   const isSignedIn = session !== null
-  return html`<h2 id="reply">Reply</h2>
-${problemNote(draft.problem)}<form class="entry" method="post" action="/t/${id}">
-${hiddenOf(service, session, draft)}${messageField('Your reply', draft, 6)}${choices(state, {
-  ...draft,
-  isSignedIn,
-  legend: 'Mention',
-  offered,
-})}<p><button name="do" value="reply">Publish reply</button></p>
+  const members = thread === -1 ? nothing : privateNote(service.forum, thread, reader)
+  const notes = html`${members}${problemNote(draft.problem)}`
+  const unseen = html`${hiddenOf(service, session, draft)}${hidden('thread', titleIn(draft.body))}`
+  const mention = choices(state, { ...draft, isSignedIn, legend: 'Mention', offered })
+  return html`${notes}<form class="entry" method="post" action="/t/${id}">
+${unseen}${messageField('Your reply', draft, 6)}${mention}<p>${replyButton}</p>
 </form>
 `
 }
+
+const replyButton = html`<button name="do" value="reply">Publish reply</button>`
 
 function replyContent(
   service: Service,
@@ -211,8 +226,10 @@ function replyContent(
   id: string,
   draft: Draft,
 ): Content {
+  const title = titleIn(draft.body)
+  const place = title === '' ? html`this thread` : html`<bdi>${title}</bdi>`
   const main = html`<h1>Reply</h1>
-<p class="about">In <a href="/t/${id}">this thread</a></p>
+<p class="about">In <a href="/t/${id}">${place}</a></p>
 ${replyForm(service, session, id, draft)}`
   return { title: 'Reply', main: [main] }
 }

@@ -7,6 +7,7 @@ import { AgentForum } from '../../src/client/forum.ts'
 import { type Forum, startForum } from '../api/harness.ts'
 import { chosenSeed } from '../depth.ts'
 import { freePort } from '../free-port.ts'
+import { searchedForum } from '../search/forum.ts'
 import { until } from '../until.ts'
 import { barriersOn, noChromium, startChromium } from './chromium.ts'
 import { publishDemo } from './demo.ts'
@@ -78,7 +79,7 @@ t.test('people: in Chromium, without scripts: by keyboard alone', needsChromium,
   await typeAt(page, '#content', 'Nobody?')
   await pressAt(page, '[name=do][value=reply]')
   await page.getByText('Nobody?').waitFor()
-  t.equal(await page.locator('article').count(), 1, 'the page begins with the reply')
+  t.equal(await page.locator('article').count(), 2, 'with what is answered')
   await page.goto(`${forum.url}/t/${demo.thread}`)
   await pressAt(page, '[name=do][value=follow]')
   await page.getByRole('button', { name: 'Stop following' }).waitFor()
@@ -136,6 +137,26 @@ t.test('people: every page: no barrier, no wider than a phone', needsChromium, a
     await isGood('a refused thread')
     await page.goto(`${forum.url}/sign-out`)
     await isGood('no page')
+  }
+})
+
+t.test('people: the head: aligned, in two rows, at any name', needsChromium, async (t) => {
+  const chromium = await startChromium(t)
+  const forum = await searchedForum(t)
+  for (const name of ['Sam', 'Marta of a long name '.repeat(3)]) {
+    const page = await chromium.open({ viewport: { width: 1100, height: 800 } })
+    await register(page, forum, name)
+    await page.goto(forum.url)
+    for (const width of [700, 1100, 1400]) {
+      await page.setViewportSize({ width, height: 800 })
+      const at = async (selector: string) => (await page.locator(selector).boundingBox())!
+      const [heading, search] = [await at('h1'), await at('[name=q]')]
+      const [sites, account] = [await at('header.site nav'), await at('form.account')]
+      t.equal(search.x, heading.x, `${name} ${width}: begins where the heading does`)
+      t.ok(sites.y + sites.height <= search.y, 'below the links')
+      const middles = [search, account].map(({ y, height }) => Math.round(y + height / 2))
+      t.equal(middles[0], middles[1], 'beside the name')
+    }
   }
 })
 

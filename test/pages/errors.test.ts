@@ -1,8 +1,10 @@
 // Errors: pages for browsers, JSON for programs and wherever the interface answers.
 
 import t, { type Test } from 'tap'
+import { bodyBytesMax } from '../../src/http/handle.ts'
 import { Node } from '../http/edge-node.ts'
 import { type Answered, FakeExchange } from '../http/fake-exchange.ts'
+import { until } from '../until.ts'
 import { browserAccept } from './browser.ts'
 import { elementsOf } from './markup.ts'
 
@@ -39,7 +41,7 @@ const refused = [
   { path: absent, status: 404, sentence: /nothing that is public/ },
   { path: '/nothing/here', status: 404, sentence: /nothing that is public/ },
   { path: 'http://forum.example/nothing', status: 404, sentence: /nothing that is public/ },
-  { path: '/governance', method: 'post', status: 405, sentence: /only be read/ },
+  { path: '/governance', method: 'post', status: 405, sentence: /does not take such a request/ },
 ]
 
 for (const { path, query = '', method = 'get', status, sentence } of refused) {
@@ -89,4 +91,52 @@ t.test('browser: the node stops, or has too much to do: a page that stays', asyn
   const answer = answerOf(node, new FakeExchange('get', '/', headers))
   t.match(pageOf(t, answer), [503, 'One moment', /is stopping/])
   t.notMatch(answer.text, 'http-equiv')
+})
+
+t.test('browser: a form that is refused unread: a page says how to get it back', async (t) => {
+  const form = 'application/x-www-form-urlencoded'
+  const headers = { accept: browserAccept, origin: 'http://127.0.0.1:1', 'content-type': form }
+  const send = (node: Node, body: Buffer | null) => {
+    const exchange = new FakeExchange('post', '/sign-in', headers)
+    node.edge.handle(exchange)
+    if (body !== null) exchange.endWith(body)
+    node.sync()
+    return exchange.answers[0]!
+  }
+  for (const refusal of ['starting', 'shutting_down'] as const) {
+    const node = new Node()
+    node.availability.refusal = refusal
+    const answer = send(node, null)
+    t.match(pageOf(t, answer), [
+      503,
+      'One moment',
+      refusal === 'starting' ? /starting/ : /stopping/,
+    ])
+    t.match(answer.text, /The Back button of your browser brings back what you typed/)
+    t.notMatch(answer.text, /http-equiv|This page appears/, 'a form has no page to come back to')
+  }
+  const unread = send(new Node(), Buffer.from([0x61, 0x3d, 0xff]))
+  t.match(pageOf(t, unread), [400, 'This does not work', /no text that could be read/])
+  t.match(unread.text, /The Back button/)
+  const long = send(new Node(), Buffer.alloc(bodyBytesMax + 1, 'a'))
+  t.match(pageOf(t, long), [413, 'This does not work', /too long to be read/])
+  t.match(long.text, /The Back button/)
+  const read = answerOf(new Node(), new FakeExchange('get', '/nothing', { accept: browserAccept }))
+  t.notMatch(read.text, /The Back button/)
+})
+
+t.test('/search where a forum has none: says so', async (t) => {
+  const search = (accept: string) => {
+    const node = new Node()
+    const exchange = new FakeExchange('get', '/search', { accept }, 'q=a')
+    return { node, exchange }
+  }
+  const asked = [browserAccept, '*/*'].map(search)
+  for (const { node, exchange } of asked) {
+    node.edge.handle(exchange)
+    await until('an answer', () => exchange.answers.length > 0)
+  }
+  const [page, json] = asked.map(({ exchange }) => exchange.answers[0]!)
+  t.match(pageOf(t, page!), [404, 'Not found', 'This forum has no search.'])
+  t.match(JSON.parse(json!.text!), { error: 'not_found', message: 'This forum has no search.' })
 })

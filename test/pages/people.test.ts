@@ -2,20 +2,13 @@
 // follower. What it does is compared with what the interface shows of it.
 
 import t, { type Test } from 'tap'
-import { Guesses } from '../../src/forum/guesses.ts'
-import { type IssuedInvitation, issueInvitation } from '../../src/forum/invitations.ts'
 import { blockIdentity, lockThread } from '../../src/forum/moderation.ts'
 import { hostileTexts } from './hostile.ts'
-import { formOn, nameOn, problemOn, type Shown, textsOn } from './person.ts'
+import { draftOn, formOn, nameOn, problemOn, type Shown, textsOn } from './person.ts'
 import { type Process, processes, Scene } from './scene.ts'
 
 const tokenOn = (page: Shown) => /aic_[0-9a-f]{64}/.exec(page.text)?.[0] ?? ''
 const threadIn = (path: string) => /thr_[0-9a-f]{32}/.exec(path)![0]
-
-/** What is shown of the form again: the problem, and what was typed. */
-function draftOn(page: Shown, action: string, has: string) {
-  return { problem: problemOn(page), ...Object.fromEntries(formOn(page, action, has)) }
-}
 
 for (const process of processes) {
   t.test(`${process}: registers, signs out, signs in again`, async (t) => {
@@ -77,7 +70,7 @@ for (const process of processes) {
       to: agent.id,
       do: 'reply',
     })
-    t.match(replied.location, new RegExp(`^/t/${id}\\?after=\\d+#m\\d+$`))
+    t.match(replied.location, new RegExp(`^/t/${id}#m\\d+$`))
     const after = await scene.call('get', `/api/threads/${id}`)
     t.match(after.messages[2], {
       content: 'and to you',
@@ -137,6 +130,63 @@ for (const process of processes) {
     t.equal(textsOn(mentions, 'article').length, 1)
     t.notMatch(mentions.text, /<button>Mark/)
     t.match(await scene.person().open('/feed'), { status: 401, text: /<h1>Sign in<\/h1>/ })
+  })
+
+  t.test(`${process}: replies in a long thread: is led to its last page`, async (t) => {
+    const scene = new Scene(process)
+    const [ana, agent] = [await scene.identity('Ana'), await scene.identity('Agent')]
+    const { thread_id } = await scene.thread(agent.token)
+    const path = `/api/threads/${thread_id}/replies`
+    for (let i = 0; i < 59; i++) await scene.call('post', path, agent.token, { content: `n${i}` })
+    const person = await scene.signedIn(ana.token)
+    const page = await person.open(`/t/${thread_id}`)
+    const sent = await person.fill(page, `/t/${thread_id}`, { content: 'mine', do: 'reply' })
+    const last = await person.open(sent.location)
+    const articles = last.elements.filter(({ name }) => name === 'article')
+    t.equal(articles.length, 50)
+    t.match(articles.at(-1)!.text, /mine/)
+    t.equal(`#${articles.at(-1)!.attributes.id}`, /#.*/.exec(sent.location)![0])
+    t.match(last.text, /12 to 61 of 61/)
+  })
+
+  t.test(`${process}: a private thread: names those who take part, to them`, async (t) => {
+    const scene = new Scene(process)
+    const [ana, dan] = [await scene.identity('Ana'), await scene.identity('dan')]
+    const eve = await scene.identity('<b>e\u202eve')
+    await scene.thread(dan.token) // its author has a page, thus a link
+    const between = async (token: string, participant_ids: string[]) => {
+      const fields = { visibility: 'private', participant_ids, title: 'between us' }
+      return (await scene.thread(token, fields)).thread_id
+    }
+    const notesOn = ({ elements }: Shown) => {
+      const notes = elements.filter(({ attributes }) => attributes.class === 'private')
+      return notes.map(({ text }) => text)
+    }
+    const person = await scene.signedIn(ana.token)
+    const id = await between(dan.token, [ana.id, eve.id])
+    const shown = await person.open(`/t/${id}`)
+    const names = 'Private: you, dan and <b>e[U+202E]ve'
+    t.same(notesOn(shown), [names, names])
+    t.match(shown.text, new RegExp(`Private: you, <a href="/agents/${dan.id}">`))
+    const own = await person.open(`/t/${await between(ana.token, [])}`)
+    t.same(notesOn(own), ['Private: only you', 'Private: only you'])
+    const two = await person.open(`/t/${await between(ana.token, [dan.id])}`)
+    t.same(notesOn(two), ['Private: you and dan', 'Private: you and dan'])
+
+    const refused = await person.fill(shown, `/t/${id}`, { content: ' ', do: 'reply' })
+    t.same(notesOn(refused), [names])
+    t.same(textsOn(refused, 'h1'), ['Reply'])
+    t.same(textsOn(refused, 'h2'), [])
+    t.match(refused.text, new RegExp(`In <a href="/t/${id}"><bdi>between us</bdi></a>`))
+    t.match(refused.text, /Markdown is formatted. At most 8000 characters/)
+    const before = person.cookie
+    await person.fill(shown, '/sign-out', {})
+    person.cookie = before
+    const ended = await person.fill(shown, `/t/${id}`, { content: 'late', do: 'reply' })
+    t.match(ended, { status: 401, text: /<bdi>between us<\/bdi>/ })
+    t.same(notesOn(ended), [], 'whoever has no session learns no name')
+    const visitor = scene.person()
+    t.same(notesOn(await visitor.open(`/t/${id}`)), [])
   })
 
   t.test(`${process}: a form sent twice publishes once; another text needs another`, async (t) => {
@@ -263,96 +313,4 @@ t.test('hostile names and texts: in every form: stay text, and come back as type
     t.ok([200, 400].includes(made.status), `${made.status}`)
     t.equal((await visitor.send('/sign-in', { token: typed, to: typed })).status, 403)
   }
-})
-
-t.test('registration by invitation: with one only; closed: no form', async (t) => {
-  const invited = new Scene('reader', { registration: 'invited' })
-  const { forum } = invited.pair.leader
-  const made = issueInvitation(forum, { uses: 1, days: 1, reason: '' }) as IssuedInvitation
-  invited.pair.settle()
-  const register = async (invite: string) => {
-    const visitor = invited.person()
-    return visitor.fill(await visitor.open('/sign-in'), '/register', {
-      display_name: 'Ana',
-      invite,
-    })
-  }
-  t.match(problemOn(await register(' ')), 'Type the invitation.')
-  const wrong = await register('inv_x')
-  t.equal(wrong.status, 403)
-  t.match(draftOn(wrong, '/register', 'invite'), {
-    problem: /unknown, used up/,
-    display_name: 'Ana',
-    invite: 'inv_x',
-  })
-  t.equal(nameOn(await register(made.code)), 'Ana')
-  t.match(problemOn(await register(made.code)), /unknown, used up/)
-
-  const closed = new Scene('alone', { registration: 'closed' }).person()
-  const page = await closed.open('/sign-in')
-  t.throws(() => formOn(page, '/register'))
-  t.match(page.text, /registers its members/)
-  const sent = await closed.send('/register', { display_name: 'Ana' })
-  t.equal(sent.status, 403)
-  t.match(problemOn(sent), /registered by the operator|operator/)
-})
-
-t.test('guessing of tokens: ends after so many, for sign-ins as for the interface', async (t) => {
-  const scene = new Scene()
-  const ana = await scene.identity('Ana')
-  const { forum } = scene.pair.leader
-  forum.guesses = new Guesses(3, () => 0)
-  const person = scene.person()
-  for (let guess = 0; guess < 3; guess++) {
-    t.equal((await person.signIn(`aic_${`${guess}`.repeat(64)}`)).status, 403)
-  }
-  const limited = await person.signIn(ana.token)
-  t.equal(limited.status, 429)
-  t.match(problemOn(limited), /Try again in 60 minutes/)
-})
-
-t.test('members only: a form of nobody: is asked to sign in, and shows no member', async (t) => {
-  const scene = new Scene('alone', { membersOnly: true })
-  const ana = await scene.identity('Ana of members')
-  const { thread_id } = await scene.thread(ana.token, { title: 'of members' })
-  const person = scene.person()
-  for (const path of ['/new', `/t/${thread_id}`]) {
-    const shown = await person.send(path, { content: 'typed', to: ana.id })
-    t.equal(shown.status, 401, path)
-    t.match(shown.text, /typed/)
-    t.match(shown.text, new RegExp(`value="${ana.id}" checked`), 'what was chosen stays')
-    t.notMatch(shown.text, /of members/)
-    const other = await person.send(path, { content: 'typed' })
-    t.notMatch(other.text, new RegExp(ana.id))
-  }
-})
-
-t.test(
-  'sign in: a path that is too long, or that of a search: /feed, and the search',
-  async (t) => {
-    const scene = new Scene('alone', { membersOnly: true })
-    const ana = await scene.identity('Ana')
-    const person = scene.person()
-    const asked = await person.open('/search?q=a%20b')
-    const signedIn = await person.fill(asked, '/sign-in', { token: ana.token })
-    t.match(signedIn, { status: 303, location: '/search?q=a%20b' })
-    const long = { token: 'none', to: `/${'"'.repeat(10_000)}` }
-    t.ok((await scene.person().send('/sign-in', long)).text.length < 5_000)
-  },
-)
-
-t.test('members only: whoever is not signed in is led to it, and back', async (t) => {
-  const scene = new Scene('alone', { membersOnly: true })
-  const ana = await scene.identity('Ana')
-  const { thread_id } = await scene.thread(ana.token, { title: 'of members' })
-  const person = scene.person()
-  for (const path of ['/', `/t/${thread_id}`, '/search', '/governance', '/feed', '/new']) {
-    const page = await person.open(path)
-    t.equal(page.status, 401, path)
-    t.notMatch(page.text, /of members/)
-  }
-  const asked = await person.open(`/t/${thread_id}`)
-  const signedIn = await person.fill(asked, '/sign-in', { token: ana.token })
-  t.match(signedIn, { status: 303, location: `/t/${thread_id}` })
-  t.match(await person.open(signedIn.location), { status: 200, text: /of members/ })
 })

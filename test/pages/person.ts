@@ -134,3 +134,8 @@ export function problemOn({ elements }: Shown): string {
 export function nameOn(page: Shown): string {
   return /Signed in as <bdi>(.*?)<\/bdi>/.exec(page.text)?.[1] ?? ''
 }
+
+/** What is shown of the form again: the problem, and what was typed. */
+export function draftOn(page: Shown, action: string, has: string) {
+  return { problem: problemOn(page), ...Object.fromEntries(formOn(page, action, has)) }
+}

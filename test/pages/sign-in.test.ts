@@ -1,0 +1,135 @@
+// How somebody comes in: registration in its modes, limited guesses, and a forum for members only.
+
+import t from 'tap'
+import { Guesses } from '../../src/forum/guesses.ts'
+import { type IssuedInvitation, issueInvitation } from '../../src/forum/invitations.ts'
+import { FakeExchange } from '../http/fake-exchange.ts'
+import { answerOf, draftOn, formOn, nameOn, problemOn, type Shown } from './person.ts'
+import { Scene } from './scene.ts'
+
+t.test('registration by invitation: with one only; closed: no form', async (t) => {
+  const invited = new Scene('reader', { registration: 'invited' })
+  const { forum } = invited.pair.leader
+  const made = issueInvitation(forum, { uses: 1, days: 1, reason: '' }) as IssuedInvitation
+  invited.pair.settle()
+  const register = async (invite: string) => {
+    const visitor = invited.person()
+    return visitor.fill(await visitor.open('/sign-in'), '/register', {
+      display_name: 'Ana',
+      invite,
+    })
+  }
+  t.match(problemOn(await register(' ')), 'Type the invitation.')
+  const wrong = await register('inv_x')
+  t.equal(wrong.status, 403)
+  t.match(draftOn(wrong, '/register', 'invite'), {
+    problem: /unknown, used up/,
+    display_name: 'Ana',
+    invite: 'inv_x',
+  })
+  t.equal(nameOn(await register(made.code)), 'Ana')
+  t.match(problemOn(await register(made.code)), /unknown, used up/)
+
+  const closed = new Scene('alone', { registration: 'closed' }).person()
+  const page = await closed.open('/sign-in')
+  t.throws(() => formOn(page, '/register'))
+  t.match(page.text, /registers its members/)
+  const sent = await closed.send('/register', { display_name: 'Ana' })
+  t.equal(sent.status, 403)
+  t.match(problemOn(sent), /registered by the operator|operator/)
+})
+
+t.test('guessing of tokens: ends after so many, for sign-ins as for the interface', async (t) => {
+  const scene = new Scene()
+  const ana = await scene.identity('Ana')
+  const { forum } = scene.pair.leader
+  forum.guesses = new Guesses(3, () => 0)
+  const person = scene.person()
+  for (let guess = 0; guess < 3; guess++) {
+    t.equal((await person.signIn(`aic_${`${guess}`.repeat(64)}`)).status, 403)
+  }
+  const limited = await person.signIn(ana.token)
+  t.equal(limited.status, 429)
+  t.match(problemOn(limited), /Try again in 60 minutes/)
+})
+
+t.test('members only: a form of nobody: is asked to sign in, and shows no member', async (t) => {
+  const scene = new Scene('alone', { membersOnly: true })
+  const ana = await scene.identity('Ana of members')
+  const { thread_id } = await scene.thread(ana.token, { title: 'of members' })
+  const person = scene.person()
+  for (const path of ['/new', `/t/${thread_id}`]) {
+    const shown = await person.send(path, { content: 'typed', to: ana.id })
+    t.equal(shown.status, 401, path)
+    t.match(shown.text, /typed/)
+    t.match(shown.text, new RegExp(`value="${ana.id}" checked`), 'what was chosen stays')
+    t.notMatch(shown.text, /of members/)
+    const other = await person.send(path, { content: 'typed' })
+    t.notMatch(other.text, new RegExp(ana.id))
+  }
+})
+
+t.test(
+  'sign in: a path that is too long, or that of a search: /feed, and the search',
+  async (t) => {
+    const scene = new Scene('alone', { membersOnly: true })
+    const ana = await scene.identity('Ana')
+    const person = scene.person()
+    const asked = await person.open('/search?q=a%20b')
+    const signedIn = await person.fill(asked, '/sign-in', { token: ana.token })
+    t.match(signedIn, { status: 303, location: '/search?q=a%20b' })
+    const long = { token: 'none', to: `/${'"'.repeat(10_000)}` }
+    t.ok((await scene.person().send('/sign-in', long)).text.length < 5_000)
+  },
+)
+
+t.test('members only: whoever is not signed in is led to it, and back', async (t) => {
+  const scene = new Scene('alone', { membersOnly: true })
+  const ana = await scene.identity('Ana')
+  const { thread_id } = await scene.thread(ana.token, { title: 'of members' })
+  const person = scene.person()
+  for (const path of ['/', `/t/${thread_id}`, '/search', '/governance', '/feed', '/new']) {
+    const page = await person.open(path)
+    t.equal(page.status, 401, path)
+    t.notMatch(page.text, /of members/)
+  }
+  const asked = await person.open(`/t/${thread_id}`)
+  const signedIn = await person.fill(asked, '/sign-in', { token: ana.token })
+  t.match(signedIn, { status: 303, location: `/t/${thread_id}` })
+  t.match(await person.open(signedIn.location), { status: 200, text: /of members/ })
+})
+
+t.test('a page of somebody, for nobody: asks for a sign-in, not for a membership', async (t) => {
+  const scene = new Scene()
+  const person = scene.person()
+  const hasBox = ({ elements }: Shown) => {
+    return elements.some(({ attributes }) => attributes.action === '/search')
+  }
+  Object.assign(scene.pair.leader.role.service, { search: { isAvailable: true } })
+  for (const path of ['/feed', '/new']) {
+    const page = await person.open(path)
+    t.match(page, { status: 401, text: /<h1>Sign in<\/h1>/ })
+    t.ok(hasBox(page), 'the head is that of all pages')
+    const exchange = new FakeExchange('get', path, { accept: '*/*' })
+    person.side.edge.handle(exchange)
+    const { text } = await answerOf(scene.pair, exchange)
+    t.match(JSON.parse(text!), { error: 'token_required', message: /^This page is for somebody/ })
+  }
+  const closed = new Scene('alone', { membersOnly: true })
+  Object.assign(closed.pair.leader.role.service, { search: { isAvailable: true } })
+  t.notOk(hasBox(await closed.person().open('/feed')), 'whoever is not let in cannot search')
+})
+
+t.test('registers: the link says where it leads', async (t) => {
+  const person = new Scene().person()
+  for (const [to, text] of [
+    ['/feed', 'Go on to your feed'],
+    [`/t/thr_${'0'.repeat(32)}`, 'Back to the thread'],
+    ['/governance', 'Back to the page from which you came'],
+  ] as const) {
+    const welcome = await person.send('/register', { display_name: 'Ana', to })
+    const last = welcome.elements.filter(({ name }) => name === 'main')[0]!.text.trim()
+    t.ok(last.endsWith(text), last)
+    t.match(welcome.text, `<a href="${to}">${text}</a>`)
+  }
+})
