@@ -21,37 +21,66 @@ export interface Range {
 /** At most `max` places of the query's terms in the text, in their order, without overlaps. */
 export function placesOf(text: string, query: Query, max: number): Range[] {
   const places: Range[] = []
-  const endingWith = byLastWord(query.all)
-  const longest = Math.max(0, ...query.all.map((term) => term.length))
-  /** The newest words, as many as the longest term has. */
-  const recent: { word: string; start: number }[] = []
+  const { edges, shorter, matched } = automatonOf(query.all)
+  /** Where the newest words begin, as many as the longest term has: the n-th at n modulo that. */
+  const starts = new Array<number>(Math.max(1, ...query.all.map((term) => term.length)))
+  let words = 0
+  let at = 0
   eachWord(text, (word, start, end) => {
-    recent.push({ word, start })
-    if (recent.length > longest) recent.shift()
-    const term = endingWith.get(word)?.find((term) => endsWith(recent, term))
-    if (term === undefined) return true
-    places.push({ start: recent[recent.length - term.length].start, end })
-    recent.length = 0
+    starts[words % starts.length] = start
+    words += 1
+    while (at !== 0 && !edges[at].has(word)) at = shorter[at]
+    at = edges[at].get(word) ?? 0
+    if (matched[at] === 0) return true
+    places.push({ start: starts[(words - matched[at]) % starts.length], end })
+    at = 0
     return places.length < max
   })
   return places
 }
 
-/** So that a word of the text is compared with few terms, however many there are. */
-function byLastWord(terms: readonly Term[]): Map<string, Term[]> {
-  const found = new Map<string, Term[]>()
-  for (const term of terms) {
-    const last = term.at(-1)!
-    const others = found.get(last)
-    if (others === undefined) found.set(last, [term])
-    else others.push(term)
-  }
-  return found
+/**
+ * Finds terms in one pass over the words of a text, by the algorithm of Aho and Corasick ("Efficient
+ * string matching", 1975). A state is the longest end of the words so far that begins a term.
+ */
+interface Automaton {
+  /** By state, to the state after one more word. State 0 is that of no words. */
+  edges: Map<string, number>[]
+  /** The state of the longest shorter end that begins a term. */
+  shorter: number[]
+  /** How many of the newest words are a term; 0: none. */
+  matched: number[]
 }
 
-function endsWith(recent: readonly { word: string }[], term: Term): boolean {
-  const from = recent.length - term.length
-  return from >= 0 && term.every((word, i) => recent[from + i].word === word)
+function automatonOf(terms: readonly Term[]): Automaton {
+  const edges: Map<string, number>[] = [new Map()]
+  const matched = [0]
+  for (const term of terms) {
+    let at = 0
+    for (const word of term) {
+      let next = edges[at].get(word)
+      if (next === undefined) {
+        next = edges.push(new Map()) - 1
+        matched.push(0)
+        edges[at].set(word, next)
+      }
+      at = next
+    }
+    matched[at] = term.length
+  }
+  const shorter = edges.map(() => 0)
+  // States with fewer words come first, since a state is found from a shorter one.
+  const states = [...edges[0].values()]
+  for (const state of states) {
+    for (const [word, next] of edges[state]) {
+      let at = shorter[state]
+      while (at !== 0 && !edges[at].has(word)) at = shorter[at]
+      shorter[next] = edges[at].get(word) ?? 0
+      matched[next] ||= matched[shorter[next]]
+      states.push(next)
+    }
+  }
+  return { edges, shorter, matched }
 }
 
 /** The part of the text around the first match, or its beginning where there is none. */

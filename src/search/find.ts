@@ -19,7 +19,7 @@ import type { Hits, SearchRequest } from './link.ts'
 import { marks, matchOf, parseQuery, type Query } from './query.ts'
 
 /** Bytes of the messages on one page, after the first one. */
-const textBytesMax = 128 << 10
+const textBytesMax = 64 << 10
 
 export interface SearchQuery {
   q?: string

@@ -1,5 +1,6 @@
 // What the words of a text are, what a query finds among them, and what an excerpt shows.
 
+import fc from 'fast-check'
 import t from 'tap'
 import { excerptMax, excerptOf, placesOf } from '../../src/search/excerpt.ts'
 import { matchOf, parseQuery } from '../../src/search/query.ts'
@@ -137,6 +138,31 @@ t.test('excerpt: its places: all matches of words and phrases, in order', async 
 })
 
 t.test(
+  'excerpt: places of terms in any text: those that a comparison word by word finds',
+  async () => {
+    const word = fc.constantFrom('a', 'b', 'c')
+    const terms = fc.array(fc.array(word, { minLength: 1, maxLength: 5 }), { maxLength: 6 })
+    await fc.assert(
+      fc.property(terms, fc.array(word, { maxLength: 40 }), (all, words) => {
+        const found: { start: number; end: number }[] = []
+        let from = 0
+        for (let end = 1; end <= words.length; end++) {
+          const here = all.filter((term) => {
+            const start = end - term.length
+            return start >= from && term.every((each, i) => words[start + i] === each)
+          })
+          if (here.length === 0) continue
+          const length = Math.max(...here.map((term) => term.length))
+          found.push({ start: 2 * (end - length), end: 2 * end - 1 })
+          from = end
+        }
+        t.same(placesOf(words.join(' '), { all, none: [] }, 100), found)
+      }),
+    )
+  },
+)
+
+t.test(
   'words and excerpts: of texts made to be slow: take time in proportion to the length',
   async (t) => {
     const hostile = ['-', '"', 'a', 'a ', '\u0301', 'é', '機', '👩‍', '\u0000', ' -"', 'é-', '"a ']
@@ -168,6 +194,16 @@ t.test('X1: as many more terms, and as much more text: takes as much longer', as
     excerptOf(`${'\u3042'.repeat(30 * length)} ${q}`, parseQuery(q))
   }
   t.ok(isLinear(work, 60))
+  // Terms with one last word, and a long term of which all but the first word is there.
+  const phrases = (length: number) => {
+    const pairs = Array.from({ length }, (_, i) => `"${String.fromCodePoint(0x4e00 + 7 * i)}a"`)
+    excerptOf('a '.repeat(20 * length), parseQuery(pairs.join('')))
+  }
+  t.ok(isLinear(phrases, 40), 'terms with the same last word')
+  const long = (length: number) => {
+    excerptOf('a '.repeat(20 * length), parseQuery(`"b ${'a '.repeat(length)}"`))
+  }
+  t.ok(isLinear(long, 100), 'a long term')
   t.ok(
     isLinear((length) => wordsOf('a\u0301'.repeat(length)), 2_000),
     'letters with marks',
