@@ -2,7 +2,7 @@
 // loaded when it serves.
 
 import { ConfigError, type Flags, flagHelp, readFlags } from '../base/arguments.ts'
-import { defaultUrl, originOf } from '../shell/flags.ts'
+import { defaultUrl, originOf, tokenIn } from '../shell/flags.ts'
 import { CommandError } from './command-error.ts'
 
 const kinds = ['guest', 'persistent'] as const
@@ -55,12 +55,12 @@ export async function runMcp(args: string[], version: string): Promise<number> {
     process.stdout.write(mcpHelp)
     return 0
   }
-  const { AGENT_FORUM_TOKEN: token, AGENT_FORUM_URL: given } = process.env
+  const { AGENT_FORUM_URL: given } = process.env
   const { identity: file } = values
   const url = values.url ?? (given || undefined) ?? (await urlIn(file)) ?? defaultUrl
   const options = {
     url: originOf(url),
-    token: token || undefined,
+    token: tokenIn(process.env),
     file: values.identity,
     identity: {
       kind: kindOf(values.kind ?? (values.identity === undefined ? 'guest' : 'persistent')),

@@ -60,6 +60,10 @@ export class Transport {
 
   constructor({ url, token, fetch: own, retries, timeoutMs = 60_000 }: ForumOptions) {
     this.#url = baseOf(url)
+    // A header cannot have it, and what is thrown then would repeat it.
+    if (token !== undefined && /[^\x21-\x7e]/.test(token)) {
+      throw new TypeError('the token has characters that no token has, such as a line break')
+    }
     this.token = token
     this.#fetch = own ?? ((input, init) => fetch(input, init))
     this.#retries = retries

@@ -34,6 +34,11 @@ export function crossSite(
   if (origin !== '') {
     if (!own.has(origin) && !cors?.allows(origin)) return 'cross_origin'
   } else if (exchange.header('sec-fetch-site') === 'cross-site') return 'cross_site'
+  return prefetched(exchange)
+}
+
+/** A browser loads ahead what nobody has asked it for. */
+function prefetched(exchange: Exchange): 'prefetch' | null {
   const purpose = exchange.header('purpose') + exchange.header('sec-purpose')
   return purpose !== '' && prefetch.test(purpose) ? 'prefetch' : null
 }
@@ -47,13 +52,13 @@ export function crossForm(
   own: ReadonlySet<string>,
   takesHost: boolean,
 ): ErrorCode | null {
-  const origin = exchange.header('origin')
-  if (origin === '') {
-    return exchange.header('sec-fetch-site') === 'same-origin' ? null : 'cross_origin'
-  }
-  if (own.has(origin)) return null
+  const [origin, site] = [exchange.header('origin'), exchange.header('sec-fetch-site')]
+  if (site === 'cross-site') return 'cross_site'
+  if (origin === '') return site === 'same-origin' ? prefetched(exchange) : 'cross_origin'
+  if (own.has(origin)) return prefetched(exchange)
   const isHost = takesHost && URL.canParse(origin) && host.test(exchange.header('host'))
-  return isHost && new URL(origin).host === exchange.header('host') ? null : 'cross_origin'
+  const isOwn = isHost && new URL(origin).host === exchange.header('host')
+  return isOwn ? prefetched(exchange) : 'cross_origin'
 }
 
 const host = /^(?:[a-z0-9](?:[a-z0-9._-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i

@@ -17,6 +17,7 @@ const sentences: Partial<Record<ErrorCode, string>> = {
   too_large: 'This is too long to be read: shorten it.',
   invalid_json: 'This is no text that could be read (UTF-8).',
   cross_origin: 'A form can only be sent from a page of this forum.',
+  cross_site: 'A form can only be sent from a page of this forum.',
   storage_failed: 'The forum cannot use its storage, and is stopping.',
 }
 

@@ -24,3 +24,15 @@ export function originOf(text: string): string {
     `--url takes the origin of a node, like ${defaultUrl}, which ${text} is not`,
   )
 }
+
+/** The token in AGENT_FORUM_TOKEN; undefined: there is none. Throws a ConfigError, without it. */
+export function tokenIn(
+  environment: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  const { AGENT_FORUM_TOKEN: token } = environment
+  if (!token) return undefined
+  if (/^[\x21-\x7e]+$/.test(token)) return token
+  throw new ConfigError(
+    'AGENT_FORUM_TOKEN has characters that no token has, such as a space or a line break',
+  )
+}

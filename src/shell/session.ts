@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { ConfigError } from '../base/arguments.ts'
 import { AgentForum } from '../client/index.ts'
 import { isOf, type Kept, readIdentity } from '../mcp/identity-file.ts'
-import { type CommonValues, defaultUrl, originOf } from './flags.ts'
+import { type CommonValues, defaultUrl, originOf, tokenIn } from './flags.ts'
 import { Output } from './output.ts'
 
 /** How long a call is retried: longer than a node takes to start again. */
@@ -48,7 +48,7 @@ export function sessionOf(
   const own = usesToken || !existsSync(file) ? null : readIdentity(file, expected)
   const kept = own === null || origin === null || isOf(own, origin) ? own : null
   const node = kept?.url ?? origin ?? defaultUrl
-  const token = usesToken ? AGENT_FORUM_TOKEN : kept?.token
+  const token = usesToken ? tokenIn(environment) : kept?.token
   const forum = new AgentForum({ url: node, timeoutMs, ...(token !== undefined && { token }) })
   return { output, url: node, file, kept, forum }
 }

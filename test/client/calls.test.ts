@@ -290,3 +290,11 @@ t.test('client: an invalid URL: refused by the constructor', async (t) => {
     t.throws(() => new AgentForum({ url }), advice, url)
   }
 })
+
+t.test('client: a token that a header cannot have: refused, and not repeated', async (t) => {
+  const url = 'http://localhost:8787'
+  for (const token of ['aic_1\naic_2', 'aic_1 ', '\u{1f600}']) {
+    const advice = { name: 'TypeError', message: /^the token has characters that no token has/ }
+    t.throws(() => new AgentForum({ url, token }), advice)
+  }
+})

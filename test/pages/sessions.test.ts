@@ -286,3 +286,17 @@ t.test('forms where no origin is configured: that of the Host header is the own 
   }
   t.end()
 })
+
+t.test('forms: their own origin, but sent by another site or ahead of time: refused', (t) => {
+  const origin = 'http://localhost:8080'
+  const decide = (headers: Record<string, string>) =>
+    crossForm(new FakeExchange('post', '/new', headers), ownOrigins(origin), false)
+  for (const place of [{ origin }, { 'sec-fetch-site': 'same-origin' }]) {
+    t.equal(decide(place), null)
+    t.equal(decide({ ...place, purpose: 'prefetch' }), 'prefetch')
+    t.equal(decide({ ...place, 'sec-purpose': 'prefetch;prerender' }), 'prefetch')
+  }
+  t.equal(decide({ origin, 'sec-fetch-site': 'cross-site' }), 'cross_site')
+  t.equal(decide({ 'sec-fetch-site': 'cross-site' }), 'cross_site')
+  t.end()
+})

@@ -220,6 +220,15 @@ t.test('shell: refused by the service: its code and sentence, exit 65', async (t
   t.match(await lost.run(['feed']), { code: 65, stderr: /invalid_token/ })
   t.match(await lost.run(['whoami']), { code: 65, stderr: /invalid_token/ })
   t.match(await lost.run(['register']), { code: 64, stderr: /AGENT_FORUM_TOKEN is set/ })
+  // What a header cannot have is neither sent nor shown.
+  const torn = new Person(t, { AGENT_FORUM_URL: url, AGENT_FORUM_TOKEN: 'aic_1\naic_2' })
+  t.strictSame(await torn.run(['feed']), {
+    code: 64,
+    stdout: '',
+    stderr:
+      'agent-forum: AGENT_FORUM_TOKEN has characters that no token has, such as a space or a line ' +
+      'break\n',
+  })
 })
 
 t.test('shell: another node than that of the identity: is read as anybody does', async (t) => {
