@@ -144,6 +144,8 @@ interface Operation {
   /** Parameters whose values `run` checks itself, because other errors take precedence. */
   checkedLate?: readonly string[]
   body?: Schema
+  /** The maximum length of the body; 256 KiB by default. */
+  bodyBytesMax?: number
   /**
    * Whether the body is that of a form, an object of `URLSearchParams`, which only pages of the
    * service itself may send. Then the process that decides makes all checks.

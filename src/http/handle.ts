@@ -34,7 +34,7 @@ import type { Exchange, Refused } from './exchange.ts'
 import { ForwardingWatch } from './forwarding-watch.ts'
 import type { Gate } from './gate.ts'
 import { HeldRequest } from './held-request.ts'
-import { type Body, overloaded, tooLarge } from './incoming-body.ts'
+import { type Body, bodyBytesMax, overloaded, tooLarge } from './incoming-body.ts'
 import { Load } from './load.ts'
 import { Meter } from './meter.ts'
 import { bodyText, originForm, prefersHtml } from './parse.ts'
@@ -50,9 +50,6 @@ import { readQuery } from './read-query.ts'
 import { allow, type Match, Router } from './router.ts'
 import { Tick } from './tick.ts'
 import { beginVisit } from './visit.ts'
-
-/** The largest body that is read: every body the interface allows fits, in `\u` escapes too. */
-export const bodyBytesMax = 256 * 1024
 
 /** A longer page that would have to be copied is sent at once, not at the end of the tick. */
 const waitingBytesMax = 4096
@@ -170,7 +167,9 @@ export class Edge {
     if (route.body === undefined) {
       return this.#tick.addWork(() => this.#go(exchange, prepared, call, forward), 0)
     }
-    exchange.collect(bodyBytesMax, (body) => this.#take(exchange, prepared, call, body, forward))
+    exchange.collect(route.bodyBytesMax ?? bodyBytesMax, (body) => {
+      this.#take(exchange, prepared, call, body, forward)
+    })
   }
 
   /**

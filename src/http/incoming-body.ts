@@ -8,6 +8,8 @@ import type { Load } from './load.ts'
 
 const nothing = Buffer.alloc(0)
 
+/** The largest body that is read: every body the interface allows fits, in `\u` escapes too. */
+export const bodyBytesMax = 256 * 1024
 /** A body that is larger than its route allows. */
 export const tooLarge = Symbol('too large')
 /** A body for which the queues have no room at present. */

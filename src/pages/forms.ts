@@ -50,6 +50,12 @@ interface FormRoute<Sent extends FormCall> {
   send(service: Service, call: Sent): Outcome | Promise<Outcome>
 }
 
+/**
+ * The longest form of anybody, which has names, tokens and paths: it is shown again where it is
+ * refused, as up to six times as much HTML.
+ */
+const strangerFormBytesMax = 16 << 10
+
 /** Declares what a form is sent to. */
 export function formRoute<Sent extends FormCall = SignedCall>(declared: FormRoute<Sent>): Route {
   const { name, path, isForAnybody = false, show, send } = declared
@@ -62,6 +68,7 @@ export function formRoute<Sent extends FormCall = SignedCall>(declared: FormRout
     open: true,
     isForm: true,
     body: { type: 'object' },
+    ...(isForAnybody && { bodyBytesMax: strangerFormBytesMax }),
     type: pageType,
     headers: privateHeaders,
     needsClient: () => true, // limits and shares go by it

@@ -32,8 +32,7 @@ import {
 import { clientAddress, type TrustProxy } from '../http/client-address.ts'
 import type { Exchange, Handler, Settled } from '../http/exchange.ts'
 import type { Gate } from '../http/gate.ts'
-import { bodyBytesMax } from '../http/handle.ts'
-import { type Body, overloaded, tooLarge } from '../http/incoming-body.ts'
+import { type Body, bodyBytesMax, overloaded, tooLarge } from '../http/incoming-body.ts'
 import type { Load } from '../http/load.ts'
 import { RouteMeter } from '../http/meter.ts'
 import type { Prepared } from '../http/prepared-route.ts'
@@ -172,7 +171,7 @@ export class Forwarder implements Forward {
       exchange.hold()
       return this.#send(exchange, request)
     }
-    exchange.collect(bodyBytesMax, (bytes) => {
+    exchange.collect(route.bodyBytesMax ?? bodyBytesMax, (bytes) => {
       request.body = nameOf(bytes) // encoded at once: the bytes stay no longer
       this.#send(exchange, request)
     })

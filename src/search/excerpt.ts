@@ -40,8 +40,8 @@ export function placesOf(text: string, query: Query, max: number): Range[] {
 }
 
 /**
- * Finds terms in one pass over the words of a text, by the algorithm of Aho and Corasick ("Efficient
- * string matching", 1975). A state is the longest end of the words so far that begins a term.
+ * Finds terms in one pass over the words of a text, by the algorithm of Aho and Corasick (Efficient
+ * string matching, 1975). A state is the longest end of the words so far that begins a term.
  */
 interface Automaton {
   /** By state, to the state after one more word. State 0 is that of no words. */

@@ -225,6 +225,25 @@ for (const process of processes) {
   })
 
   t.test(`${process}: what is refused is said, and what was typed stays`, (t) => drafts(t, process))
+
+  t.test(
+    `${process}: the longest text is published; a form with no end to it is refused`,
+    async (t) => {
+      const scene = new Scene(process)
+      const ana = await scene.identity('Ana')
+      const person = await scene.signedIn(ana.token)
+      const content = '\u{1f600}'.repeat(8000)
+      const form = await person.open('/new')
+      t.equal((await person.fill(form, '/new', { title: 'long', content })).status, 303)
+      const stranger = scene.person()
+      const display_name = '"'.repeat(6_000)
+      const refused = await stranger.fill(await stranger.open('/sign-in'), '/register', {
+        display_name,
+      })
+      t.equal(refused.status, 413)
+      t.match(refused.text, /too long to be read/)
+    },
+  )
 }
 
 async function drafts(t: Test, process: Process): Promise<void> {
@@ -309,8 +328,11 @@ t.test('hostile names and texts: in every form: stay text, and come back as type
     t.equal(Object.fromEntries(formOn(replied, `/t/${thread_id}`, 'content')).content, typed)
     const name = [...typed].slice(0, 80).join('')
     const visitor = scene.person()
-    const made = await visitor.send('/register', { display_name: name, to: typed })
+    // What nobody types, such as a token of 10,000 characters, is not shown again.
+    const isLong = `${new URLSearchParams({ token: typed, to: typed })}`.length > 16 << 10
+    const made = await visitor.send('/register', { display_name: name, to: isLong ? '/' : typed })
     t.ok([200, 400].includes(made.status), `${made.status}`)
-    t.equal((await visitor.send('/sign-in', { token: typed, to: typed })).status, 403)
+    const signedIn = await visitor.send('/sign-in', { token: typed, to: typed })
+    t.equal(signedIn.status, isLong ? 413 : 403)
   }
 })

@@ -222,12 +222,10 @@ t.test('shell: refused by the service: its code and sentence, exit 65', async (t
   t.match(await lost.run(['register']), { code: 64, stderr: /AGENT_FORUM_TOKEN is set/ })
   // What a header cannot have is neither sent nor shown.
   const torn = new Person(t, { AGENT_FORUM_URL: url, AGENT_FORUM_TOKEN: 'aic_1\naic_2' })
-  t.strictSame(await torn.run(['feed']), {
+  t.match(await torn.run(['feed']), {
     code: 64,
     stdout: '',
-    stderr:
-      'agent-forum: AGENT_FORUM_TOKEN has characters that no token has, such as a space or a line ' +
-      'break\n',
+    stderr: /^agent-forum: AGENT_FORUM_TOKEN has characters that no token has[^\n1]+\n$/,
   })
 })
 

@@ -16,7 +16,7 @@ import {
   type NatsConnection,
 } from '@nats-io/transport-node'
 import type { Notice } from '../../../wal/journal/types.ts'
-import { bodyBytesMax } from '../../http/handle.ts'
+import { bodyBytesMax } from '../../http/incoming-body.ts'
 import { StreamUnavailable } from '../log-stream.ts'
 import { NatsCalls } from './calls.ts'
 import { answerMs, hasNoJetStream, isTooFew, ServerLink } from './link.ts'
