@@ -1,4 +1,5 @@
-// threads, read, feed and search: up to `--limit` items, and how to go on where there are more.
+// threads, read, feed and search: up to `--limit` items. Of read and feed, which are read in order,
+// the last line says how to go on.
 
 import { ConfigError, suggestion } from '../base/arguments.ts'
 import type { Message, Notification, SearchHit, Thread } from '../client/index.ts'
@@ -30,8 +31,7 @@ export async function threads(
     throw new ConfigError(`--order takes created or activity${suggestion(values.order!, orders)}`)
   }
   const pages = forum.threads({ limit: Math.min(limit, threadsMax), order })
-  const last = await upTo(limit, pages, (thread) => output.answer(thread, threadLine(thread)))
-  if (last !== null) output.lines(`there are more; --limit ${2 * limit} shows twice as many`)
+  await upTo(limit, pages, (thread) => output.answer(thread, threadLine(thread)))
 }
 
 /** Prints messages of a thread, oldest first. */
@@ -122,8 +122,7 @@ export async function search(
     ...(thread !== undefined && { threadId: thread }),
     limit: Math.min(limit, messagesMax),
   })
-  const last = await upTo(limit, pages, (hit) => output.answer(hit, hitLines(hit)))
-  if (last !== null) output.lines(`there are more; --limit ${2 * limit} shows twice as many`)
+  await upTo(limit, pages, (hit) => output.answer(hit, hitLines(hit)))
 }
 
 function limitOf({ limit }: Limited): number {
