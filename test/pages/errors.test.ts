@@ -1,7 +1,7 @@
 // Errors: pages for browsers, JSON for programs and wherever the interface answers.
 
 import t, { type Test } from 'tap'
-import { bodyBytesMax } from '../../src/http/handle.ts'
+import { bodyBytesMax } from '../../src/http/incoming-body.ts'
 import { Node } from '../http/edge-node.ts'
 import { type Answered, FakeExchange } from '../http/fake-exchange.ts'
 import { until } from '../until.ts'
