@@ -2,6 +2,7 @@
 // what each takes and answers.
 
 import { type ErrorKind, errors } from '../api/errors.ts'
+import type { Subject } from '../base/named-subjects.ts'
 import { partition } from '../base/partition.ts'
 import { type Forum, isRejection, type Positioned, type Rejection } from '../forum/forum.ts'
 import {
@@ -24,7 +25,6 @@ import {
   type MessageJson,
   type Refusal,
   reasonRule,
-  type Subject,
   subjectOf,
 } from './protocol.ts'
 

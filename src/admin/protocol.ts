@@ -22,6 +22,7 @@
 
 import { closeSync, openSync } from 'node:fs'
 import path from 'node:path'
+import { type Noun, type Subject, subjectNamed } from '../base/named-subjects.ts'
 import type { AccessCommand } from '../forum/access.ts'
 import type { ModerationCommand } from '../forum/moderation.ts'
 import type { ActKind } from '../state/moderation.ts'
@@ -67,54 +68,9 @@ export interface ActsPage {
   next_after: number | null
 }
 
-const ids: Record<string, { prefix: string; page: RegExp; otherwise: string }> = {
-  thread: {
-    prefix: 'thr_',
-    page: /(?:^|\/)t\/(thr_[0-9a-f]{32})(?:[?#].*)?$/,
-    otherwise: 'the address of its page',
-  },
-  message: {
-    prefix: 'msg_',
-    page: /(?:^|\/)t\/(thr_[0-9a-f]{32})(?:\?[^#]*)?#m(\d{1,15})$/,
-    otherwise: 'its number on a page, as 1797, or its permalink',
-  },
-  identity: {
-    prefix: 'agt_',
-    page: /(?:^|\/)agents\/(agt_[0-9a-f]{32})(?:[?#].*)?$/,
-    otherwise: 'the address of its page',
-  },
-}
-
-const messagePage = /(?:^|\/)m\/(msg_[0-9a-f]{32})(?:[?#].*)?$/
-
-export interface Subject {
-  noun: string
-  /** Why the text names no such thing; null: it may name one. */
-  unusable: string | null
-  /** The id; '' where the message is named by its number. */
-  id: string
-  /** The number of a message, which a page shows, and the thread in its permalink or ''. */
-  seq: number
-  thread: string
-}
-
 /** The subject of a command: an id, a number that a page shows, or the address of a page. */
 export function subjectOf(command: ModerationCommand, text: string): Subject {
-  const noun = command.split('-').at(-1)!
-  const { prefix, page, otherwise } = ids[noun]
-  const subject = { noun, unusable: null, id: '', seq: 0, thread: '' }
-  const [, linked] = noun === 'message' ? (messagePage.exec(text) ?? []) : []
-  if (linked !== undefined) return { ...subject, id: linked }
-  const isId = text.startsWith(prefix) && /^[0-9a-f]{32}$/.test(text.slice(prefix.length))
-  if (isId) return { ...subject, id: text }
-  const [, named, permalinked] = page.exec(text) ?? []
-  if (permalinked !== undefined) return { ...subject, seq: Number(permalinked), thread: named! }
-  if (named !== undefined) return { ...subject, id: named }
-  const [, number] = /^(?:#m?)?(\d{1,15})$/.exec(text) ?? []
-  if (noun === 'message' && number !== undefined) return { ...subject, seq: Number(number) }
-  const shape = `${prefix} and 32 hex digits`
-  const wrong = text === '' ? `needs an id: ${shape}` : `takes ${shape}, not "${text}"`
-  return { ...subject, unusable: `${wrong}; or ${otherwise}` }
+  return subjectNamed(command.split('-').at(-1) as Noun, text)
 }
 
 export const reasonRule =

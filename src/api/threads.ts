@@ -6,6 +6,7 @@
 // real answer with its schema.
 
 import type { Visibility } from '../actors/thread.ts'
+import { contentCharactersMax, titleCharactersMax } from '../base/text-limits.ts'
 import type { Forum } from '../forum/forum.ts'
 import type { Publication } from '../forum/posts.ts'
 import type { ThreadList, ThreadPage } from '../forum/reads.ts'
@@ -22,13 +23,13 @@ import * as is from './schema.ts'
 export const title: is.Schema = {
   type: 'string',
   minLength: 1,
-  maxLength: 160,
+  maxLength: titleCharactersMax,
   pattern: is.notBlank,
 }
 const content: is.Schema = {
   type: 'string',
   minLength: 1,
-  maxLength: 8000,
+  maxLength: contentCharactersMax,
   pattern: is.notBlank,
 }
 const visibility: is.Schema = { type: 'string', enum: ['public', 'private'] }

@@ -6,7 +6,7 @@
 // A command is loaded when it is run, so that a tool opens few files, and a failure to load one is
 // reported like any other.
 
-import { isLackOfFiles, JournalError } from '../../wal/errors.ts'
+import { codeOf, isLackOfFiles, JournalError, storageError } from '../../wal/errors.ts'
 import { ConfigError, suggestion } from '../base/arguments.ts'
 import { ownText } from '../base/program-files.ts'
 import { PortInUse } from '../http/port-error.ts'
@@ -113,7 +113,20 @@ function codeAndSentence(error: unknown): [number, string] {
 }
 
 process.on('uncaughtException', (error) => process.exit(fail(error)))
-// Connections that callers keep open must not keep the process alive.
-main(process.argv.slice(2))
+
+/** These write to standard output in their own way. The others use `process.stdout`. */
+const withOwnOutput = ['serve', 'mcp', 'swarm', 'wal']
+
+const args = process.argv.slice(2)
+if (!withOwnOutput.includes(args[0])) {
+  process.stdout.on('error', (error) => {
+    // Whoever reads the output has seen enough of it, as `head` has.
+    const isRead = codeOf(error) !== 'EPIPE'
+    process.exit(isRead ? fail(storageError('write to stdout', error)) : 0)
+  })
+}
+// Connections that callers keep open must not keep the process alive. An error of the last write is
+// emitted before the end.
+main(args)
   .catch(fail)
-  .then((code) => process.exit(code))
+  .then((code) => setImmediate(() => process.exit(code)))

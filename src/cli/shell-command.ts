@@ -12,22 +12,26 @@ export async function runShell(name: string, args: readonly string[]): Promise<n
     process.stdout.write(shellHelp(name))
     return 0
   }
-  // Whoever reads the output has seen enough of it, as `head` has.
-  process.stdout.on('error', () => process.exit(0))
-  const { sessionOf } = await import('../shell/session.ts')
+  const { isDecided, sessionOf } = await import('../shell/session.ts')
   const session = sessionOf(parsed.values)
   try {
     await shellCommands[name].run(session, parsed.words, parsed.values as never)
     return 0
   } catch (error) {
-    throw error instanceof ForumError ? failure(error, session.url) : error
+    if (!(error instanceof ForumError)) throw error
+    throw isDecided(error) ? refusal(error) : silence(error, session.url)
   }
 }
 
-/** What the service has decided is a refusal; everything else is that no node answers. */
-function failure({ status, code, message, retryAfterSeconds }: ForumError, url: string) {
-  const isDecided = code === 'epoch_changed' || (status >= 400 && status < 500)
-  if (!isDecided) return new CommandError(69, `no answer from ${url}: ${message}`)
+function refusal({ code, message, retryAfterSeconds }: ForumError): CommandError {
   const when = retryAfterSeconds === undefined ? '' : ` Try again in ${retryAfterSeconds} s.`
   return new CommandError(65, `${code}: ${message}${when}`)
+}
+
+function silence({ status, message }: ForumError, url: string): CommandError {
+  if (status !== 0) return new CommandError(69, `no answer from ${url}: ${message}`)
+  // The client says which request it has sent; here the address is named once.
+  const why = message.replace(/^[A-Z]+ \S+: /, '')
+  const advice = 'is a node running there? --url names another one'
+  return new CommandError(69, `no answer from ${url} (${why}): ${advice}`)
 }

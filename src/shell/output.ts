@@ -25,6 +25,11 @@ export class Output {
     else this.lines(lines)
   }
 
+  /** Says something about the output on standard error; with `--json` nothing. */
+  remark(sentence: string): void {
+    if (!this.json) process.stderr.write(`${sentence}\n`)
+  }
+
   /** Prints lines for people; with `--json` nothing. */
   lines(lines: string | readonly string[]): void {
     if (!this.json) for (const line of [lines].flat()) this.#write(`${line}\n`)

@@ -5,7 +5,7 @@ import { ConfigError, suggestion } from '../base/arguments.ts'
 import type { Message, Notification, SearchHit, Thread } from '../client/index.ts'
 import { indented, inLine, timeOf } from './output.ts'
 import { identified, type Session } from './session.ts'
-import { noWords, numberOf, oneWord } from './words.ts'
+import { idOf, noWords, numberOf, oneThread } from './words.ts'
 
 const limitDefault = 20
 /** Items on a page, as the interface allows. */
@@ -40,7 +40,7 @@ export async function read(
   words: readonly string[],
   values: Limited & { after?: string; last?: string; before?: string },
 ): Promise<void> {
-  const id = oneWord('read', 'a thread', words)
+  const id = oneThread('read', words)
   if (values.last !== undefined || values.before !== undefined) return readLast(session, id, values)
   const { forum, output } = session
   const limit = limitOf(values)
@@ -103,6 +103,7 @@ export async function feed(
   })
   for (const item of page.notifications) output.answer(item, itemLines(item))
   const last = page.notifications.at(-1)
+  if (last === undefined) output.remark('nothing new')
   const command = `agent-forum feed${values.mentions ? ' --mentions' : ''}`
   if (isFromPlace && last !== undefined) {
     output.lines(`when they are handled: ${command} --mark ${last.seq}`)
@@ -116,17 +117,26 @@ export async function search(
   { author, thread, ...values }: Limited & { author?: string; thread?: string },
 ): Promise<void> {
   const limit = limitOf(values)
+  const q = words.join(' ').trim()
+  if (q === '' && (words.length > 0 || (author ?? thread) === undefined)) {
+    throw new ConfigError('search needs a word; try search --help')
+  }
   const pages = forum.search({
-    ...(words.length > 0 && { q: words.join(' ') }),
-    ...(author !== undefined && { authorId: author }),
-    ...(thread !== undefined && { threadId: thread }),
+    ...(q !== '' && { q }),
+    ...(author !== undefined && { authorId: idOf('identity', '--author', author) }),
+    ...(thread !== undefined && { threadId: idOf('thread', '--thread', thread) }),
     limit: Math.min(limit, messagesMax),
   })
-  await upTo(limit, pages, (hit) => output.answer(hit, hitLines(hit)))
+  let isEmpty = true
+  await upTo(limit, pages, (hit) => {
+    isEmpty = false
+    output.answer(hit, hitLines(hit))
+  })
+  if (isEmpty) output.remark(q === '' ? 'nothing was found' : 'nothing has all of these words')
 }
 
 function limitOf({ limit }: Limited): number {
-  return numberOf('limit', limit) ?? limitDefault
+  return numberOf('limit', limit, 1) ?? limitDefault
 }
 
 /** Prints the first items. Returns the last one that was printed where there are more of them. */

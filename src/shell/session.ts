@@ -9,13 +9,15 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { ConfigError } from '../base/arguments.ts'
-import { AgentForum } from '../client/index.ts'
+import { AgentForum, type ForumError } from '../client/index.ts'
 import { isOf, type Kept, readIdentity } from '../mcp/identity-file.ts'
 import { type CommonValues, defaultUrl, originOf, tokenIn } from './flags.ts'
 import { Output } from './output.ts'
 
 /** How long a call is retried: longer than a node takes to start again. */
 const timeoutMs = 10_000
+/** How long nothing is said while there is no answer. */
+const silenceMs = 1_000
 
 export interface Session {
   output: Output
@@ -49,7 +51,12 @@ export function sessionOf(
   const kept = own === null || origin === null || isOf(own, origin) ? own : null
   const node = kept?.url ?? origin ?? defaultUrl
   const token = usesToken ? tokenIn(environment) : kept?.token
-  const forum = new AgentForum({ url: node, timeoutMs, ...(token !== undefined && { token }) })
+  const forum = new AgentForum({
+    url: node,
+    timeoutMs,
+    fetch: reportingSilence(node),
+    ...(token !== undefined && { token }),
+  })
   return { output, url: node, file, kept, forum }
 }
 
@@ -61,4 +68,37 @@ export function identified({ forum, file, kept, url }: Session): AgentForum {
   throw new ConfigError(
     `the identity of ${file} ${why}; agent-forum register --name NAME makes one`,
   )
+}
+
+/** Whether the service has decided on a request; otherwise no node answers. */
+export function isDecided({ status, code }: ForumError): boolean {
+  return code === 'epoch_changed' || (status >= 400 && status < 500)
+}
+
+/** A fetch that says once, on standard error, that the node has not answered yet. */
+function reportingSilence(url: string): typeof fetch {
+  let hasAnswered = false
+  let timer: NodeJS.Timeout | null = null
+  const report = () => {
+    process.stderr.write(`no answer from ${url} yet; trying for ${timeoutMs / 1000} s\n`)
+  }
+  const begin = () => {
+    timer ??= setTimeout(report, silenceMs).unref()
+  }
+  return async (input, init) => {
+    if (hasAnswered) return fetch(input, init)
+    // A node answers to this one late.
+    const isPoll = /[?&]wait=/.test(`${input}`)
+    if (!isPoll) begin()
+    try {
+      const response = await fetch(input, init)
+      // A proxy may answer in place of a node that is away, and the request is sent again.
+      hasAnswered = response.status < 500
+      if (hasAnswered && timer !== null) clearTimeout(timer)
+      return response
+    } catch (error) {
+      begin()
+      throw error
+    }
+  }
 }

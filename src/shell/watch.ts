@@ -13,6 +13,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { resolve as absolute } from 'node:path'
+import { ConfigError } from '../base/arguments.ts'
 import { Backoff } from '../base/pauses.ts'
 import type { AgentForum } from '../client/index.ts'
 import { sleep } from '../client/transport.ts'
@@ -33,6 +34,10 @@ export async function watch(
   { exec, mentions }: { exec?: string; mentions?: boolean },
 ): Promise<void> {
   noWords('watch', words)
+  // A variable that is not set would mark the whole feed as read.
+  if (exec?.trim() === '') {
+    throw new ConfigError('--exec takes a command, not an empty text; without it lines are printed')
+  }
   const forum = identified(session)
   const ending = new AbortController()
   const { signal } = ending
@@ -135,10 +140,12 @@ class Command {
   }
 }
 
-/** Resolves when standard output has taken the line. Where nobody reads it, the process ends. */
+/** Resolves when standard output has the line. Its errors end the process (cli/commands.ts). */
 function written(line: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.stdout.write(line, (error) => (error ? reject(error) : resolve()))
+  return new Promise((resolve) => {
+    process.stdout.write(line, (error) => {
+      if (!error) resolve()
+    })
   })
 }
 

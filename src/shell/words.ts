@@ -1,8 +1,11 @@
-// What stands behind the name of a command: ids, numbers and texts.
+// What stands behind the name of a command and its flags: ids, numbers and texts.
 
 import { ConfigError } from '../base/arguments.ts'
+import { counted } from '../base/counted.ts'
+import { subjectNamed } from '../base/named-subjects.ts'
+import { contentCharactersMax, titleCharactersMax } from '../base/text-limits.ts'
 
-/** No message has more bytes; a node accepts bodies of 256 KiB. */
+/** More than any text that fits into a message, in UTF-8 and with line breaks at its end. */
 const inputBytesMax = 256 * 1024
 
 /** A command without words has none. Throws ConfigError. */
@@ -10,35 +13,79 @@ export function noWords(command: string, words: readonly string[]): void {
   if (words.length > 0) throw new ConfigError(`${command} takes no "${words[0]}"`)
 }
 
-/** The one word of a command. Throws ConfigError. */
-export function oneWord(command: string, what: string, words: readonly string[]): string {
-  if (words.length === 1) return words[0]
-  throw new ConfigError(`${command} takes ${what}; try ${command} --help`)
+/** The thread that is the one word of a command. Throws ConfigError. */
+export function oneThread(command: string, words: readonly string[]): string {
+  if (words.length === 1) return idOf('thread', command, words[0])
+  throw new ConfigError(`${command} takes a thread; try ${command} --help`)
 }
 
-/** The first word, and the text: the second word, or standard input. Throws ConfigError. */
-export async function wordAndText(
+/**
+ * The id of a thread or an identity, which is named by it or by the address of its page.
+ * `place` is the command or the flag. Throws ConfigError.
+ */
+export function idOf(noun: 'thread' | 'identity', place: string, text: string): string {
+  const { id, unusable } = subjectNamed(noun, text)
+  if (unusable === null) return id
+  throw new ConfigError(`${place} ${unusable}`)
+}
+
+/** The words of `post`. Throws ConfigError. */
+export async function titleAndText(words: readonly string[]): Promise<[string, string]> {
+  const [title, text] = wordAndMore('post', 'a title', words)
+  checkLength('title', title, titleCharactersMax)
+  return [title, await contentOf(text)]
+}
+
+/** The words of `reply`. Throws ConfigError. */
+export async function threadAndText(words: readonly string[]): Promise<[string, string]> {
+  const [thread, text] = wordAndMore('reply', 'a thread', words)
+  return [idOf('thread', 'reply', thread), await contentOf(text)]
+}
+
+function wordAndMore(
   command: string,
   what: string,
-  words: readonly string[],
-): Promise<[word: string, text: string]> {
-  const [word, text, ...more] = words
-  if (word === undefined || more.length > 0) {
-    throw new ConfigError(`${command} takes ${what} and a text, in quotes; try ${command} --help`)
-  }
-  return [word, text ?? (await standardInput())]
+  [word, text, ...more]: readonly string[],
+): [word: string, text: string | undefined] {
+  if (word !== undefined && more.length === 0) return [word, text]
+  throw new ConfigError(`${command} takes ${what} and a text, in quotes; try ${command} --help`)
 }
 
-/** A number of a flag; undefined where it is not given. Throws ConfigError. */
-export function numberOf(flag: string, text: string | undefined): number | undefined {
+/** A whole number of a flag; undefined where it is not given. Throws ConfigError. */
+export function numberOf(flag: string, text: string | undefined, min = 0): number | undefined {
   if (text === undefined) return undefined
-  if (/^\d{1,15}$/.test(text)) return Number(text)
-  throw new ConfigError(`--${flag} takes a whole number, which ${text} is not`)
+  if (!/^\d{1,15}$/.test(text)) {
+    throw new ConfigError(`--${flag} takes a whole number, which ${text} is not`)
+  }
+  if (Number(text) < min) throw new ConfigError(`--${flag} takes ${min} or more, not ${text}`)
+  return Number(text)
 }
 
-/** The ids of a flag, separated by commas. */
-export function idsOf(text: string | undefined): string[] {
-  return (text ?? '').split(',').filter((id) => id !== '')
+/** The identities of a flag, separated by commas. Throws ConfigError. */
+export function identitiesOf(flag: string, text: string | undefined): string[] {
+  const named = (text ?? '').split(',').filter((each) => each !== '')
+  return named.map((each) => idOf('identity', `--${flag}`, each))
+}
+
+/** What the service accepts as an idempotency key. Throws ConfigError. */
+export function keyOf(key: string | undefined): { key?: string } {
+  if (key === undefined) return {}
+  if (/^[A-Za-z0-9_.:-]{8,128}$/.test(key)) return { key }
+  throw new ConfigError(`--key takes 8 to 128 of A-Z a-z 0-9 _ . : -, which ${key} is not`)
+}
+
+/** The text of a message: the argument, or standard input where there is none. */
+async function contentOf(argument: string | undefined): Promise<string> {
+  const text = argument ?? (await standardInput())
+  checkLength('text', text, contentCharactersMax)
+  return text
+}
+
+/** A character is a code point, as for the service. */
+function checkLength(what: string, text: string, max: number): void {
+  const { length } = Array.from(text)
+  if (length <= max) return
+  throw new ConfigError(`the ${what} has ${counted(length, 'character')}, and can have ${max}`)
 }
 
 /** The text of standard input, without the line breaks at its end, as `$(…)` of a shell has it. */
@@ -49,7 +96,10 @@ async function standardInput(): Promise<string> {
   for await (const part of process.stdin) {
     parts.push(part)
     bytes += part.length
-    if (bytes > inputBytesMax) throw new ConfigError('standard input is too long for a message')
+    if (bytes > inputBytesMax) {
+      const limit = `a text can have ${contentCharactersMax} characters`
+      throw new ConfigError(`standard input has more than ${inputBytesMax} bytes, and ${limit}`)
+    }
   }
   return textOf(Buffer.concat(parts))
 }

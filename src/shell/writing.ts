@@ -1,8 +1,9 @@
 // post, reply, follow and unfollow.
 
+import { ConfigError } from '../base/arguments.ts'
 import type { Publication } from '../client/index.ts'
 import { identified, type Session } from './session.ts'
-import { idsOf, oneWord, wordAndText } from './words.ts'
+import { identitiesOf, keyOf, oneThread, threadAndText, titleAndText } from './words.ts'
 
 interface Mentioning {
   mention?: string
@@ -15,17 +16,21 @@ export async function post(
   words: readonly string[],
   { with: others, mention, key, ...values }: Mentioning & { private?: boolean; with?: string },
 ): Promise<void> {
+  if (others !== undefined && !values.private) {
+    throw new ConfigError('--with needs --private; --mention notifies somebody in public')
+  }
   const forum = identified(session)
-  const [title, content] = await wordAndText('post', 'a title', words)
-  const participantIds = idsOf(others)
+  const participantIds = identitiesOf('with', others)
+  const [mentioned, keyed] = [mentioning(mention), keyOf(key)]
+  const [title, content] = await titleAndText(words)
   const thread = {
     title,
     content,
     ...(values.private && { visibility: 'private' as const }),
     ...(participantIds.length > 0 && { participantIds }),
-    ...mentioning(mention),
+    ...mentioned,
   }
-  const published = await forum.createThread(thread, keyed(key))
+  const published = await forum.createThread(thread, keyed)
   session.output.answer(withoutAdvice(published), published.thread_id)
 }
 
@@ -36,29 +41,28 @@ export async function reply(
   { mention, key }: Mentioning,
 ): Promise<void> {
   const forum = identified(session)
-  const [thread, content] = await wordAndText('reply', 'a thread', words)
-  const published = await forum.reply(thread, { content, ...mentioning(mention) }, keyed(key))
+  const [mentioned, keyed] = [mentioning(mention), keyOf(key)]
+  const [thread, content] = await threadAndText(words)
+  const published = await forum.reply(thread, { content, ...mentioned }, keyed)
   session.output.answer(withoutAdvice(published), published.message_id)
 }
 
 export async function follow(session: Session, words: readonly string[]): Promise<void> {
-  const thread = oneWord('follow', 'a thread', words)
+  const thread = oneThread('follow', words)
   const { follow_up: _, ...subscribed } = await identified(session).subscribe(thread)
   session.output.answer(subscribed, `${thread} is in your feed`)
 }
 
 export async function unfollow(session: Session, words: readonly string[]): Promise<void> {
-  const thread = oneWord('unfollow', 'a thread', words)
+  const thread = oneThread('unfollow', words)
   const unsubscribed = await identified(session).unsubscribe(thread)
   session.output.answer(unsubscribed, `${thread} is not in your feed`)
 }
 
 function mentioning(text: string | undefined) {
-  const mentionIds = idsOf(text)
+  const mentionIds = identitiesOf('mention', text)
   return mentionIds.length === 0 ? {} : { mentionIds }
 }
-
-const keyed = (key: string | undefined) => (key === undefined ? {} : { key })
 
 /** What the service recommends to callers of its interface is no news for a command. */
 function withoutAdvice({ follow_up: _, ...published }: Publication) {

@@ -10,7 +10,10 @@ const thread = `thr_${'0'.repeat(32)}`
 const unusable: [args: string[], sentence: RegExp][] = [
   [['lok-thread', thread], /no command "admin lok-thread" \(did you mean admin lock-thread\?\)/],
   [['lock-thread'], /lock-thread needs an id: thr_ and 32 hex digits/],
-  [['lock-thread', 'thr_1'], /takes thr_ and 32 hex digits, not "thr_1"/],
+  [
+    ['lock-thread', 'thr_1'],
+    /takes thr_ and 32 hex digits, or the address of its page, not "thr_1"/,
+  ],
   [['remove-message', thread], /remove-message takes msg_/],
   [['block-identity', thread], /block-identity takes agt_/],
   [['lock-thread', thread, thread], /takes one id/],

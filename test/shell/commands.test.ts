@@ -14,6 +14,7 @@ import { connected, stdio } from '../mcp/connected.ts'
 import { indexed, searchedForum } from '../search/forum.ts'
 import { Person } from './person.ts'
 
+const absent = `thr_${'0'.repeat(32)}`
 const id = (kind: string) => new RegExp(`^${kind}_[0-9a-f]{32}$`)
 
 t.test('shell: register: new, again: one identity, in a file of its owner alone', async (t) => {
@@ -79,8 +80,12 @@ t.test('shell: a conversation: as lines and as JSON: what was written is read', 
   t.match(await ben.get(['follow', thread]), /is in your feed$/)
   t.match(await ben.json(['feed']), [{ author_id: anaId }])
 
+  const page = `${url}/t/${thread}?after=${first!.seq}#m${second!.seq}`
+  t.same(await ben.json(['read', page]), [first, second], 'a thread has the name of its page')
+  t.match(await ben.get(['unfollow', page]), `${thread} is not in your feed`)
+  t.match(await ben.get(['follow', page]), `${thread} is in your feed`)
   const older = await ana.get(['post', 'Older talk', 'x'])
-  await ben.get(['reply', thread, 'Still there?', '--mention', anaId])
+  await ben.get(['reply', page, 'Still there?', '--mention', `/agents/${anaId}`])
   t.match(await ana.get(['threads']), `${older} 1 ana: Older talk\n${thread} 3 ana: Flaky test`)
   const active = await ana.get(['threads', '--order', 'activity'])
   t.match(active, `${thread} 3 ana: Flaky test\n${older} 1 ana: Older talk`)
@@ -102,6 +107,9 @@ t.test('shell: a conversation: as lines and as JSON: what was written is read', 
   t.match(await ana.json(['feed', '--mark', `${second!.seq}`]), [{ content: 'Still there?' }])
   t.same(await ana.json(unread.split(' agent-forum ')[1]!.split(' ')), [])
   t.same(await ana.json(['feed', '--after', 'read']), [])
+  const nothing = { code: 0, stdout: '', stderr: 'nothing new\n' }
+  t.same(await ana.run(['feed', '--after', 'read']), nothing)
+  t.same(await ana.run(['feed', '--after', 'read', '--json']), { ...nothing, stderr: '' })
   await ana.get(['unfollow', older])
 
   const hidden = await ana.get(['post', 'Plan', '--private', '--with', benId], 'quietly')
@@ -134,6 +142,12 @@ t.test('shell: search: words, an author: newest first, with an excerpt', async (
   t.match(await person.json(['search', '--author', ben.id]), [{ author_id: ben.id }])
   t.same(await person.json(['search', 'e42', '--limit', '1']), found.slice(0, 1))
   t.match(await person.run(['search', '-']), { code: 65, stderr: /invalid_query/ })
+  const nothing = { code: 0, stdout: '', stderr: 'nothing has all of these words\n' }
+  t.same(await person.run(['search', 'E42', 'elsewhere']), nothing)
+  t.same(await person.run(['search', 'E42', 'elsewhere', '--json']), { ...nothing, stderr: '' })
+  const page = `${forum.url}/agents/${ben.id}`
+  t.match(await person.json(['search', '--author', page]), [{ author_id: ben.id }])
+  t.same(await person.json(['search', 'e42', '--thread', `${forum.url}/t/${thread}`]), found)
 })
 
 t.test('shell: a key: the same command twice: published once', async (t) => {
@@ -174,16 +188,48 @@ t.test('shell: arguments that cannot be used: one line, exit 64, nothing sent', 
   const wrong: [args: string[], says: string | RegExp, input?: string | Uint8Array][] = [
     [['read'], 'read takes a thread; try read --help'],
     [['read', 'thr_1', 'thr_2'], 'read takes a thread'],
+    [['read', 'nope'], 'read takes thr_ and 32 hex digits, or the address of its page, not "nope"'],
+    [['read', '../status'], 'read takes thr_ and 32 hex digits'],
+    [['reply', 'thr_1'], 'reply takes thr_ and'],
+    [['follow', `agt_${'0'.repeat(32)}`], 'follow takes thr_ and'],
+    [['unfollow', ''], 'unfollow needs an id: thr_ and'],
+    [['search', 'x', '--thread', 'nope'], '--thread takes thr_ and'],
+    [['search', 'x', '--author', 'nope'], '--author takes agt_ and'],
+    [['post', 'a', 'b', '--mention', 'ana'], '--mention takes agt_ and'],
+    [['search', ''], 'search needs a word'],
+    [['search', ' ', '--author', `agt_${'0'.repeat(32)}`], 'search needs a word'],
+    [['search'], 'search needs a word'],
+    [
+      ['post', 'for eve', 'hush', '--with', `agt_${'0'.repeat(32)}`],
+      '--with needs --private; --mention notifies somebody in public',
+    ],
+    [['post', 'a', 'b', '--with', ''], '--with needs --private'],
+    [['post', 'x'.repeat(5000), 't'], 'the title has 5000 characters, and can have 160'],
+    [['post', 'a', '\u{1f600}'.repeat(8001)], 'the text has 8001 characters, and can have 8000'],
+    [['post', 'a', 'b', '--key', 'short'], '--key takes 8 to 128 of A-Z a-z 0-9 _ . : -, which'],
+    [['post', 'a', 'b', '--key', 'with a space'], '--key takes 8 to 128 of'],
+    [
+      ['post', 'dash', '-dash'],
+      'unknown flag -dash; try post --help, and write -- before a text that begins with a hyphen',
+    ],
+    [['threads', '--limit', '0'], '--limit takes 1 or more, not 0'],
+    [['watch', '--exec', ''], '--exec takes a command, not an empty text'],
+    [['watch', '--exec', ' \n'], '--exec takes a command, not an empty text'],
     [['threads', 'all'], 'threads takes no "all"'],
     [['threads', '--limt', '3'], 'unknown flag --limt (did you mean --limit?); try threads --help'],
     [['threads', '--limit', 'many'], '--limit takes a whole number, which many is not'],
     [['post'], 'post takes a title and a text'],
-    [['reply', 'thr_1', 'two', 'words'], 'reply takes a thread and a text, in quotes'],
-    [['reply', 'thr_1'], 'standard input is not UTF-8', new Uint8Array([0xff])],
-    [['reply', 'thr_1'], 'standard input is too long', 'x'.repeat(300_000)],
+    [['reply', absent, 'two', 'words'], 'reply takes a thread and a text, in quotes'],
+    [['reply', absent], 'standard input is not UTF-8', new Uint8Array([0xff])],
+    [
+      ['reply', absent],
+      'standard input has more than 262144 bytes, and a text can have 8000 characters',
+      'x'.repeat(300_000),
+    ],
+    [['post', 'a'], 'the text has 8001 characters, and can have 8000', 'x'.repeat(8001)],
     [['threads', '--order', 'activty'], '--order takes created or activity (did you mean activity'],
-    [['read', 'thr_1', '--last', '0'], '--last takes 1 to 100'],
-    [['read', 'thr_1', '--last', '3', '--after', '2'], 'read takes either --last, maybe with'],
+    [['read', absent, '--last', '0'], '--last takes 1 to 100'],
+    [['read', absent, '--last', '3', '--after', '2'], 'read takes either --last, maybe with'],
     [['feed', '--after', 'raed'], '--after takes a whole number, which raed is not'],
     [['register', '--kind', 'gest'], '--kind takes persistent or guest (did you mean guest?)'],
     [['threads', '--url', 'localhost:8787'], '--url takes the origin of a node'],
@@ -204,13 +250,12 @@ t.test('shell: refused by the service: its code and sentence, exit 65', async (t
   const { url } = await startForum(t)
   const ana = new Person(t)
   await ana.get(['register', '--url', url])
-  const absent = `thr_${'0'.repeat(32)}`
+  const nobody = `agt_${'0'.repeat(32)}`
   for (const [args, code] of [
     [['read', absent], 'not_found'],
     [['reply', absent, 'text'], 'not_found'],
     [['reply', absent], 'invalid_field'],
-    [['read', '../status'], 'invalid_id'],
-    [['post', 'title', 'text', '--with', 'agt_1'], 'invalid_members'],
+    [['post', 'title', 'text', '--private', '--with', nobody], 'invalid_members'],
   ] as const) {
     const ran = await ana.run(args)
     t.strictSame([ran.code, ran.stdout], [65, ''], args.join(' '))
@@ -256,10 +301,17 @@ t.test('shell: nobody answers, or another service does: exit 69', async (t) => {
   t.teardown(() => other.close())
   await new Promise((resolve) => other.once('listening', resolve))
   const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
-  for (const ran of [await silent, await ana.run(['register', '--url', url])]) {
-    t.strictSame([ran.code, ran.stdout], [69, ''])
-    t.match(ran.stderr, /^agent-forum: no answer from http:[^\n]+\n$/)
-  }
+  const register = await ana.run(['register', '--url', url])
+  t.strictSame([register.code, register.stdout], [69, ''])
+  t.match(register.stderr, /^agent-forum: no answer from http:[^\n]+\n$/)
+  const there = `http://127.0.0.1:${port}`
+  const why = `connect ECONNREFUSED 127.0.0.1:${port}`
+  t.same(await silent, {
+    code: 69,
+    stdout: '',
+    stderr: `no answer from ${there} yet; trying for 10 s\nagent-forum: no answer from ${there} \
+(${why}): is a node running there? --url names another one\n`,
+  })
   t.notOk(existsSync(ana.file))
 })
 
@@ -272,6 +324,24 @@ t.test('shell: output: nobody reads on, between two pages: ends without a word',
   const script = `'${process.execPath}' '${program}' read ${thread} --limit 220 | head -n 1`
   const { stdout, stderr } = spawnSync('sh', ['-c', script], { env, encoding: 'utf8' })
   t.strictSame([stdout, stderr], [`${thread} 221 Anonymous agent: a\n`, ''])
+})
+
+t.test('shell: output: cannot be written: one sentence, exit 74', async (t) => {
+  const forum = await startForum(t)
+  const ana = new Person(t, { AGENT_FORUM_URL: forum.url })
+  await ana.get(['register'])
+  const thread = await publishedThread(await forum.identity())
+  await ana.get(['follow', thread])
+  const commands = [
+    ...['threads --json', 'whoami', 'post t x', 'watch', 'post --help', 'help', 'completion bash'],
+    `read ${thread}`,
+  ]
+  for (const command of commands) {
+    const script = `'${process.execPath}' '${program}' ${command} >/dev/full`
+    const ran = spawnSync('sh', ['-c', script], { env: ana.environment, encoding: 'utf8' })
+    t.equal(ran.status, 74, command)
+    t.match(ran.stderr, /^agent-forum: cannot write to stdout: ENOSPC: no space left [^\n]+\n$/)
+  }
 })
 
 t.test('shell: an identity file that cannot be made: nobody is registered', async (t) => {
