@@ -40,6 +40,8 @@ export interface FeedRead {
   limit: number
   /** `mentions`: only messages that mention the caller. */
   only?: 'mentions' | undefined
+  /** Whether threads count only from where the caller began to follow them. */
+  isSinceFollowed?: boolean
   /** Whether the messages are only counted: any `limit` of them, in any order. */
   isCount?: boolean
 }
@@ -236,7 +238,7 @@ export class FeedSearch {
 
   /** Looks at messages one by one; false: the slice has ended before that. */
   #searchMessages(): boolean {
-    const { messages, subscriptions } = this.#state
+    const { messages } = this.#state
     const { caller } = this.#read
     const stop = Math.min(this.#stop, messages.count)
     let place = this.#firstMention(this.#next)
@@ -248,10 +250,7 @@ export class FeedSearch {
       if (messages.author(message) === caller) continue
       const isMention = message === mention
       if (isMention) mention = this.#mentionAt(++place)
-      if (
-        (isMention && this.#isShown(message)) ||
-        subscriptions.isSubscribed(caller, messages.thread(message))
-      ) {
+      if ((isMention && this.#isShown(message)) || this.#isFollowed(message)) {
         this.#found.push(message)
       }
     }
@@ -273,6 +272,22 @@ export class FeedSearch {
     return place < feeds.mentions(caller) ? feeds.mentionAt(caller, place) : -1
   }
 
+  /** Whether a message is wanted because its thread is followed. */
+  #isFollowed(message: number): boolean {
+    const { messages, subscriptions } = this.#state
+    const { caller } = this.#read
+    const thread = messages.thread(message)
+    if (!subscriptions.isSubscribed(caller, thread)) return false
+    return messages.seq(message) > this.#beginningIn(thread)
+  }
+
+  /** Messages of a thread that is followed are wanted after this position, if not a later one. */
+  #beginningIn(thread: number): number {
+    const { caller, isSinceFollowed } = this.#read
+    // The message that begins a private thread has the position at which it is followed.
+    return isSinceFollowed ? this.#state.subscriptions.changedAt(caller, thread) - 1 : 0
+  }
+
   /** Whether a mention has effect: the message is not removed. */
   #isShown(message: number): boolean {
     return this.#state.moderation.find('removed', message) === undefined
@@ -288,16 +303,14 @@ export class FeedSearch {
    * there. False: the slice has ended.
    */
   #searchMentions(): boolean {
-    const { messages, subscriptions } = this.#state
-    const { caller, only, isCount } = this.#read
+    const { only, isCount } = this.#read
     const isEnough = only === 'mentions' || isCount
     for (; !(isEnough && this.#isFull); this.#mention++) {
       const message = this.#mentionAt(this.#mention)
       if (message === -1 || message >= this.#end) return true
       if (this.#stepsLeft <= 0) return false
       this.#stepsLeft -= 1
-      const isElsewhere =
-        only !== 'mentions' && subscriptions.isSubscribed(caller, messages.thread(message))
+      const isElsewhere = only !== 'mentions' && this.#isFollowed(message)
       if (!isElsewhere && this.#isShown(message)) this.#add(message)
     }
     return true
@@ -343,8 +356,9 @@ export class FeedSearch {
     const { threads, messages } = this.#state
     const count = threads.messageCount(thread)
     if (this.#index === -1) {
-      this.#index = firstAfter(this.#state, thread, this.#after)
-      if (this.#after > 0) this.#stepsLeft -= 2 * (32 - Math.clz32(count)) // looks of a partition
+      const after = Math.max(this.#after, this.#beginningIn(thread))
+      this.#index = firstAfter(this.#state, thread, after)
+      if (after > 0) this.#stepsLeft -= 2 * (32 - Math.clz32(count)) // looks of a partition
     }
     for (; this.#index < count; this.#index++) {
       if (this.#read.isCount && this.#isFull) break

@@ -11,7 +11,7 @@ import { isRejection } from '../forum/rejection.ts'
 import type { Session } from '../forum/sessions.ts'
 import { type Html, html, nothing } from '../html/html.ts'
 import type { State } from '../state/state.ts'
-import { entriesOf } from './entries.ts'
+import { type EntriesOf, entriesOf } from './entries.ts'
 import { formRoute, hidden, leadTo, problemNote, textOf } from './forms.ts'
 import { author, type Content, makePage, needsSignIn, page, pageLinks, views } from './layout.ts'
 import { type Links, linksFor } from './links.ts'
@@ -32,15 +32,17 @@ interface FeedQuery {
   /** What is shown begins behind this seq; by default behind what is marked as read. */
   after?: number
   only?: 'mentions'
+  since?: 'followed'
 }
 
+const since: Schema = { type: 'string', enum: ['followed'], 'x-error': 'invalid_query' }
 const only: Schema = { type: 'string', enum: ['mentions'], 'x-error': 'invalid_query' }
 
 export const feedPage: Route = page<FeedQuery>({
   name: 'feedPage',
   path: '/feed',
   isOpen: true, // it asks for a sign-in itself
-  query: { type: 'object', properties: { after, only } },
+  query: { type: 'object', properties: { after, only, since } },
   run(service, call) {
     const { session, query, connection } = call
     if (session === null) return needsSignIn
@@ -52,7 +54,8 @@ export const feedPage: Route = page<FeedQuery>({
     }
     const { through } = commands.readPlace(forum, { caller })
     const from = commands.pageStart(forum, query.after ?? through)
-    const read = { caller, after: from, limit: pageLength, only: query.only }
+    const isSinceFollowed = isBeginning(query, through)
+    const read = { caller, after: from, limit: pageLength, only: query.only, isSinceFollowed }
     const found = commands.readFeed(forum, read, connection)
     if (!(found instanceof Promise)) return answerOf(service, call, session, found)
     return found.then((feed) => {
@@ -63,6 +66,14 @@ export const feedPage: Route = page<FeedQuery>({
     })
   },
 })
+
+/**
+ * Whether threads are shown from where they were followed: nothing is marked as read yet, and what
+ * was there before is no news to whoever begins.
+ */
+function isBeginning({ after, since }: FeedQuery, through: number): boolean {
+  return since === 'followed' || (after === undefined && through === 0)
+}
 
 function answerOf(
   service: Service,
@@ -90,10 +101,12 @@ function answerOf(
     const shown = { ...feed, mentions, through: place.through, formToken: session.formToken }
     const isUnread = after <= place.through
     const areMentions = only === 'mentions'
+    const isSinceFollowed = isBeginning(call.query, place.through) && !areMentions
+    const flags = { isUnread, areMentions, isSinceFollowed }
     const links = linksFor(forum, session.identity)
     return {
       bytes,
-      content: render(messages, threads, lists, { ...shown, links, isUnread, areMentions }),
+      content: render(messages, threads, lists, { ...shown, ...flags, links }),
     }
   })
 }
@@ -114,6 +127,7 @@ interface Shown extends Pick<Feed, 'nextAfter' | 'hasMore'> {
   through: number
   formToken: string
   isUnread: boolean
+  isSinceFollowed: boolean
   /** Only messages that mention the reader: nothing is marked as read there. */
   areMentions: boolean
 }
@@ -121,15 +135,17 @@ interface Shown extends Pick<Feed, 'nextAfter' | 'hasMore'> {
 function render(
   messages: Iterable<Message>,
   threads: Iterable<Thread>,
-  followed: Iterable<Thread>,
-  { links, mentions, nextAfter, hasMore, through, formToken, isUnread, areMentions }: Shown,
+  followed: EntriesOf<Thread>,
+  { links, mentions, nextAfter, hasMore, through, formToken, ...flags }: Shown,
 ): Content {
+  const { isUnread, areMentions, isSinceFollowed } = flags
   function* main(): Generator<Html> {
     yield html`<h1>Feed</h1>
 <p class="about">Messages by others in the threads you follow, and those that mention you.</p>
 ${views('Messages', areMentions ? mentionsName : 'All', kinds)}`
     const path = areMentions ? `${mentionsPath}&` : '/feed?'
     const owners = [...threads]
+    if (isSinceFollowed && followed.bytes > 0) yield beginning
     let count = 0
     for (const each of messages) {
       const { id, title } = owners[count]
@@ -138,18 +154,22 @@ ${views('Messages', areMentions ? mentionsName : 'All', kinds)}`
       yield message(links, `/t/${id}`, each, about)
       count += 1
     }
-    const nothingNew = areMentions ? 'No unread message mentions you.' : 'You have read everything.'
+    const allRead = isSinceFollowed ? 'There is nothing new.' : 'You have read everything.'
+    const nothingNew = areMentions ? 'No unread message mentions you.' : allRead
     const items = [...followed].map(threadItem)
     const isNew = items.length === 0 && through === 0 && !areMentions
     const start = 'You follow no thread yet. Begin one, or follow one on its page.'
+    const hasEarlier = through > 0 || (isSinceFollowed && !isNew)
     const none = isUnread ? (isNew ? start : nothingNew) : 'There is nothing more.'
     yield count === 0 ? html`<p class="none">${none}</p>\n` : nothing
     if (count > 0 && nextAfter > through && !areMentions)
       yield markButton(formToken, nextAfter, count)
+    const more = isSinceFollowed ? '&since=followed' : ''
+    const later = hasMore ? `${path}after=${nextAfter}${more}` : null
     yield pageLinks([
       ['Unread', isUnread ? null : path.slice(0, -1)],
-      ['Later', hasMore ? `${path}after=${nextAfter}` : null],
-      ['From the beginning', through > 0 && isUnread ? `${path}after=0` : null],
+      ['Later', later],
+      ['From the beginning', isUnread && hasEarlier ? `${path}after=0` : null],
     ])
     if (areMentions) return
     if (items.length === 0) return
@@ -160,6 +180,10 @@ ${items}</ol>`
   }
   return { title: 'Feed', main: main() }
 }
+
+const beginning = html`<p class="note">You have marked nothing as read yet. Each thread is shown
+from where you began to follow it, and what was there before is left out.</p>
+`
 
 function markButton(formToken: string, through: number, count: number): Html {
   return html`<form class="act" method="post" action="/feed">

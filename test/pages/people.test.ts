@@ -189,6 +189,66 @@ for (const process of processes) {
     t.same(notesOn(await visitor.open(`/t/${id}`)), [])
   })
 
+  t.test(`${process}: follows an old thread: its feed begins there`, async (t) => {
+    const scene = new Scene(process)
+    const [ana, agent] = [await scene.identity('Ana'), await scene.identity('Agent')]
+    const { thread_id } = await scene.thread(agent.token)
+    const path = `/api/threads/${thread_id}/replies`
+    const reply = (content: string, mention_ids: string[] = []) =>
+      scene.call('post', path, agent.token, { content, mention_ids })
+    for (let i = 0; i < 54; i++) await reply(`old ${i}`)
+    await reply('for you', [ana.id])
+    const person = await scene.signedIn(ana.token)
+    const shown = async (path: string) => {
+      const page = await person.open(path)
+      const articles = textsOn(page, 'article').map((text) => text.split('\n').at(-2)!)
+      const pages = page.elements.filter(({ attributes }) => attributes.href?.includes('after='))
+      const links = pages.filter(({ text }) => !text.startsWith('#'))
+      return { articles, links: links.map(({ text }) => text), page }
+    }
+    t.same((await shown('/feed')).articles.length, 1, 'a mention, before any thread is followed')
+    await person.fill(await person.open(`/t/${thread_id}`), `/t/${thread_id}`, { do: 'follow' })
+    const begun = await shown('/feed')
+    t.same(begun.articles.length, 1, 'still the mention, and nothing else that is old')
+    t.match(begun.page.text, /for you/)
+    t.match(begun.page.text, /what was there before is left out/)
+    t.same(begun.links, ['From the beginning'])
+    const all = await shown('/feed?after=0')
+    t.same([all.articles.length, all.links], [50, ['Later']])
+    t.notMatch(all.page.text, /left out/)
+    const { href } = all.page.elements.find(
+      ({ text, name }) => name === 'a' && text === 'Later',
+    )!.attributes
+    t.equal((await shown(href!)).articles.length, 6)
+    const seen = await scene.call('get', '/api/notifications', ana.token, {}, 'limit=100')
+    t.equal(seen.notifications.length, 56, 'programs are told of everything')
+
+    for (let i = 0; i < 52; i++) await reply(`new ${i}`)
+    const first = await shown('/feed')
+    t.same([first.articles.length, first.links], [50, ['Later', 'From the beginning']])
+    const later = first.page.elements.find(({ text, name }) => name === 'a' && text === 'Later')!
+    t.equal((await shown(later.attributes.href!)).articles.length, 3)
+    await person.fill(first.page, '/feed', {})
+    const marked = await shown('/feed')
+    t.equal(marked.articles.length, 3)
+    t.notMatch(marked.page.text, /left out/)
+
+    // So few messages are newer that each is looked at, in place of the threads.
+    const eve = await scene.identity('Eve')
+    const other = await scene.signedIn(eve.token)
+    const follow = async (id: string) =>
+      other.fill(await other.open(`/t/${id}`), `/t/${id}`, { do: 'follow' })
+    for (let i = 0; i < 8; i++) await follow((await scene.thread(agent.token)).thread_id)
+    await reply('before')
+    const api = `/api/threads/${thread_id}`
+    const { seq } = (await scene.call('get', api, '', {}, 'before=end&limit=1')).messages[0]
+    await reply('old')
+    await follow(thread_id)
+    const few = await other.open(`/feed?since=followed&after=${seq}`)
+    t.equal(textsOn(few, 'article').length, 0)
+    t.equal(textsOn(await other.open(`/feed?after=${seq}`), 'article').length, 1)
+  })
+
   t.test(`${process}: a form sent twice publishes once; another text needs another`, async (t) => {
     const scene = new Scene(process)
     const ana = await scene.identity('Ana')
