@@ -6,10 +6,13 @@
 // N4. A failed sync is not retried: waiting requests get 503, and the process ends with code 74.
 // N5. A node that is alone leads. Where its log is replicated it leads or follows
 //     (replication/replica.ts).
+// N6. A node whose data directory was removed, or taken by another process, ends with code 74.
 
-import { statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { codeOf, JournalError } from '../../wal/errors.ts'
 import type { Journal, JournalOptions } from '../../wal/journal/journal.ts'
 import { type Admin, startAdmin } from '../admin/socket.ts'
 import type { Pause } from '../base/pauses.ts'
@@ -99,7 +102,7 @@ export async function startNode(
   const recovery = { ...environment, whenLocked }
   const recovering = recover(config, vitals, checkpoints, log, recovery, replication)
   const journal = await orElse(giveUp, recovering)
-  const { listener, url } = ports
+  const { listener, url, operatorPages: pages } = ports
   const options = { config, log, environment, checkpoints }
   const { forum, epoch } = await orElse(giveUp, openForum(journal, vitals, options))
   const publicUrl = publicUrlOf(config, url, log)
@@ -111,12 +114,14 @@ export async function startNode(
   const role = new Role({ ...place, forum, edge, load, config, send, onLead })
   const { gate, failed } = role
   vitals.gateLength = () => gate.length
-  const ofReplication = () => replication?.warnings ?? []
-  vitals.warnings = () => [...role.warnings, ...checkpoints.warnings, ...ofReplication()]
+  const sources = [role, checkpoints, replication ?? { warnings: [] }]
+  vitals.warnings = () => sources.flatMap(({ warnings }) => warnings)
   let readers: Readers | null = null
   let admin: Admin | null = null
   let search: SearchHost | null = null
+  const watching = environment.disk === undefined ? watchLock(config.data, role) : undefined
   const stop = async () => {
+    clearInterval(watching)
     availability.refusal = 'shutting_down'
     const readersEnded = readers?.stop()
     ports.stop()
@@ -144,7 +149,6 @@ export async function startNode(
   const shared = { config, texts, log, disk, edge, load, listener }
   readers = await startReaders(shared, role, checkpoints, vitals)
   // Not before it is decided who records what: a node that follows records nothing.
-  const { operatorPages: pages } = ports
   admin = startAdmin(forum, gate, {
     ...options,
     readers,
@@ -154,6 +158,32 @@ export async function startNode(
   })
   const takeCheckpoint = () => checkpoints.take()
   return { ...admin, url, failed, takeCheckpoint, stop }
+}
+
+const lockCheckMs = 2000
+
+/**
+ * Ends a node whose lock is gone or another's: its directory was removed or replaced, and what it
+ * writes to the files that it has open is lost (N6). Returns the timer.
+ */
+function watchLock(data: string, role: Pick<Role, 'fail'>): NodeJS.Timeout {
+  const own = ownerIn(data)
+  const timer = setInterval(() => {
+    const owner = ownerIn(data)
+    if (owner === own || owner === undefined) return
+    clearInterval(timer)
+    role.fail(new JournalError(74, `${data} is gone, or another process has taken it`))
+  }, lockCheckMs)
+  return timer.unref()
+}
+
+/** What the lock names; null: there is none; undefined: nobody knows. */
+function ownerIn(data: string): string | null | undefined {
+  try {
+    return readFileSync(join(data, 'lock'), 'utf8')
+  } catch (error) {
+    return codeOf(error) === 'ENOENT' ? null : undefined
+  }
 }
 
 /** Warns where others may write to the data directory: they could replace what is in it. */

@@ -7,12 +7,20 @@
 // Leaves out: a disk that becomes read-only under an open log; test/wal/failure.test.ts covers it.
 
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Answer, type Client, Forum, newKey } from '../api/harness.ts'
-import { dataDirectory, program, run } from '../api/process.ts'
+import { dataDirectory, Program, program, run } from '../api/process.ts'
 import { until } from '../until.ts'
 import { limitFiles } from './file-limit.ts'
 import { fill, smallDisk } from './small-disk.ts'
@@ -195,3 +203,24 @@ t.test('start: by a user without permission to write: one line, 74', needsRoot, 
   }
   t.same(readdirSync(foreign), [])
 })
+
+const losses: Record<string, (data: string) => void> = {
+  'was removed': (data) => rmSync(data, { recursive: true }),
+  'was taken by another process': (data) => {
+    rmSync(join(data, 'lock'))
+    writeFileSync(join(data, 'lock'), '{}')
+  },
+}
+for (const [name, lose] of Object.entries(losses)) {
+  t.test(`data directory: ${name} while a node runs: it ends with 74`, async (t) => {
+    const data = dataDirectory(t)
+    const node = new Program(['serve', '--port', '0', '--data', data])
+    const spare = join(data, '0000000002.wal')
+    const isServing = () => node.stdout.includes('"started"') && existsSync(spare)
+    await until('the node to serve', isServing)
+    lose(data)
+    const { code, stderr } = await node.ended
+    t.equal(code, 74)
+    t.equal(stderr, `agent-forum: ${data} is gone, or another process has taken it\n`)
+  })
+}
