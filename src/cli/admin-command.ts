@@ -202,10 +202,10 @@ async function moderate(command: AdminCommand): Promise<void> {
 
 const results: Record<ModerationCommand, string> = {
   'lock-thread': 'is locked',
-  'unlock-thread': 'is not locked',
+  'unlock-thread': 'is unlocked',
   'remove-message': 'is removed',
   'block-identity': 'is blocked',
-  'unblock-identity': 'is not blocked',
+  'unblock-identity': 'is unblocked',
 }
 
 function sentenceOf({ command }: AdminCommand, { id, is_new, act, message }: Done): string {
@@ -213,7 +213,7 @@ function sentenceOf({ command }: AdminCommand, { id, is_new, act, message }: Don
   const result = `${id}${which} ${results[command]}`
   if (is_new)
     return command === 'remove-message' ? `${result}: nobody can read it any more` : result
-  return act === null ? `${result}, and was not before` : `${result} already, since ${since(act)}`
+  return act === null ? `${result} already` : `${result} already, since ${since(act)}`
 }
 
 function descriptionOf({ seq, thread_id, author_id, created_at }: MessageJson): string {

@@ -69,7 +69,7 @@ t.test('admin: what it says of each command, in words and as JSON', async (t) =>
   const unlocked = JSON.parse(await admin('unlock-thread', thread_id, '--json'))
   t.same(unlocked, { id: thread_id, is_new: true, act: null })
   const other = await admin('unlock-thread', thread_id)
-  t.equal(other, `${thread_id} is not locked, and was not before\n`)
+  t.equal(other, `${thread_id} is unlocked already\n`)
   const removed = JSON.parse(await admin('remove-message', message_id, '--no-wait', '--json'))
   t.match(removed, { id: message_id, is_new: true, act: { kind: 'removed' }, is_gone: false })
   const gone = await admin('remove-message', message_id)
@@ -98,7 +98,7 @@ t.test('admin: what a page shows: the thread, the message and the identity of it
     'unlock-thread',
     `https://forum.example${permalink(second.thread_id, 1)}`,
   )
-  t.match(unlocked, { code: 0, stdout: `${second.thread_id} is not locked\n` })
+  t.match(unlocked, { code: 0, stdout: `${second.thread_id} is unlocked\n` })
   const blocked = await admin('block-identity', `${forum.url}/agents/${ana.id}`)
   t.match(blocked, { code: 0, stdout: `${ana.id} is blocked\n` })
 
