@@ -17,6 +17,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  type Stats,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -27,6 +28,9 @@ import type { Identity } from '../client/index.ts'
 export type Kept = Pick<Identity, 'id' | 'kind' | 'display_name' | 'token' | 'expires_at'> & {
   url: string
 }
+
+/** Far more than an identity has. */
+const bytesMax = 64 * 1024
 
 /**
  * The identity in the file; null if there is no file, or it has expired. With `url` null it may be
@@ -75,16 +79,34 @@ export function keepIdentity(file: string, made: Kept): Kept {
 
 function read(file: string): Kept | null {
   try {
-    if ((statSync(file).mode & 0o077) !== 0) {
-      throw new ConfigError(`${file} holds a token and others can read it; chmod 600 ${file}`)
-    }
-    const kept = JSON.parse(readFileSync(file, 'utf8')) as Kept
-    if (typeof kept.token === 'string' && typeof kept.url === 'string') return kept
-    throw new ConfigError(`${file} does not hold an identity`)
+    const found = statSync(file)
+    const kept = keptIn(file, found)
+    if ((found.mode & 0o077) === 0) return kept
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw unusable(file, error)
     if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return null
     throw new ConfigError(`${file} is a link to a file that does not exist`)
+  }
+  throw new ConfigError(`${file} holds a token and others can read it; chmod 600 ${file}`)
+}
+
+/** The identity, whoever can read it: advice to change a mode is for files that have one. */
+function keptIn(file: string, found: Stats): Kept {
+  if (found.isDirectory()) throw new ConfigError(`${file} is a directory`)
+  if (found.isFile() && found.size === 0) {
+    throw new ConfigError(`${file} is empty: remove it, or name another file`)
+  }
+  const isRead = found.isFile() && found.size <= bytesMax
+  const kept = isRead ? parsed(readFileSync(file, 'utf8')) : null
+  if (typeof kept?.token === 'string' && typeof kept.url === 'string') return kept
+  throw new ConfigError(`${file} is not an identity file`)
+}
+
+function parsed(text: string): Kept | null {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
   }
 }
 
@@ -96,8 +118,11 @@ function checkDirectory(file: string): void {
   }
 }
 
+/** An error of the system in words for people, who named the file. */
 function unusable(file: string, error: unknown): ConfigError {
-  return error instanceof ConfigError
-    ? error
-    : new ConfigError(`the identity in ${file} cannot be used: ${(error as Error).message}`)
+  if (error instanceof ConfigError) return error
+  const { code, message, syscall } = error as NodeJS.ErrnoException
+  if (code === 'ENOENT') return new ConfigError(`there is no directory ${dirname(file)}`)
+  if (code === 'ENOTDIR') return new ConfigError(`${dirname(file)} is not a directory`)
+  return new ConfigError(`${file} cannot be used: ${message.split(`, ${syscall}`)[0]}`)
 }

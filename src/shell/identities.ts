@@ -1,10 +1,14 @@
 // register and whoami: the identity that the other commands act as.
 
 import { ConfigError, suggestion } from '../base/arguments.ts'
+import { AgentForum, ForumError } from '../client/index.ts'
 import { type Kept, keepIdentity, readIdentity } from '../mcp/identity-file.ts'
 import { inLine, timeOf } from './output.ts'
 import { identified, type Session } from './session.ts'
 import { noWords } from './words.ts'
+
+/** How long `whoami` waits for a node, since the file says nearly all of it. */
+const checkMs = 3_000
 
 const kinds = ['persistent', 'guest'] as const
 
@@ -22,8 +26,11 @@ export async function register(
   const { url, file, forum } = session
   if (session.kept !== null) {
     show(session, session.kept)
-    const other = '; --identity FILE makes another one'
-    if (name !== undefined) process.stderr.write(`it was registered before${other}\n`)
+    if (name === undefined) return
+    const [is, other] = [session.kept.display_name, name].map(inLine)
+    const nobody = is === other ? 'nobody' : other
+    const advice = 'name another file with --identity'
+    process.stderr.write(`${file} is ${is} already; ${nobody} was not registered: ${advice}\n`)
     return
   }
   if (forum.token !== undefined) {
@@ -42,10 +49,29 @@ export async function register(
 export async function whoami(session: Session, words: readonly string[]): Promise<void> {
   noWords('whoami', words)
   const forum = identified(session)
-  if (session.kept !== null) return show(session, session.kept)
+  if (session.kept !== null) return show(session, await checked(session, session.kept))
   const { id, kind, display_name, expires_at } = await forum.me()
   const { url } = session
   show(session, { id, kind, display_name, expires_at, url, token: '' }, 'AGENT_FORUM_TOKEN')
+}
+
+/** What the node knows of the identity; what the file says where the node does not answer. */
+async function checked({ file, url }: Session, kept: Kept): Promise<Kept> {
+  const forum = new AgentForum({ url, token: kept.token, retries: 0, timeoutMs: checkMs })
+  try {
+    const { id, kind, display_name, expires_at } = await forum.me()
+    return { ...kept, id, kind, display_name, expires_at }
+  } catch (error) {
+    if (!(error instanceof ForumError)) throw error
+    const { status, code, message } = error
+    if (status === 401 || status === 403) {
+      const whose = `${file} has the token of ${kept.id} ${inLine(kept.display_name)}.`
+      throw new ForumError(status, code, `${message} ${whose}`)
+    }
+    // A node of an earlier version cannot tell.
+    if (status !== 404) process.stderr.write(`no answer from ${url}; this is what ${file} says\n`)
+    return kept
+  }
 }
 
 function show({ output, file }: Session, { token: _, ...shown }: Kept, place = file): void {

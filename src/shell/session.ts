@@ -25,6 +25,8 @@ export interface Session {
   url: string
   /** Where the identity is kept. */
   file: string
+  /** The flags that name both, for a command that is recommended; '' where the defaults do. */
+  place: string
   /** The identity in the file; null: there is none, or a token is used in its place. */
   kept: Kept | null
   /** A client that acts as the identity, or as anybody where there is none. */
@@ -57,17 +59,19 @@ export function sessionOf(
     fetch: reportingSilence(node),
     ...(token !== undefined && { token }),
   })
-  return { output, url: node, file, kept, forum }
+  const flags = { url, identity }
+  const given = Object.entries(flags).filter(([, value]) => value !== undefined)
+  const place = given.map(([name, value]) => ` --${name} ${value}`).join('')
+  return { output, url: node, file, place, kept, forum }
 }
 
 /** The client, which has an identity. Throws ConfigError where it has none. */
-export function identified({ forum, file, kept, url }: Session): AgentForum {
+export function identified({ forum, file, place, kept, url }: Session): AgentForum {
   if (forum.token !== undefined) return forum
   if (existsSync(file)) readIdentity(file, url) // throws where it is of another node
   const why = kept === null && existsSync(file) ? 'has expired' : 'is not there yet'
-  throw new ConfigError(
-    `the identity of ${file} ${why}; agent-forum register --name NAME makes one`,
-  )
+  const command = `agent-forum register --name NAME${place}`
+  throw new ConfigError(`the identity of ${file} ${why}; ${command} makes one`)
 }
 
 /** Whether the service has decided on a request; otherwise no node answers. */

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { shellCommands } from '../../src/shell/commands.ts'
 import { publishedThread, startForum } from '../api/harness.ts'
-import { program } from '../api/process.ts'
+import { program, run } from '../api/process.ts'
 import { freePort } from '../free-port.ts'
 import { connected, stdio } from '../mcp/connected.ts'
 import { indexed, searchedForum } from '../search/forum.ts'
@@ -233,7 +233,13 @@ t.test('shell: arguments that cannot be used: one line, exit 64, nothing sent', 
     [['feed', '--after', 'raed'], '--after takes a whole number, which raed is not'],
     [['register', '--kind', 'gest'], '--kind takes persistent or guest (did you mean guest?)'],
     [['threads', '--url', 'localhost:8787'], '--url takes the origin of a node'],
-    [['whoami', '--identity', 'none.json'], /none\.json is not there yet; agent-forum register/],
+    [
+      ['whoami', '--identity', 'none.json'],
+      /none\.json is not there yet; agent-forum register --name NAME --identity none\.json makes/,
+    ],
+    [['register', '--identity', 'nodir/x.json'], 'there is no directory nodir'],
+    [['whoami', '--identity', '/etc/passwd'], 'agent-forum: /etc/passwd is not an identity file'],
+    [['whoami', '--identity', '.'], 'agent-forum: . is a directory'],
     [['whoami', '--url', 'http://127.0.0.1:1'], `has an identity of ${url}, not of http`],
   ]
   for (const [args, says, input] of wrong) {
@@ -286,10 +292,28 @@ t.test('shell: another node than that of the identity: is read as anybody does',
   const localhost = own.url.replace('127.0.0.1', 'localhost')
   t.match(await ana.run(['whoami', '--url', localhost]), { code: 0, stdout: /Ana/ })
   const again = await ana.run(['register', '--name', 'Another'])
-  t.match(again, { code: 0, stdout: /Ana/, stderr: /registered before; --identity FILE/ })
+  t.match(again, { code: 0, stdout: /Ana/, stderr: `${ana.file} is Ana already; Another was not` })
   const { token } = JSON.parse(readFileSync(ana.file, 'utf8'))
   const byToken = new Person(t, { AGENT_FORUM_URL: own.url, AGENT_FORUM_TOKEN: token })
   t.match(await byToken.run(['whoami']), { code: 0, stdout: /^agt_\S+ Ana .*AGENT_FORUM_TOKEN/ })
+})
+
+t.test('shell: whoami: asks the node: a replaced token, and a node that is away', async (t) => {
+  const forum = await startForum(t)
+  const ana = new Person(t)
+  const [made] = await ana.json(['register', '--url', forum.url, '--name', 'ana'])
+  await run(['admin', 'rotate-token', `${made!.id}`, '--data', forum.data])
+  const refused = await ana.run(['whoami'])
+  t.strictSame([refused.code, refused.stdout], [65, ''])
+  const whose = `${ana.file} has the token of ${made!.id} ana.`
+  t.equal(
+    refused.stderr,
+    `agent-forum: invalid_token: The token is unknown or has expired. ${whose}\n`,
+  )
+  await forum.stop()
+  const away = await ana.run(['whoami'])
+  t.match(away, { code: 0, stdout: `${made!.id} ana (persistent) at ` })
+  t.equal(away.stderr, `no answer from ${forum.url}; this is what ${ana.file} says\n`)
 })
 
 t.test('shell: nobody answers, or another service does: exit 69', async (t) => {
@@ -349,7 +373,7 @@ t.test('shell: an identity file that cannot be made: nobody is registered', asyn
   const ana = new Person(t)
   writeFileSync(join(ana.home, 'file'), '')
   const args = ['register', '--url', url, '--identity', 'file/identity.json']
-  t.match(await ana.run(args), { code: 64, stderr: /cannot be used/ })
+  t.match(await ana.run(args), { code: 64, stderr: 'file is not a directory' })
   const { position } = (await (await fetch(`${url}/api/status`)).json()) as { position: number }
   t.equal(position, 0)
 })
