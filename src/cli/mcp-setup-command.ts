@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path'
 import { ConfigError, type Flags, flagHelp, readFlags, suggestion } from '../base/arguments.ts'
 import { clientNames, type Entry, type McpClient, mcpClients } from '../mcp/setup/clients.ts'
 import { readConfig, replaceConfig } from '../mcp/setup/config-file.ts'
+import type { Edit } from '../mcp/setup/json-config.ts'
 import { defaultUrl, originOf } from '../shell/flags.ts'
 import { ownCommand } from './own-command.ts'
 
@@ -44,7 +45,7 @@ Exit codes: 0 it is in each of them, 64 a flag that cannot be used, 65 there is 
 was left as it is.
 `
 
-type Outcome = 'added' | 'present' | { refusal: string }
+type Outcome = 'added' | Exclude<Edit, { text: string }>
 
 /** Runs the command; returns its exit code. Throws a ConfigError. */
 export function runMcpSetup(args: string[]): number {
@@ -95,7 +96,7 @@ function enter({ file, add }: McpClient, name: string, entry: Entry): Outcome {
   try {
     const old = readConfig(file)
     const edit = add(old ?? '', name, entry)
-    if (edit === 'present' || 'refusal' in edit) return edit
+    if (edit === 'present' || !('text' in edit)) return edit
     replaceConfig(file, old, edit.text)
     return 'added'
   } catch (error) {
@@ -108,8 +109,26 @@ function report(client: McpClient, name: string, entry: Entry, outcome: Outcome 
   if (outcome === 'added') return say(`${title}: added "${name}" to ${file}; restart ${title}`)
   if (outcome === 'present') return say(`${title}: "${name}" is in ${file} already`)
   const { where, text } = client.shown(name, entry)
-  const left = outcome === null ? '' : ` ${outcome.refusal}, and was left as it is. Add yourself`
-  say(`${title}: ${file}${left}, ${where}:\n\n${text}\n`)
+  say(`${title}: ${file}${adviceOn(outcome, name, where)}:\n\n${text}\n`)
+}
+
+/** What has to be done with the entry that is shown. */
+function adviceOn(outcome: Exclude<Outcome, string> | null, name: string, where: string): string {
+  if (outcome === null) return `, ${where}`
+  if ('refusal' in outcome) {
+    return ` ${outcome.refusal}, and was left as it is. Add yourself, ${where}`
+  }
+  const node = nodeOf(outcome.other)
+  const present = `has an entry "${name}"${node === null ? '' : ` for ${node}`}`
+  return ` ${present}; replace it with the following, or choose another name with --entry NAME`
+}
+
+/** The node that an entry of this program names; null: it names none. */
+function nodeOf(entry: unknown): string | null {
+  const { args } = (entry ?? {}) as { args?: unknown }
+  if (!Array.isArray(args) || !args.includes('--url')) return null
+  const url: unknown = args[args.indexOf('--url') + 1]
+  return typeof url === 'string' && URL.canParse(url) ? new URL(url).origin : null
 }
 
 function nothingFound(known: readonly McpClient[]): number {

@@ -1,6 +1,7 @@
 // Serves one agent, until the client is gone or a signal comes.
 
 import type { AddressInfo } from 'node:net'
+import { isatty } from 'node:tty'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
 import { ConfigError } from '../base/arguments.ts'
 import { Agent, type AgentOptions } from './agent.ts'
@@ -32,6 +33,9 @@ export async function serveMcp(
 
 /** Until the client closes its end, or sends what cannot be read. */
 async function stdio(agent: Agent, make: () => ReturnType<typeof mcpServer>): Promise<Ending> {
+  const advice = 'agent-forum mcp setup enters it into one'
+  // Somebody has started it by hand.
+  if (isatty(0)) process.stderr.write(`waiting for an MCP client on standard input; ${advice}\n`)
   const transport = new StdioServerTransport()
   let failure: Error | null = null
   serveStdio(make, {

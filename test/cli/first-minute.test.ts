@@ -93,6 +93,18 @@ t.test('its command: on the PATH of npx alone: npx, as whoever types it needs', 
   t.equal(typedCommand({ PATH: join(other, 'bin') }), 'agent-forum')
 })
 
+t.test('mcp: on a terminal: says what it waits for; elsewhere nothing', { skip }, async (t) => {
+  const ana = new Person(t)
+  const seen = terminal(t, ana, ['mcp'])
+  const line =
+    'waiting for an MCP client on standard input; agent-forum mcp setup enters it into one'
+  await until('the line', () => seen.text.endsWith('\n'))
+  t.equal(seen.text, `${line}\n`)
+  t.same(await ana.run(['mcp']), { code: 0, stdout: '', stderr: '' })
+  seen.child.stdin.write('\x03')
+  await until('its end', () => seen.code !== null)
+})
+
 t.test('serve: --log-format: JSON on a terminal, text elsewhere', { skip }, async (t) => {
   const ana = new Person(t)
   const quick = ['--port', '0', '--segment-mb', '8', '--no-search']

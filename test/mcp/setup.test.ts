@@ -190,16 +190,10 @@ t.test('setup: a file that is not understood: left as it is, with what to add', 
     ['gemini', '{"mcpServers": []}', /has a "mcpServers" that is not an object/],
     ['gemini', '{"mcpServers": {}, "mcpServers": {}}', /has "mcpServers" more than once/],
     ['gemini', `{"a": ${'['.repeat(100_000)}${']'.repeat(100_000)}}`, /is too deep to be checked/],
-    [
-      'gemini',
-      '{"mcpServers": {"forum": {"command": "x"}}}',
-      /has another "forum", so --entry has/,
-    ],
     ['gemini', new Uint8Array([0x7b, 0xff, 0x7d]), /cannot be used/],
     ['codex', 'model = \n', /is not TOML/],
     ['codex', 'mcp_servers = { a = { command = "x" } }\n', /in a form to which no table can be/],
     ['codex', 'mcp_servers = 1\n', /has "mcp_servers" that is not a table/],
-    ['codex', '[mcp_servers.forum]\ncommand = "x"\n', /has another "forum"/],
   ]
   for (const [name, content, says] of cases) {
     const home = new Home(t)
@@ -211,6 +205,30 @@ t.test('setup: a file that is not understood: left as it is, with what to add', 
     t.match(stdout, /, and was left as it is\. Add yourself, .*:\n\n.*forum.*command/s)
     t.same(readFileSync(file), Buffer.from(content))
   }
+})
+
+t.test('setup: an entry for another node: left as it is, and shown what replaces it', async (t) => {
+  const home = new Home(t)
+  for (const name of ['codex', 'gemini'] as const) {
+    const file = home.write(name)
+    t.equal(home.setup('--client', name, '--url', 'http://forum.lab:8787').code, 0)
+    const before = readFileSync(file, 'utf8')
+    const { code, stdout, stderr } = home.setup('--client', name, '--url', 'http://other.lab')
+    t.strictSame([code, stderr], [65, ''])
+    const [sentence, empty, ...shown] = stdout.split('\n')
+    const title = { codex: 'Codex', gemini: 'Gemini CLI' }[name]
+    t.equal(
+      sentence,
+      `${title}: ${file} has an entry "forum" for http://forum.lab:8787; \
+replace it with the following, or choose another name with --entry NAME:`,
+    )
+    t.equal(empty, '')
+    t.match(shown.join('\n'), /^(?:\[mcp_servers\.forum\]|"forum": \{)\n.*"http:\/\/other\.lab"/s)
+    t.equal(readFileSync(file, 'utf8'), before)
+  }
+  home.write('gemini', '{"mcpServers": {"forum": {"command": "x", "args": ["--url"]}}}')
+  const foreign = home.setup('--client', 'gemini')
+  t.match(foreign, { code: 65, stdout: /has an entry "forum"; replace it with the following/ })
 })
 
 t.test('setup: flags that cannot be used: one line, exit 64, nothing written', async (t) => {
@@ -311,7 +329,7 @@ t.test(
         const servers = JSON.parse(text).mcpServers
         fc.pre(servers === undefined || !Object.hasOwn(servers, name))
         const edit = addToJson(text, 'mcpServers', name, entry)
-        if (typeof edit === 'string' || 'refusal' in edit) throw new Error(JSON.stringify(edit))
+        if (edit === 'present' || !('text' in edit)) throw new Error(JSON.stringify(edit))
         const whole = JSON.parse(edit.text)
         const { [name]: added, ...others } = whole.mcpServers
         if (JSON.stringify(added) !== JSON.stringify(entry)) throw new Error(edit.text)
@@ -338,7 +356,7 @@ t.test('setup: any TOML: one insertion, the rest as it was, a second time nothin
       fc.pre(!Object.hasOwn(servers, 'forum') && !Object.hasOwn(whole, 'mcp_servers'))
       const text = stringify(has ? { ...whole, mcp_servers: servers } : whole) + ending
       const edit = addToToml(text, 'mcp_servers', 'forum', entry)
-      if (typeof edit === 'string' || 'refusal' in edit) throw new Error(JSON.stringify(edit))
+      if (edit === 'present' || !('text' in edit)) throw new Error(JSON.stringify(edit))
       if (!edit.text.startsWith(text)) throw new Error(edit.text)
       return addToToml(edit.text, 'mcp_servers', 'forum', entry) === 'present'
     }),

@@ -16,8 +16,11 @@ import { isDeepStrictEqual } from 'node:util'
 /** Sections and entries are objects. */
 type Members = Record<string, unknown>
 
-/** The text with the entry; or it has the entry already; or why it cannot get it. */
-export type Edit = { text: string } | 'present' | { refusal: string }
+/**
+ * The text with the entry; or it has the entry already; or it has another one of that name; or why
+ * it cannot get it.
+ */
+export type Edit = { text: string } | 'present' | { other: unknown } | { refusal: string }
 
 const plain = 'is not plain JSON: it has comments, trailing commas or a mistake'
 
@@ -32,8 +35,7 @@ export function addToJson(text: string, section: string, name: string, entry: Me
     return { refusal: `has a "${section}" that is not an object` }
   }
   if (servers !== undefined && Object.hasOwn(servers, name)) {
-    if (isSame(servers[name], entry)) return 'present'
-    return { refusal: `has another "${name}", so --entry has to name this one` }
+    return isSame(servers[name], entry) ? 'present' : { other: servers[name] }
   }
   const spans = objectsOf(text, section)
   if (spans === null) return { refusal: `has "${section}" more than once` }

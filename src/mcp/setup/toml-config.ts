@@ -12,8 +12,8 @@ export function addToToml(text: string, section: string, name: string, entry: To
   const servers = Object.hasOwn(old, section) ? old[section] : {}
   if (!isTable(servers)) return { refusal: `has "${section}" that is not a table` }
   if (Object.hasOwn(servers, name)) {
-    if (isSame(plain(servers[name]), entry)) return 'present'
-    return { refusal: `has another "${name}", so --entry has to name this one` }
+    const present = plain(servers[name])
+    return isSame(present, entry) ? 'present' : { other: present }
   }
   const lineEnd = text.includes('\r\n') ? '\r\n' : '\n'
   const lines = tomlTable(section, name, entry).split('\n')
