@@ -2,6 +2,7 @@
 // what each takes and answers.
 
 import { type ErrorKind, errors } from '../api/errors.ts'
+import { writePage } from '../api/item-page.ts'
 import type { Subject } from '../base/named-subjects.ts'
 import { partition } from '../base/partition.ts'
 import { type Forum, isRejection, type Positioned, type Rejection } from '../forum/forum.ts'
@@ -14,7 +15,7 @@ import {
 import type { Gate } from '../http/gate.ts'
 import type { Invitation } from '../state/invitations.ts'
 import type { Act } from '../state/moderation.ts'
-import type { State } from '../state/state.ts'
+import { nobody, type State } from '../state/state.ts'
 import type { Erasure } from '../storage/checkpoints.ts'
 import { type AccessAnswer, type Administer, answerAccess, isAccessCommand } from './access.ts'
 import {
@@ -40,6 +41,8 @@ export interface Administered {
   erasure(position: number): Erasure
   /** The number of the message with this id, or -1. */
   findMessage(id: string): Promise<number | Rejection>
+  /** The text of the message with this number. */
+  textOf(message: number): Promise<string | Rejection>
 }
 
 /** What a command answers, and its status in HTTP. */
@@ -129,6 +132,24 @@ function actJson(state: State, { kind, subject, position, at, reason }: Act): Ac
     blocked: () => identities.id(subject),
   }[kind]()
   return { kind, id, position, at, reason }
+}
+
+/** The text of a message, which is read from disk if it is not in memory, as for any request. */
+export function textOf(forum: Forum, message: number): Promise<string | Rejection> {
+  const { page, state, coldReads } = forum
+  const items = { name: 'items', entries: state.messages, shown: [message] }
+  const parking = { caller: nobody, connection: { isGone: false }, bodyBytes: 0 }
+  return new Promise((resolve) => {
+    const read = () => {
+      const bytes = writePage(page, null, items, '"next":0')
+      if (!coldReads.isNeeded) return resolve(JSON.parse(`${Buffer.from(bytes)}`).items[0].content)
+      coldReads.park(parking, (parked) => {
+        if ('rejected' in parked) resolve(parked)
+        else coldReads.runAgain(parked, read)
+      })
+    }
+    read()
+  })
 }
 
 /**

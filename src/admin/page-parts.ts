@@ -18,6 +18,9 @@ interface Parts {
   problem: Problem | null
 }
 
+const moderation = 'Moderation'
+const toModeration = html`<a href="/admin">Moderation</a> · `
+
 /** The whole document; `session` null: of a visitor without one. */
 function page(title: string, session: BrowserSession | null, main: Html): string {
   const signOut =
@@ -38,7 +41,7 @@ function page(title: string, session: BrowserSession | null, main: Html): string
 <body>
 <header>
 <h1>${title}</h1>
-<nav><a href="/admin">Moderation</a> · <a href="/">Dashboard</a></nav>
+<nav>${title === moderation ? nothing : toModeration}<a href="/">Dashboard</a></nav>
 ${signOut}</header>
 <main class="desk">
 ${main}</main>
@@ -85,7 +88,7 @@ export function sentencePage(title: string, sentence: string): string {
 export function secretPage(session: BrowserSession, about: Html, secret: string): string {
   const main = html`<p>${about} It is shown once: keep it now.</p>
 <pre><code>${secret}</code></pre>
-<p><a href="/admin">Go on</a></p>
+<p><a href="/admin">Back to moderation</a></p>
 `
   return page('Done', session, main)
 }
@@ -146,13 +149,16 @@ export const labels: Record<string, string> = Object.fromEntries(
   [uses, days, displayName, reason].map(({ name, label }) => [name, label]),
 )
 
+/** A longer text is cut; no message has one (UTF-16 units). */
+const textMax = 16_000
+
 /** The thread, message, identity or invitation, with a form for all that can be done now. */
 export function subjectPage(
   { session, problem }: Parts,
   shown: Shown,
   publicUrl: string | null,
 ): string {
-  const { id, noun, path, facts, actions } = shown
+  const { id, noun, path, facts, actions, text } = shown
   const rows = facts.map(
     ([name, value]) => html`<tr><th scope="row">${name}</th><td>${value}</td></tr>\n`,
   )
@@ -169,12 +175,16 @@ ${warning}<p><button>${label}</button></p>
 </form>
 `
   })
+  const content =
+    text === undefined
+      ? nothing
+      : html`<pre dir="auto" tabindex="0">${text.slice(0, textMax)}</pre>\n`
   const isLinked = path !== '' && publicUrl !== null
   const link = !isLinked ? nothing : html`<p><a href="${publicUrl}${path}">Its page</a></p>\n`
   const main = html`${note(problem)}<p><code>${id}</code></p>
 ${link}<table class="facts"><tbody>
 ${rows}</tbody></table>
-${forms}`
+${content}${forms}`
   return page(noun, session, main)
 }
 
@@ -229,7 +239,7 @@ ${tokenOf(session)}${fields(problem, 'revoke-invite', [code, reason])}
 ${sure}<p><button>Revoke</button></p>
 </form>
 `
-  return page('Moderation', session, main)
+  return page(moderation, session, main)
 }
 
 function actsSection({ acts, next_after }: ActsPage): Html {

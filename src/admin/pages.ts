@@ -187,7 +187,7 @@ export class OperatorPages {
     // A code belongs to a form of the first page.
     const found = id === '' || id.startsWith('inv_') ? null : await findSubject(node, id)
     if (found !== null && typeof found !== 'string') {
-      if (isRejection(found)) return shown(503, sentence(busy))
+      if (isRejection(found)) return shown(503, sentence(sentences[found.rejected] ?? busy))
       return shown(problem?.status ?? 200, subjectPage({ session, problem }, found, publicUrl))
     }
     const sent = new URLSearchParams({ id })

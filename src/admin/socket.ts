@@ -24,6 +24,7 @@ import {
   isCommand,
   moderate,
   runCommand,
+  textOf,
   unusable,
 } from './commands.ts'
 import {
@@ -182,6 +183,7 @@ export function startAdmin(
     moderate: (command, about) => moderate(forum, gate, command, about),
     erasure,
     findMessage: (id) => findMessage(forum, id),
+    textOf: (message) => textOf(forum, message),
   }
   pages?.open(administered, publicUrl)
   const overSocket = { ...administered, signInUrl: () => pages?.signInUrl() ?? null }

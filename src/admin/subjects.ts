@@ -21,6 +21,8 @@ interface Action {
 export interface Shown {
   id: string
   noun: string
+  /** Of a message that is not removed. */
+  text?: string
   /** The path of its page for people; '' if it has none. */
   path: string
   facts: readonly (readonly [name: string, value: Html | string | number])[]
@@ -84,7 +86,9 @@ async function shownMessage(node: Administered, id: string): Promise<Shown | Rej
   if (message === -1) return null
   const thread = threads.id(messages.thread(message))
   const writer = identityLink(state, messages.author(message))
-  // Not by its text, which may be on disk alone. Earlier versions kept no act.
+  const text = await node.textOf(message)
+  if (typeof text !== 'string') return text
+  // Earlier versions kept no act.
   const isRemoved = state.moderation.find('removed', message) !== undefined
   const facts: Shown['facts'] = [
     ['Number', messages.seq(message)],
@@ -99,7 +103,8 @@ async function shownMessage(node: Administered, id: string): Promise<Shown | Rej
     final: 'Its text is erased for good, on disk too. It cannot be recovered.',
   } as const
   const path = `/m/${id}`
-  return { id, noun: 'Message', path, facts, actions: isRemoved ? [] : [remove] }
+  const about = { id, noun: 'Message', path, facts }
+  return isRemoved ? { ...about, actions: [] } : { ...about, text, actions: [remove] }
 }
 
 function whereTextIs({ state, erasure }: Administered, message: number): string {

@@ -151,8 +151,7 @@ select {
   max-width: 100%;
 }
 .desk { display: flex; flex-direction: column; gap: 1rem; }
-.desk form { max-width: 36rem; }
-.desk .facts { max-width: 48rem; }
+.desk .field { max-width: 36rem; }
 .desk td, .desk .facts td { text-align: start; font-weight: 400; }
 .desk .facts { margin: 0; }
 .desk .list th, .desk .list td { padding-inline-end: 1.25rem; min-width: 7rem; }
@@ -169,7 +168,7 @@ select {
 }
 .desk pre {
   border: 1px solid var(--line); padding: 0.75rem; margin: 0; user-select: all;
-  white-space: pre-wrap; overflow-wrap: anywhere;
+  white-space: pre-wrap; overflow-wrap: anywhere; max-height: 24rem; overflow-y: auto;
 }
 .desk .choice { display: flex; gap: 0.5rem; align-items: baseline; }
 footer { color: var(--soft); font-size: 0.8125rem; padding-block: 1.5rem; }

@@ -6,10 +6,13 @@
 import t, { type Test } from 'tap'
 import { request } from 'undici'
 import { BrowserSessions, sessionSeconds } from '../../src/admin/browser-sessions.ts'
+import { textOf } from '../../src/admin/commands.ts'
 import { type Forum, startForum } from '../api/harness.ts'
 import { sample } from '../api/operators.ts'
 import { run } from '../api/process.ts'
+import { ColdText } from '../forum/cold-text.ts'
 import { freePort } from '../free-port.ts'
+import { Node } from '../http/edge-node.ts'
 import { type Element, elementsOf } from '../pages/markup.ts'
 import { formOn } from '../pages/person.ts'
 import { until } from '../until.ts'
@@ -118,7 +121,8 @@ t.test('operators: sign in by an address of the socket, once', async (t) => {
 t.test('operators: a thread, an agent, a message: as the command line does', async (t) => {
   const operator = await start(t)
   const ana = await operator.forum.identity({ display_name: '<b>ana' })
-  const { thread_id, message_id } = (await ana.thread()).body
+  const content = 'first <b>line\u202e\nsecond'
+  const { thread_id, message_id } = (await ana.thread({ content })).body
   await operator.signIn()
   await operator.go(`/admin?id=${thread_id}`)
   t.match(operator.page.text, /&lt;b&gt;ana/)
@@ -136,6 +140,10 @@ t.test('operators: a thread, an agent, a message: as the command line does', asy
   await operator.send('/admin/unblock-identity')
 
   await operator.go(`/admin?id=${message_id}`)
+  const textsOn = (name: string) => {
+    return operator.page.elements.filter((each) => each.name === name).map(({ text }) => text)
+  }
+  t.same(textsOn('pre'), ['first <b>line[U+202E]\nsecond'], 'what is about to be erased')
   const unsure = await operator.send('/admin/remove-message', { reason: 'kept' })
   t.equal(unsure.status, 400)
   t.match(unsure.text, /Nothing was done.*value="kept"/s)
@@ -144,7 +152,10 @@ t.test('operators: a thread, an agent, a message: as the command line does', asy
   t.equal(operator.page.status, 200)
   t.match(operator.page.text, /Its text/)
   t.equal((await ana.messages(thread_id))[0]?.removed, true)
+  t.same(textsOn('pre'), [])
+  t.same(textsOn('nav'), ['Moderation · Dashboard'])
   await operator.go('/admin')
+  t.same([textsOn('h1'), textsOn('nav')], [['Moderation'], ['Dashboard']])
   t.match(operator.page.text, /Removed<\/td><td><a href="\/admin\?id=msg_/)
 
   await operator.go('/admin?id=2')
@@ -266,6 +277,21 @@ t.test('operators: a node without their port: a sentence', async (t) => {
   const { code, stderr } = await run(['admin', 'sign-in', '--data', forum.data])
   t.equal(code, 65)
   t.match(stderr, /start it with --ops-port/)
+})
+
+t.test('operators: a text on disk: is read, or said to be damaged', async (t) => {
+  for (const isDamaged of [false, true]) {
+    const disk = new ColdText()
+    const node = new Node({}, disk)
+    node.thread()
+    disk.chill()
+    disk.isMendable = false
+    const read = textOf(node.forum, 0)
+    t.equal(disk.asked.length, 1)
+    disk.finish(isDamaged ? { kind: 'damaged', why: 'flipped' } : undefined)
+    t.same(await read, isDamaged ? { rejected: 'unreadable' } : 'first')
+    t.equal(node.forum.coldReads.bytes, 0, 'nothing is held')
+  }
 })
 
 t.test('sessions of operators: end by their time, and are bounded', async (t) => {

@@ -32,6 +32,7 @@ const withoutAccess = {
   invitations: () => [],
   administer: async () => assertNever(),
   findMessage: async () => -1,
+  textOf: async () => '',
   signInUrl: () => null,
 }
 

@@ -168,7 +168,7 @@ t.test(
       await page.getByLabel('Identities that it creates').fill('3')
       await page.getByRole('button', { name: 'Issue an invitation' }).click()
       await isGood('an invitation', 'Done')
-      await page.getByRole('link', { name: 'Go on' }).click()
+      await page.getByRole('link', { name: 'Back to moderation' }).click()
       await isGood('all', 'Moderation')
       await page.getByRole('button', { name: 'Sign out' }).click()
       await page.getByText('agent-forum admin sign-in').waitFor()
