@@ -83,6 +83,7 @@ type Line = [colour: string, name: string, value: (interval: Interval) => number
 
 /** Lines over the seconds of the run, with the maximum of all at the top. */
 function plot(intervals: readonly Interval[], lines: readonly Line[]): Html {
+  if (intervals.length < 2) return html`<p>This run was too short to plot.</p>`
   const end = Math.max(1, ...intervals.map(({ second }) => second))
   const top = Math.max(1, ...intervals.flatMap((each) => lines.map(([, , value]) => value(each))))
   const x = (second: number) => (left + (second / end) * (width - left)).toFixed(1)

@@ -113,7 +113,7 @@ t.test('panels: a node that starts: everything is known to be unknown', async (t
   const status = newStatus(() => {})
   t.match(status.ready, { state: 'starting', text: /^starting: 0% of the checkpoint/ })
   t.match(factsOf(status, 'log'), { 'Durable position': units.unknown, Storage: 'not open yet' })
-  t.match(factsOf(status, 'refusals'), { 'Since the start': 'none' })
+  t.match(factsOf(status, 'refusals'), { 'By a limit, since the start': 'none' })
   t.match(factsOf(status, 'checkpoints'), { 'Position of the newest': 'none yet', Age: '–' })
   t.notOk(status.page.panels.some(({ id }) => id === 'replication'))
   t.same(routeRows(status), [])
@@ -149,7 +149,7 @@ t.test('panels: limits nearly reached, refusals, failures: what is bad', async (
   t.same(factsOf(status, 'refusals'), { 'slow bodies': ['2'] })
   t.same(factsOf(status, 'checkpoints')['Failed since the start'], ['1'])
   t.same(routeRows(status)[0]!.length, routeHeads.length)
-  t.same(routeRows(status), [['none', '3', '–', '–', '3', '0', '3']])
+  t.same(routeRows(status), [['unknown path', '3', '–', '–', '3', '0', '3']])
 })
 
 t.test('panels: a follower, a leader: how far one is behind the other', async (t) => {

@@ -171,7 +171,11 @@ t.test('html: a report: stands alone, and escapes what the server says', async (
   t.match(page, '&lt;b&gt;name&lt;/b&gt; &quot;1&quot;')
   t.equal(page.match(/<polyline class="[abc]" points="[\d., ]+"\/>/g)?.length, 5)
   t.match(page, '<td>4.0</td><td>2.0</td><td>0.50</td>')
-  t.match(htmlReport({ ...report, intervals: [] }, null), '<polyline')
+  for (const intervals of [[], report.intervals.slice(0, 1)]) {
+    const short = htmlReport({ ...report, intervals }, null)
+    t.equal(short.match(/too short to plot/g)?.length, 3)
+    t.notMatch(short, '<svg')
+  }
 })
 
 t.test('limits: of an operation that did not occur: passed', async (t) => {

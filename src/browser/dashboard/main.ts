@@ -9,7 +9,7 @@ import { whileVisible } from '../while-visible.ts'
 import { ChartView, type Timeline } from './charts.ts'
 import { byId, element } from './elements.ts'
 import { History } from './history.ts'
-import { routeRows } from './routes.ts'
+import { routeName, routeRows } from './routes.ts'
 import type { Panel, Status } from './status.ts'
 import { clockWithSeconds, units } from './units.ts'
 
@@ -116,7 +116,8 @@ function showSilence(since: Date, { name, message }: Error): void {
 function renewChoice({ routes }: Status): void {
   const known = new Set([...routeChoice.options].map(({ value }) => value))
   for (const { route } of routes) {
-    if (!known.has(route)) routeChoice.append(element('option', { value: route }, [route]))
+    if (!known.has(route))
+      routeChoice.append(element('option', { value: route }, [routeName(route)]))
   }
 }
 
@@ -128,7 +129,11 @@ function ofRoute(panel: Panel, { latest }: Status): Panel {
   const facts = panel.facts.map((fact, i) => {
     return { ...fact, value: units[unit](latest[lines[i].column]) }
   })
-  return { ...panel, facts, chart: { title: title.replace('all routes', route), unit, lines } }
+  return {
+    ...panel,
+    facts,
+    chart: { title: title.replace('all routes', routeName(route)), unit, lines },
+  }
 }
 
 function renewPanel({ id, title, facts, chart }: Panel): void {

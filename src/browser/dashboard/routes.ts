@@ -14,10 +14,15 @@ export const routeHeads: readonly string[] = [
   '5xx',
 ]
 
+/** What people read for a route; `none` counts requests that no route takes. */
+export function routeName(route: string): string {
+  return route === 'none' ? 'unknown path' : route
+}
+
 /** Its rows, those with most answers first. */
 export function routeRows({ routes, latest }: Status): string[][] {
   return routes.map(({ route, answers, refused, failed }) => [
-    route,
+    routeName(route),
     rate(latest[`requests:${route}`] ?? 0),
     latency(latest[`p50:${route}`]),
     latency(latest[`p99:${route}`]),

@@ -124,7 +124,7 @@ export const waiting = [
     {
       status: 'refusals',
       columns: [{ name: 'refusals', as: 'rate', line: { on: 'refusals', most: 6 } }],
-      facts: [fact('refusals', 'Since the start', count)],
+      facts: [fact('refusals', 'By a limit, since the start', count)],
     },
   ),
   counter(
