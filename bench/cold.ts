@@ -62,6 +62,8 @@ interface Measured {
   cpuMs: number
   /** Of that, the event loop's. */
   loopMs: number
+  /** What the node refused, by its metrics: with errors, it says why. */
+  refused: string[]
 }
 
 /** Who reads cold pages, and polls, at the same time: numbers of connections. */
@@ -103,7 +105,11 @@ async function measure(
   const after = await forum.metrics()
   const blocks = after.get(blocksRead)! - before.get(blocksRead)!
   const stallMs = after.get(longest)! * 1e3
-  return { cold: coldSeen, hot: hotSeen, stallMs, blocks, cpuMs, loopMs }
+  const refused = [...after].flatMap(([name, count]) => {
+    const more = count - (before.get(name) ?? 0)
+    return name.startsWith('agent_forum_refusals_total') && more > 0 ? [`${name} ${more}`] : []
+  })
+  return { cold: coldSeen, hot: hotSeen, stallMs, blocks, cpuMs, loopMs, refused }
 }
 
 /** Lets the process, and the threads that it will start, use all cores. */
@@ -141,7 +147,8 @@ function report(found: Map<Load, Measured[]>): void {
     const errors = measured.reduce((sum, { cold, hot }) => {
       return sum + (cold?.errors ?? 0) + (hot?.errors ?? 0)
     }, 0)
-    if (errors > 0) parts.push(`${errors} errors`)
+    const why = measured.flatMap(({ refused }) => refused)
+    if (errors > 0) parts.push(`${errors} errors ${why.join(', ')}`)
     say(`${name}: ${parts.join(', ')}`)
   }
   say('targets: p50 5 ms alone, 1,000 pages/s by 64, polls 0.85, longest delay 15 ms')
