@@ -81,8 +81,9 @@ function numberAt(text: string, start: number, end: number): number {
 
 /** The first index of `mark` between `from` and `end`, or `end`. */
 function indexOr(text: string, mark: string, from: number, end: number): number {
-  const index = text.indexOf(mark, from)
-  return index === -1 || index > end ? end : index
+  // Not by indexOf, which would look for it in the whole rest of the text.
+  for (let at = from; at < end; at++) if (text[at] === mark) return at
+  return end
 }
 
 /** Whether a parameter is unknown or repeated. */
