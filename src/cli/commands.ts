@@ -121,8 +121,8 @@ const args = process.argv.slice(2)
 if (!withOwnOutput.includes(args[0])) {
   process.stdout.on('error', (error) => {
     // Whoever reads the output has seen enough of it, as `head` has.
-    const isRead = codeOf(error) !== 'EPIPE'
-    process.exit(isRead ? fail(storageError('write to stdout', error)) : 0)
+    const isClosed = codeOf(error) === 'EPIPE'
+    process.exit(isClosed ? 0 : fail(storageError('write to stdout', error)))
   })
 }
 // Connections that callers keep open must not keep the process alive. An error of the last write is
