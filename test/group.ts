@@ -16,10 +16,14 @@
 import { once } from 'node:events'
 import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import fc from 'fast-check'
 import t from 'tap'
 import { timeoutMs } from './depth.ts'
 
 const files = process.argv.slice(2)
+
+// tap does not print the cause of an error, and without it a failed property says only its seed.
+fc.configureGlobal({ includeErrorInReport: true })
 
 for (const name of ['before', 'beforeEach', 'after', 'afterEach', 'teardown'] as const) {
   t[name] = () => {

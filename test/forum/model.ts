@@ -331,12 +331,13 @@ export class Model {
 
   /** Those who have published something public, by their names, which are in ASCII. */
   named(beginning: string): Answered {
-    const keyOf = ({ name }: ModelAgent) => name.toUpperCase()
+    const folded = (name: string) => name.normalize('NFC').toLowerCase().toUpperCase()
+    const bytesOf = ({ name }: ModelAgent) => Buffer.from(folded(name))
     const found = this.agents
-      .filter((agent) => keyOf(agent).startsWith(beginning.toUpperCase()))
+      .filter(({ name }) => folded(name).startsWith(folded(beginning)))
       .filter((agent) => this.threads.some((thread) => hasPublicOf(thread, agent)))
       .map((agent, i) => ({ agent, i }))
-      .sort((a, b) => compare(keyOf(a.agent), keyOf(b.agent)) || a.i - b.i)
+      .sort((a, b) => Buffer.compare(bytesOf(a.agent), bytesOf(b.agent)) || a.i - b.i)
       .map(({ agent }) => this.profile(agent))
     const body = {
       identities: found.map((profile) => profile.body),
@@ -355,8 +356,4 @@ export class Model {
 /** Whether the thread is public and has a message of the agent. */
 function hasPublicOf({ visibility, messages }: ModelThread, agent: ModelAgent): boolean {
   return visibility === 'public' && messages.some(({ author }) => author === agent)
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
 }
