@@ -1,10 +1,10 @@
-// Checked requests (http/checked-request.ts) between a reader and its main process: all of an
-// event-loop iteration in one message, and so are their outcomes.
+// Checked requests (http/checked-request.ts) between a reader and its main process. All requests of
+// one event-loop iteration travel in one message, and so do their outcomes.
 //
 //   reader ──▶ main process   checked   rows of: id, place, caller, its token, path id, query, key,
-//                                       address, origin, If-None-Match, bytes of the body, body,
+//                                       address, origin, If-None-Match, length of the body, body,
 //                                       unread
-//   main process ──▶ reader   settled   rows of: id, and how it was settled:
+//   main process ──▶ reader   settled   rows of: id, and kind of the outcome with its fields:
 //                                       0, decision; 1, code, position, detail, seconds;
 //                                       2, status, body, position, entity tag, seconds
 
@@ -20,10 +20,10 @@ import { type Kind, message } from './messages.ts'
 
 const packr = new Packr({ useRecords: false, copyBuffers: true })
 
-/** A row of a message; whoever changes one of these functions changes the other. */
+/** A row of a message. The functions that write and read one kind of row must change together. */
 export type Row = readonly unknown[]
 
-/** Takes the unread body, which is overwritten when it is packed. */
+/** Returns a request's row. Takes ownership of an unread body, which packing overwrites. */
 export function rowOfRequest(id: number, { place, call, unread }: CheckedRequest): Row {
   const {
     caller,
@@ -60,7 +60,7 @@ function requestOfRow(row: Row): CheckedRequest {
 
 const how = { decided: 0, refused: 1, answered: 2 } as const
 
-/** Takes the body of an answer, which is overwritten when it is packed. */
+/** Returns an outcome's row. Takes ownership of an answer's body, which packing overwrites. */
 function rowOfSettled(id: number, settled: Settled): Row {
   if ('rejected' in settled) {
     const { rejected, position, detail, retryAfter } = settled
@@ -85,13 +85,13 @@ function settledOfRow(row: Row): Settled {
   return without({ status, body, isOwn, position, etag, retryAfter }) as unknown as Answer
 }
 
-/** What is absent is packed as undefined. */
+/** Deletes fields that are undefined, which is how absent fields are unpacked. */
 function without(fields: Record<string, unknown>): Record<string, unknown> {
   for (const name of Object.keys(fields)) if (fields[name] === undefined) delete fields[name]
   return fields
 }
 
-/** Packs rows as one message, and overwrites the bytes in them. */
+/** Packs rows into one message, and overwrites the byte arrays in them. */
 export function rowsMessage(kind: Kind, rows: readonly Row[]): Buffer {
   const packed = packr.pack(rows)
   const whole = message(kind, packed)
@@ -107,7 +107,7 @@ export function eachSettled(payload: Buffer, take: (id: number, settled: Settled
   for (const row of packr.unpack(payload) as Row[]) take(row[0] as number, settledOfRow(row))
 }
 
-/** Has the edge run each request in a message; `settle` is given the rows of their outcomes. */
+/** Has the edge run each request in a message; calls `settle` with the row of each outcome. */
 export function runEach(
   payload: Buffer,
   run: (exchange: Exchange, request: CheckedRequest) => void,
@@ -118,10 +118,10 @@ export function runEach(
   }
 }
 
-/** Nobody looks at it: the reader counts the request, as it is the one that has the caller. */
+/** Discarded: the reader, which has the caller, counts the request. */
 const uncounted = new RouteMeter('checked')
 
-/** A request whose caller is at a reader. The edge has nothing left to ask of it but to settle. */
+/** A request whose caller is connected to a reader. The edge only has to settle it. */
 class CheckedExchange implements Exchange {
   startedMs = 0
   moreHeaders = ''
@@ -138,7 +138,7 @@ class CheckedExchange implements Exchange {
     this.#settle(rowOfSettled(this.#id, settled))
   }
 
-  /** The reader has to be answered, even if its caller has gone. */
+  /** Always false, because the reader needs the outcome even if its caller has hung up. */
   get isGone(): boolean {
     return false
   }

@@ -1,6 +1,6 @@
-// Adds what readers count to what this process counts, so that operators see the node as one. A
-// reader reports its counters twice a second; what they grew by is added. What a reader counted
-// since its last report is lost when it is killed.
+// Adds the counters of readers to those of this process, so that operators see the node as one. A
+// reader reports its counters twice a second, and the increase since its previous report is added.
+// If a reader is killed, its counts since the last report are lost.
 
 import { Histogram } from '../base/histogram.ts'
 import type { Load } from '../http/load.ts'
@@ -10,7 +10,7 @@ import { type ReaderReport, stalenessBoundsSeconds } from './report.ts'
 export interface CountedHere {
   meter: Meter
   load: Load
-  /** How polls have stopped waiting (forum/waiting.ts). */
+  /** The polls that have stopped waiting, by reason (forum/waiting.ts). */
   waitingEnded: Record<string, number>
   /** Callers who were not let in, by reason (forum/guesses.ts). */
   notLetIn: Record<string, number>
@@ -27,7 +27,7 @@ export class ReaderCounts {
     this.#here = here
   }
 
-  /** Adds what has been counted between two reports of one reader; null: since its start. */
+  /** Adds the increase between two reports of one reader; `before` null: since its start. */
   add(before: ReaderReport | null, now: ReaderReport): void {
     const { meter, load, waitingEnded, notLetIn } = this.#here
     this.cpuSeconds += now.cpuSeconds - (before?.cpuSeconds ?? 0)

@@ -1,20 +1,21 @@
-// The side of the main process: it passes frames on to its readers as they are written, and durable
+// The main process's side: forwards frames to the readers as they are written, and durable
 // positions before anything that they cover is shown.
 //
 //   journal ──frame──▶ kept ──durable──▶ frames and position to every reader
 //                                  ──▶ when all who serve have them: answers leave, here and there
 //
-// H1. An answer to a write leaves when every reader that serves has been sent what it shows: a
-//     caller that has it, and asks another process, finds it there. A reader processes what was
-//     sent to it before requests that arrive later (main-port.ts, D2).
-// H2. A reader that does not take what it is sent is waited for no longer than `silenceMsMax`: from
-//     then on it answers nothing (D3 of main-port.ts), until it has caught up. A silent one is
-//     given up; during a stop after `silenceMsMax`, as it would answer nothing.
-// H3. Readers hear of no position that was not announced: when the journal has failed, of none.
-// H4. With each position readers hear until when the main process may answer from its state, and
-//     answer from theirs no longer (http/gate.ts, G4).
+// H1. The answer to a write leaves when every serving reader has been sent the records that it
+//     shows. So a caller that has the answer and queries another process finds them there: a reader
+//     processes what it was sent before requests that arrive later (main-port.ts, D2).
+// H2. The hub waits at most `silenceMsMax` for a reader that has stopped consuming. After that the
+//     reader answers nothing until it has caught up (D3 of main-port.ts). The hub disconnects a
+//     silent reader; during a stop already after `silenceMsMax`, because the reader would answer
+//     nothing.
+// H3. Readers are told only announced positions: none after the journal has failed.
+// H4. Each position carries the time until which the main process may answer from its state, and
+//     readers answer from theirs no longer than that (http/gate.ts, G4).
 //
-// Neighbours: reader-port.ts is one reader, readers/readers.ts starts and ends their processes.
+// Neighbours: reader-port.ts is one reader, readers/readers.ts starts and ends the processes.
 
 import type { Journal, OnFrame } from '../../wal/journal/types.ts'
 import type { Gate } from '../http/gate.ts'
@@ -33,36 +34,36 @@ import { ReaderPort, type ReaderPortParts } from './reader-port.ts'
 
 const beatMs = 250
 const silentMs = 10_000
-/** Loading a checkpoint can take a processor from the event loop for a while. */
+/** Loading a checkpoint can starve a reader's event loop for a while. */
 const silentWhileStartingMs = 60_000
 
-/** Passes its frames on. */
+/** The part of the journal whose frames are forwarded to readers. */
 export type HubJournal = Pick<Journal, 'written' | 'durable' | 'onFrame'>
 
 export interface HubParts extends Pick<ReaderPortParts, 'log' | 'handler' | 'run'> {
   journal: HubJournal
-  /** Of the main process: readers answer for as long as it may. */
+  /** The main process's gate: readers may answer only as long as it may. */
   gate: Pick<Gate, 'standing'>
-  /** `sharedNow`, unless a test has a clock of its own. */
+  /** `sharedNow`, unless a test supplies its own clock. */
   now?: () => number
   /** Called with an announced position when the readers have it (H1). */
   show(durable: number): void
   onReport: ReaderPortParts['onReport']
-  /** A reader has come to serve, or serves no more, or may have. */
+  /** Called when the number of serving readers may have changed. */
   onChange(): void
 }
 
 export class ReaderHub {
-  /** How long durable positions waited for a reader that did not take them. */
+  /** The total time for which durable positions waited for a reader that did not consume. */
   heldSeconds = 0
   readonly #parts: HubParts
   readonly #now: () => number
   readonly #readers = new Set<ReaderPort>()
   #journal: HubJournal
-  /** What was announced last. */
+  /** The position announced last. */
   #announced = 0
   #isStopping = false
-  /** The position that waits to be shown, and since when; null: none does. */
+  /** The position that waits to be shown, and since when; null: none waits. */
   #held: { durable: number; sinceMs: number } | null = null
   readonly #withAnswers = new Set<ReaderPort>()
   #isFlushPlanned = false
@@ -85,14 +86,14 @@ export class ReaderHub {
     return this.#readers
   }
 
-  /** How many serve. */
+  /** The number of readers that serve. */
   get serving(): number {
     let count = 0
     for (const { isServing } of this.#readers) if (isServing) count += 1
     return count
   }
 
-  /** Takes the connection of a reader; `onGone` is called once, with why it has ended. */
+  /** Takes a reader's connection; `onGone` is called once, with the reason of its end. */
   add(socket: ReaderPortParts['socket'], onGone: (why: string) => void): ReaderPort {
     const { log, handler, run, onReport, onChange } = this.#parts
     const reader = new ReaderPort({
@@ -120,7 +121,8 @@ export class ReaderHub {
   }
 
   /**
-   * The log goes on with this journal, which has no frames that the journal before did not pass on.
+   * Continues the log with another journal. It must have no frames that the previous one did not
+   * forward.
    */
   useJournal(journal: HubJournal): void {
     this.#journal = journal
@@ -128,13 +130,16 @@ export class ReaderHub {
     this.#passFramesOn()
   }
 
-  /** Tells all readers something, also those that only load their state. */
+  /** Sends a message to all readers, including those that are still loading their state. */
   tell(kind: Kind, value: unknown): void {
     const bytes = packedMessage(kind, value)
     for (const reader of this.#readers) reader.send(bytes)
   }
 
-  /** The log is durable up to this position: it is shown when the readers have it (H1). */
+  /**
+   * Announces that the log is durable up to this position, which is shown once the readers have it
+   * (H1).
+   */
   announce(durable: number): void {
     this.#announced = durable
     if (this.#readers.size > 0) this.#sendAll(this.#durableMessage())
@@ -142,19 +147,19 @@ export class ReaderHub {
     this.#showHeld()
   }
 
-  /** A checkpoint has been taken: readers find their text in its files from now on. */
+  /** Announces a checkpoint: readers find their text in its files from now on. */
   checkpointTaken(number: number, position: number): void {
     const bytes = numbersMessage(kinds.checkpoint, number, position)
     for (const reader of this.#readers) reader.send(bytes)
   }
 
-  /** Has all readers finish what they do, and end. */
+  /** Asks all readers to finish their work and exit. */
   stop(): void {
     this.#isStopping = true
     for (const reader of this.#readers) reader.send(message(kinds.stop))
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   close(): void {
     clearInterval(this.#timer)
     for (const reader of this.#readers) reader.giveUp('the node has stopped')
@@ -206,14 +211,14 @@ export class ReaderHub {
     this.#withAnswers.add(reader)
     if (this.#isFlushPlanned) return
     this.#isFlushPlanned = true
-    // When what runs now has ended: the answers of one tick leave together.
+    // After the current callback has returned, so that the answers of one tick leave together.
     process.nextTick(() => {
       this.#isFlushPlanned = false
       this.#flush()
     })
   }
 
-  /** Sends the answers, unless the readers lack what these show. */
+  /** Sends the answers, unless the readers still lack the records that they show. */
   #flush(): void {
     if (this.#held !== null) return
     for (const reader of this.#withAnswers) reader.sendAnswers()

@@ -1,14 +1,15 @@
-// The main process, as a reader sees it: its records, what of them is durable, and the way for
-// writes.
+// The main process as a reader sees it: the source of records and durable positions, and the way
+// for writes.
 //
-// D1. Records are applied as they come, and shown when the main process says that they are durable.
-// D2. Requests are processed at the end of an event-loop iteration (http/tick.ts), in which all
-//     that the main process had sent before they arrived is read: the system's buffer is smaller
-//     than what one iteration reads.
-// D3. After `silenceMsMax` without news of the main process, `isFresh` is false: nothing may be
-//     answered from the state. Both ends go by one clock of the machine, which is never set.
-// D4. When the connection ends, nothing becomes durable any more, and requests that were passed on
-//     have an unknown outcome.
+// D1. Records are applied as they arrive, and shown when the main process says that they are
+//     durable.
+// D2. Requests are processed at the end of an event-loop iteration (http/tick.ts). By then the
+//     reader has read everything that the main process sent before they arrived, because the
+//     system's buffer is smaller than what one iteration reads.
+// D3. When the main process has been silent for `silenceMsMax`, `isFresh` is false, and nothing may
+//     be answered from the state. Both ends use one clock of the machine, which is never set.
+// D4. When the connection ends, nothing becomes durable any more, and the outcome of forwarded
+//     requests is unknown.
 
 import type { Socket } from 'node:net'
 import type { RoleName } from '../api/route.ts'
@@ -42,34 +43,37 @@ import {
 } from './messages.ts'
 import { type ReaderReport, stalenessBoundsSeconds } from './report.ts'
 
-/** With bodies of at most 256 KiB, such a message is shorter than the longest one. */
+/** With bodies of at most 256 KiB, such a message stays below the maximum length. */
 const rowsMax = 256
 const rowsBytesMax = 1 << 20
 
 export interface MainPortEvents {
-  /** What the main process sends first. */
+  /** Called with the first message of the main process. */
   onSetup(setup: unknown): void
-  /** Some position has become durable, or the main process shows that it is there. */
+  /**
+   * Called for each durable position, including repeated ones, which show that the main process is
+   * alive.
+   */
   onNews(): void
   onCheckpoint(number: number, position: number): void
-  /** The node's part among those that share a log has changed. */
+  /** The node's role among those that share a log has changed. */
   onRole(role: RoleName): void
-  /** Nothing becomes durable any more; what waits for that is to be refused so. */
+  /** Nothing becomes durable any more; what waits must be refused with this reason. */
   onFailed(failure: GateFailure): void
-  /** The reader is to finish what it does, and to end. */
+  /** The reader must finish its work and exit. */
   onStop(): void
-  /** The connection has ended; once. */
+  /** Called once, when the connection has ended. */
   onLost(): void
 }
 
 export class MainPort implements LeaderLink {
-  /** Receives the records, once there is a state that they can be applied to. */
+  /** Receives the records; null until there is a state that they can be applied to. */
   role: Pick<Role, 'receive' | 'show'> | null = null
-  /** That of the main process, as it said last. */
+  /** The standing of the main process, by its newest message. */
   readonly standing = { decidesUntilMs: 0, showsUntilMs: 0 }
-  /** How old durable positions were when they came. */
+  /** The ages of durable positions on arrival. */
   readonly staleness = new Histogram(stalenessBoundsSeconds)
-  /** How old the newest one was. */
+  /** The age of the newest durable position on arrival. */
   stalenessMs = 0
   readonly #socket: Socket
   readonly #events: MainPortEvents
@@ -78,10 +82,10 @@ export class MainPort implements LeaderLink {
   readonly #unsettled = new Map<number, (settled: Settled | null) => void>()
   #lastId = 0
   #waiting: Buffer[] = []
-  /** Checked requests of this event-loop iteration, and the bytes of their bodies. */
+  /** The checked requests of this event-loop iteration, and the total length of their bodies. */
   #rows: Row[] = []
   #rowsBytes = 0
-  /** When the main process sent the newest message that was read. */
+  /** When the main process sent the newest durable position that was read. */
   #newestMs = 0
   #isLost = false
 
@@ -94,12 +98,12 @@ export class MainPort implements LeaderLink {
     socket.on('end', () => this.#lose())
   }
 
-  /** Whether what the state shows is no older than `silenceMsMax` (D3). */
+  /** Whether the state was confirmed within the last `silenceMsMax` (D3). */
   get isFresh(): boolean {
     return sharedNow() - this.#newestMs < silenceMsMax
   }
 
-  /** Asks for all records behind this position. */
+  /** Requests all records after this position. */
   start(position: number): void {
     this.#socket.write(numbersMessage(kinds.start, position))
   }
@@ -118,7 +122,7 @@ export class MainPort implements LeaderLink {
     if (this.#waiting.length === 1) setImmediate(() => this.#send())
   }
 
-  /** They leave together, when what runs now has ended. */
+  /** Queues a checked request. Those of one callback leave together, once it has returned. */
   checked(request: CheckedRequest, done: (settled: Settled | null) => void): void {
     if (this.#isLost) return done(null)
     this.#lastId += 1

@@ -1,24 +1,24 @@
-// What the main process and its readers send each other, over a socket between two processes of one
-// program: both are always of the same version.
+// The messages between the main process and its readers, over a socket between two processes of one
+// program. Both ends are always of the same version.
 //
 //   0  4  length of the payload
 //   4  1  kind
 //   5     payload
 //
 //   main process ──▶ reader                        reader ──▶ main process
-//   setup       what it needs to start, msgpack    start    f64 the position it has loaded
+//   setup       what a start needs, msgpack        start    f64 the position it has loaded
 //   frame       f64 first, u32 count, records      request  a forwarded request
-//   durable     f64 position, and three times:     report   how it is, msgpack
+//   durable     f64 position, and three times:     report   state and counters, msgpack
 //               now, and its standing (gate.ts)    checked  requests (checked-messages.ts)
-//   answer      of a forwarded request
+//   answer      to a forwarded request
 //   settled     outcomes of checked requests
 //   checkpoint  f64 number, f64 position
 //   role        of the node among those that share a log, msgpack
-//   failed      nothing becomes durable any more; how to refuse what waits, msgpack
+//   failed      nothing becomes durable any more; the refusal of what waits, msgpack
 //   stop
 //
-// M1. A message with a text is overwritten at both ends when it was written or has been read, as
-//     the text may be erased one day. So whoever takes a payload copies what is to stay.
+// M1. Both ends overwrite a message that contains text after writing or reading it, because the
+//     text may be erased one day. So the receiver of a payload copies whatever it keeps.
 
 import type { Socket } from 'node:net'
 import { Packr } from 'msgpackr'
@@ -43,18 +43,19 @@ export const kinds = {
 export type Kind = (typeof kinds)[keyof typeof kinds]
 
 /**
- * For how long either end may be silent: the main process waits no longer until a reader has taken
- * what it is sent, and a reader answers nothing after that time without news, by the clock of both.
+ * The longest silence that either end tolerates. The main process waits no longer for a reader to
+ * accept what it was sent, and a reader that has received nothing for this time answers nothing.
+ * Both measure by one shared clock.
  */
 export const silenceMsMax = 2000
 
 const headBytes = 5
 const frameHeadBytes = 12
-/** More than the longest message: a frame with its head. */
+/** An upper bound of the longest payload, which is a frame with its head. */
 const payloadBytesMax = frameBytesMax + (1 << 20)
 const packr = new Packr({ useRecords: false, copyBuffers: true })
 
-/** A message around a payload, which is copied. */
+/** Returns a message with a copy of the payload. */
 export function message(kind: Kind, ...payload: Uint8Array[]): Buffer {
   const bytes = payload.reduce((sum, { length }) => sum + length, 0)
   const whole = Buffer.allocUnsafe(headBytes + bytes)
@@ -76,14 +77,14 @@ export function unpacked(payload: Uint8Array): unknown {
   return packr.unpack(payload)
 }
 
-/** A message of numbers. */
+/** Returns a message whose payload is these numbers. */
 export function numbersMessage(kind: Kind, ...numbers: number[]): Buffer {
   const payload = Buffer.alloc(numbers.length * 8)
   for (const [i, number] of numbers.entries()) payload.writeDoubleLE(number, i * 8)
   return message(kind, payload)
 }
 
-/** The number at this place of such a message. */
+/** Returns the number at an index of a message of numbers. */
 export function numberAt(payload: Buffer, place: number): number {
   return payload.readDoubleLE(place * 8)
 }
@@ -95,41 +96,43 @@ export function frameMessage(first: number, count: number, records: Uint8Array):
   return message(kinds.frame, head, records)
 }
 
-/** The frame in a message; `records` is a view of it. */
+/** Returns the frame in a message; `records` is a view of the payload. */
 export function frameOf(payload: Buffer): { first: number; count: number; records: Buffer } {
   const first = payload.readDoubleLE(0)
   return { first, count: payload.readUInt32LE(8), records: payload.subarray(frameHeadBytes) }
 }
 
-/** Writes messages as one, and overwrites them (M1). Nobody else has them. */
+/**
+ * Writes messages in one piece, and overwrites them (M1). The caller must hold the only references.
+ */
 export function writeJoined(socket: Socket, messages: readonly Buffer[]): void {
   const whole = Buffer.concat(messages)
   for (const each of messages) each.fill(0)
   socket.write(whole, () => void whole.fill(0))
 }
 
-// Node reads both from the monotonic clock of the system, which all processes share.
+// Node reads both from the system's monotonic clock, which all processes share.
 const sinceOrigin = Number(process.hrtime.bigint()) / 1e6 - performance.now()
 
-/** Milliseconds of a clock that all processes of the machine share, and that is never set. */
+/** Returns the milliseconds of a clock that all processes of the machine share and nobody sets. */
 export function sharedNow(): number {
   return toShared(performance.now())
 }
 
-/** The same moment by the clock that all share; `ms` as performance.now(). */
+/** Converts a time of this process's performance.now() to the shared clock. */
 export function toShared(ms: number): number {
   return ms + sinceOrigin
 }
 
-/** The same moment as performance.now() of this process. */
+/** Converts a time of the shared clock to this process's performance.now(). */
 export function fromShared(ms: number): number {
   return ms - sinceOrigin
 }
 
-/** Finds the messages in what arrives, however it is cut. */
+/** Reassembles messages from chunks, which may be cut anywhere. */
 export class Splitter {
   readonly #onMessage: (kind: Kind, payload: Buffer) => void
-  /** A message that has not arrived whole: its parts, and how many bytes it still lacks. */
+  /** An incomplete message: its parts, the bytes they have, and the bytes needed to go on. */
   #parts: Buffer[] = []
   #have = 0
   #need = headBytes
@@ -138,7 +141,7 @@ export class Splitter {
     this.#onMessage = onMessage
   }
 
-  /** Takes what has arrived. Throws if it cannot be a message. */
+  /** Processes a chunk. Throws if it cannot be part of a message. */
   add(chunk: Buffer): void {
     let bytes = chunk
     if (this.#have > 0) {

@@ -1,12 +1,13 @@
-// One reader, as the main process sees it: what is sent to it, and where it is.
+// One reader as the main process sees it: what is sent to it, and how far it has come.
 //
 //   connected ──start──▶ catching up, from the files of the log ──▶ live ──▶ serving
 //        └───────────────────────────┴──────────────────────────────┴───────────┴──▶ gone
 //
-// P1. A reader receives every record behind the position it started from, once and in order: first
-//     from the files of the log, then as frames are written. It goes from the one to the other in
-//     one event-loop iteration, when the cursor is where the log is.
-// P2. What it does not take waits here, at most `waitingBytesMax`; then it is given up.
+// P1. A reader receives every record after its starting position, once and in order: first from the
+//     files of the log, then from frames as they are written. The switch happens within one
+//     event-loop iteration, when the cursor has reached the last written frame.
+// P2. At most `waitingBytesMax` wait here for a reader that does not consume; beyond that it is
+//     disconnected.
 //
 // Neighbours: hub.ts has all of them; main-port.ts is the other end.
 
@@ -29,54 +30,54 @@ import {
 import type { ReaderReport } from './report.ts'
 
 const waitingBytesMax = 64 << 20
-/** While more than this waits, no more is read for a reader that catches up. */
+/** While more than this waits, the log is not read ahead for a reader that catches up. */
 const aheadBytesMax = 4 << 20
-/** How long it takes from others in an iteration. */
+/** The time that catching up may take from an event-loop iteration. */
 const sliceMs = 1
-/** Live frames wait for the durable position behind them, unless they have so many bytes. */
+/** Live frames wait for the durable position that follows them, unless they exceed this size. */
 const framesBytesMax = 64 << 10
-/** Outcomes in a message, most of which take less than 100 bytes. */
+/** The most outcomes in one message; most outcomes take less than 100 bytes. */
 const settledMax = 1024
 
 export interface ReaderPortParts {
   socket: Socket
   log: LogPlaceToRead
-  /** The position of the last record in a frame that is written. */
+  /** Returns the position of the last record in a written frame. */
   written: () => number
-  /** The durable position that readers were told last. */
+  /** Returns the durable position that was announced last. */
   announced: () => number
   /** The main process's edge. */
   handler: Handler
   run: Edge['run']
   now: () => number
-  /** It is live from now on. */
+  /** Called when the reader has become live. */
   onLive(): void
-  /** It has taken everything that was sent. */
+  /** Called when the system has accepted everything that was sent. */
   onDrain(): void
-  /** There are answers to send: `sendAnswers` is to be called soon. */
+  /** Called when there are answers: the caller must call `sendAnswers` soon. */
   onAnswer(): void
-  /** It has reported; `before` is the report before this one. */
+  /** Called with each report; `before` is the previous one. */
   onReport(report: ReaderReport, before: ReaderReport | null): void
-  /** Its connection has ended; once. */
+  /** Called once, when the connection has ended. */
   onGone(why: string): void
 }
 
 export class ReaderPort {
   isLive = false
-  /** The newest report; null: there is none yet. */
+  /** The newest report; null: none has arrived yet. */
   report: ReaderReport | null = null
-  /** When it was last heard of. */
+  /** When the reader's newest message arrived. */
   heardMs: number
   readonly #parts: ReaderPortParts
   readonly #splitter = new Splitter((kind, payload) => this.#take(kind, payload))
-  /** Frames, and answers, that are not sent yet: nobody else has them. */
+  /** Frames and answers that are not sent yet. There are no other references to them. */
   #frames: Buffer[] = []
   #framesBytes = 0
   #answers: Buffer[] = []
-  /** Outcomes of checked requests, which are sent with these. */
+  /** Outcomes of checked requests, which are sent with the answers. */
   #settled: Row[] = []
   #cursor: LogCursor | null = null
-  /** The next slice of catching up is planned. */
+  /** Whether the next slice of catching up is scheduled. */
   #isSlicePlanned = false
   #isGone = false
 
@@ -99,17 +100,17 @@ export class ReaderPort {
     socket.on('close', () => this.giveUp('its connection has ended'))
   }
 
-  /** Whether it answers callers, by its newest report. */
+  /** Whether it serves callers, by its newest report. */
   get isServing(): boolean {
     return this.report?.isServing === true
   }
 
-  /** Bytes that the system has not taken yet. */
+  /** The number of bytes that the system has not accepted yet. */
   get waitingBytes(): number {
     return this.#parts.socket.writableLength
   }
 
-  /** The message of a frame that has been written. */
+  /** Queues the message of a frame that has been written. */
   addFrame(bytes: Buffer): void {
     this.#frames.push(bytes)
     this.#framesBytes += bytes.length
@@ -117,13 +118,13 @@ export class ReaderPort {
   }
 
   /**
-   * Sends the frames that wait, and this message behind them: in one system call, which also wakes
-   * the reader once.
+   * Sends the frames that wait, followed by this message, in one system call, so that the reader
+   * wakes only once.
    */
   send(bytes?: Buffer): void {
     const { socket } = this.#parts
     if (this.#isGone) return
-    if (bytes !== undefined) this.#frames.push(Buffer.from(bytes)) // others are sent it, too
+    if (bytes !== undefined) this.#frames.push(Buffer.from(bytes)) // it is sent to others, too
     if (this.#frames.length > 0) writeJoined(socket, this.#frames)
     this.#frames = []
     this.#framesBytes = 0
@@ -144,7 +145,7 @@ export class ReaderPort {
     this.send()
   }
 
-  /** Ends the connection. */
+  /** Closes the connection, for this reason. */
   giveUp(why: string): void {
     if (this.#isGone) return
     this.#isGone = true
@@ -193,7 +194,10 @@ export class ReaderPort {
     this.#catchUp()
   }
 
-  /** Sends what is in the files, a slice in each iteration and as fast as it is taken (P1). */
+  /**
+   * Sends records from the files, one slice per iteration and no faster than they are accepted
+   * (P1).
+   */
   #catchUp(): void {
     const { socket, written, now, onLive } = this.#parts
     const cursor = this.#cursor
@@ -215,7 +219,7 @@ export class ReaderPort {
     } catch (error) {
       return this.giveUp((error as Error).message)
     }
-    // Otherwise `drain` continues.
+    // In this case the `drain` event resumes it.
     if (socket.writableLength >= aheadBytesMax) return
     this.#isSlicePlanned = true
     setImmediate(() => {

@@ -1,12 +1,13 @@
-// Supervises the reader processes of a node: starts them, restarts those that end, and lets them
+// Supervises the reader processes of a node: starts them, restarts those that exit, and lets them
 // take over the port.
 //
-// Y1. While a reader serves, this process accepts no connections: its time is for writes.
-//     Without any, it serves alone.
-// Y2. A reader that ends is started again, at first at once, less often while it keeps failing.
-// Y3. Readers end with this process: their only connection to it closes.
+// Y1. While any reader serves, this process accepts no connections, so that its time goes to
+//     writes. While none does, it serves alone.
+// Y2. A reader that exits is restarted: at once at first, and at growing intervals while it keeps
+//     failing.
+// Y3. Readers exit with this process, because their only connection to it closes.
 // Y4. Where the log is replicated, they follow this node, whether it leads or follows: they show
-//     what its journal says is durable, and what they pass to it, it may pass on to the leader.
+//     what its journal calls durable, and it may forward to the leader what they forward to it.
 
 import type { ChildProcess } from 'node:child_process'
 import type { Socket } from 'node:net'
@@ -38,10 +39,10 @@ const endCheckMs = 10
 
 export interface ReadersParts {
   config: Config
-  /** From which the configuration was made. */
+  /** The texts of the settings from which the configuration was made. */
   texts: SettingTexts
   log: Logger
-  /** Of this process. */
+  /** The role of this process. */
   role: Role
   disk: Disk | undefined
   edge: Pick<Edge, 'handle' | 'run' | 'meter'>
@@ -50,7 +51,7 @@ export interface ReadersParts {
 }
 
 export class Readers implements ReadersStats, RoleReaders {
-  /** How often a reader was started again. */
+  /** The number of restarts of readers. */
   restarts = 0
   readonly #counts: ReaderCounts
   readonly #parts: ReadersParts
@@ -85,7 +86,7 @@ export class Readers implements ReadersStats, RoleReaders {
     }
   }
 
-  /** How many there are to be, and how many serve. */
+  /** The numbers of configured and of serving readers. */
   get counts(): { configured: number; serving: number } {
     return { configured: this.#parts.config.readers, serving: this.#serving }
   }
@@ -110,7 +111,7 @@ export class Readers implements ReadersStats, RoleReaders {
     return this.#counts.staleness
   }
 
-  /** How many polls wait for news, in all processes. */
+  /** The number of polls that wait, in all processes. */
   get waiting(): number {
     return this.#parts.role.service.forum.waiting.length + this.#sum(({ waiting }) => waiting)
   }
@@ -129,13 +130,13 @@ export class Readers implements ReadersStats, RoleReaders {
     this.#hub.announce(durable)
   }
 
-  /** The log goes on with this journal, as the role of the node has changed (hub.ts). */
+  /** Continues the log with another journal, after the node's role has changed (hub.ts). */
   useJournal(journal: Journal): void {
     this.#hub.useJournal(journal)
     this.#hub.tell(kinds.role, this.#parts.role.name)
   }
 
-  /** Nothing becomes durable any more: what waits for it at readers is refused, too. */
+  /** Nothing becomes durable any more: refuses what waits for that at readers, too. */
   fail(failure: GateFailure): void {
     this.#hub.tell(kinds.failed, failure)
   }
@@ -144,12 +145,12 @@ export class Readers implements ReadersStats, RoleReaders {
     this.#hub.checkpointTaken(number, position)
   }
 
-  /** Whether every reader process has applied the record at this position, by what it reported. */
+  /** Whether every reader has reported that it has applied the record at this position. */
   haveApplied(position: number): boolean {
     return [...this.#hub.readers].every(({ report }) => (report?.position ?? -1) >= position)
   }
 
-  /** Has them finish what they do; resolves when their processes have ended. */
+  /** Asks the readers to finish; resolves when their processes have ended, or after `endMs`. */
   async stop(): Promise<void> {
     this.#isStopping = true
     this.#hub.stop()
@@ -169,7 +170,7 @@ export class Readers implements ReadersStats, RoleReaders {
       why = reason
       child.kill('SIGKILL')
     }
-    // A node that may open no more files gets a child without `stdio`, which emits `error` soon.
+    // If no more files can be opened, the child has no `stdio`, and emits `error` soon after.
     const socket = child.stdio?.[3] as Socket | undefined
     const port = socket === undefined ? null : this.#hub.add(socket, end)
     port?.send(packedMessage(kinds.setup, this.#setupOf(reader)))
@@ -226,7 +227,7 @@ export class Readers implements ReadersStats, RoleReaders {
   }
 }
 
-/** Starts the program of a reader, with a socket to it as descriptor 3. */
+/** Starts a reader process, with a socket to it as its descriptor 3. */
 function spawnReader(): ChildProcess {
   const env = Object.entries(process.env).filter(([name]) => !name.startsWith(variablePrefix))
   return startProcess('reader', process.execArgv, {

@@ -1,4 +1,4 @@
-// What a reader is made from: the main process sends it over their socket, before anything else.
+// The first message to a reader: everything that the main process tells it for its start.
 
 import type { RoleName } from '../api/route.ts'
 import {
@@ -11,9 +11,8 @@ import {
 import { replicationFlags } from '../config/replication-flags.ts'
 import type { FoundSetting } from '../config/settings.ts'
 
-/** What the main process tells a reader at its start. */
 export interface ReaderSetup {
-  /** Its number, from 1. */
+  /** The reader's number, from 1. */
   reader: number
   version: string
   storeId: string
@@ -21,20 +20,20 @@ export interface ReaderSetup {
   epochBegin: number | null
   role: RoleName
   publicUrl: string
-  /** Opens the sessions of people. */
+  /** The key that opens the sessions of people. */
   sessionKey: Buffer
   port: number
   texts: SettingTexts
   nodeLimits: Config['nodeLimits']
 }
 
-/** The configuration of a reader: that of the main process, with limits that it has divided. */
+/** Returns a reader's configuration: the main process's, with the limits that it has divided. */
 export function configOf({ texts, nodeLimits }: ReaderSetup): Config {
   const settings = checkSettings({ find: (name) => settingOf(name, texts[name]) }, {})
   return { ...settings, nodeLimits }
 }
 
-/** The main process has checked the settings; files that they name are its own affair. */
+/** Files that settings name concern only the main process, which has checked all settings. */
 function settingOf(name: SettingName, text: string): FoundSetting {
   const isMainOnly =
     ['config', 'webhook-ca', 'ops-port'].includes(name) || Object.hasOwn(replicationFlags, name)

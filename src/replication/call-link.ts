@@ -1,5 +1,5 @@
-// Forwarded requests over the engine's calls: a follower sends them to the leader of the newest
-// term that it has seen, and a leader answers for its own term only.
+// Forwards requests over the engine's calls. A follower sends them to the leader of the newest term
+// that it has seen, and a leader answers only for its own term.
 
 import type { Handler } from '../http/exchange.ts'
 import type { State } from '../state/state.ts'
@@ -19,10 +19,10 @@ export class CallLink implements LeaderLink {
   readonly #calls: Calls
   readonly #state: Pick<State, 'term'>
   #lastId = 0
-  /** Requests that the leader of a term has not answered. */
+  /** Requests that await the answer of a term's leader. */
   readonly #pending = new Set<{ term: number; giveUp: () => void }>()
 
-  /** The term of `state` is the newest that this follower knows; 0: none. */
+  /** `state` has the newest term that this follower knows; 0: none. */
   constructor(calls: Calls, state: Pick<State, 'term'>) {
     this.#calls = calls
     this.#state = state
@@ -44,7 +44,7 @@ export class CallLink implements LeaderLink {
     }, pending.giveUp)
   }
 
-  /** To be called when another term has begun: the leader before may never answer. */
+  /** Must be called when another term has begun, because the previous leader may never answer. */
   termBegan(): void {
     const { number } = this.#state.term
     for (const { term, giveUp } of this.#pending) if (term < number) giveUp()
@@ -57,7 +57,9 @@ export class CallLink implements LeaderLink {
     return { ...answer, isVoid: () => this.#hasLost(term, answer.position) }
   }
 
-  /** Whether a record at a position, as the leader of a term had it, may not be in the history. */
+  /**
+   * Whether a record that the leader of `term` had at `position` may be missing from the history.
+   */
   #hasLost(term: number, position: number): boolean {
     const { number, began } = this.#state.term
     return number > term + 1 || (number > term && began <= position)
@@ -65,7 +67,7 @@ export class CallLink implements LeaderLink {
 }
 
 /**
- * Answers the requests that followers pass on, until it is stopped. `durable` returns the position
+ * Answers the requests that followers forward, until it is stopped. `durable` returns the position
  * up to which the leader's answers may be shown.
  */
 export function answerCalls(

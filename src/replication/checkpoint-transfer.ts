@@ -1,20 +1,23 @@
-// Checkpoints as objects beside the stream: a leader uploads them, a node without a log downloads
-// the newest one. The note `checkpoint` names its files; a file is cut into pieces.
+// Checkpoints as objects beside the stream: a leader uploads them, and a node without a log
+// downloads the newest one. The note `checkpoint` lists the files, each of which is divided into
+// pieces.
 //
 //   note      checkpoint = { version, node, number, store, position, form, pieceBytes,
 //                            files: [{ name, bytes, crc }, …] }
 //   objects   <node>.<name>.<crc>.0, .1, …        0000000007.pages, .parity, .checkpoint
 //
-//   `node` is <id of the node>.<pieceBytes>. Earlier releases wrote the id alone. Either reads what
-//   the other has uploaded, because both begin the names of objects with `node` as it is.
+//   `node` is <id of the node>.<pieceBytes>. Earlier releases wrote the id alone. Each release can
+//   read the uploads of the other, because both use `node` unchanged as a prefix of object names.
 //
 // X1. Page files never change once a manifest names them, so each is uploaded once. An object's
-//     name has the crc of the file and the length of the pieces: no file is taken for another one
-//     of the same name, and no piece for one from when the servers took shorter or longer ones.
-// X2. The note is written when all objects are there, and only if no other node has written it
-//     meanwhile. Objects that it does not name are removed afterwards: those of erased text, too.
-// X3. A download has its manifest, and so is a checkpoint, when everything else of it is durable.
-// X4. A note is refused that names anything but files of a checkpoint: a download writes no others.
+//     name has the file's crc and the piece length. So a file is never mistaken for another one of
+//     the same name, nor a piece for one from a time when the servers' message limit was different.
+// X2. The note is written when all objects exist, and only if no other node has written it
+//     meanwhile. Objects that it does not name are removed afterwards, including those with erased
+//     text.
+// X3. A download becomes a checkpoint when its manifest is written, after all else is durable.
+// X4. A note is refused if it names anything but files of a checkpoint, so a download writes no
+//     other files.
 
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
@@ -32,7 +35,7 @@ import { type LogStream, StreamUnavailable } from './log-stream.ts'
 
 const version = 1
 const noteKey = 'checkpoint'
-/** Long enough that a file has few pieces, and short enough that none takes long. */
+/** Long enough that a file has few pieces, and short enough that no piece takes long. */
 const pieceBytesMax = 512 * 1024
 const attemptsMax = 5
 
@@ -45,28 +48,28 @@ interface TransferredFile {
 /** The value of the note. */
 export interface CheckpointNote {
   version: number
-  /** The beginning of the names of its objects: the node that uploaded it, and `pieceBytes`. */
+  /** The prefix of its objects' names: the node that uploaded it, and `pieceBytes`. */
   node: string
   number: number
-  /** The id of the store that its log has. */
+  /** The id of the store that its log belongs to. */
   store: string
   position: number
   form: number
-  /** The length of a file's pieces, but for the last one. */
+  /** The length of each piece of a file except the last. */
   pieceBytes: number
   files: TransferredFile[]
 }
 
 /**
- * The checkpoint beside the stream, or null. Rejects with a JournalError if a newer program has
- * written its note, or if no program has (X4).
+ * Returns the note of the checkpoint beside the stream, or null. Rejects with a JournalError if a
+ * newer program has written the note, or if it describes no checkpoint (X4).
  */
 export async function uploadedCheckpoint(stream: LogStream): Promise<CheckpointNote | null> {
   const note = await stream.notes.read(noteKey)
   return note === null ? null : checkedNote(note.value)
 }
 
-/** Whether all objects are there that the note names. Rejects with `StreamUnavailable`. */
+/** Whether all objects that the note names exist. Rejects with `StreamUnavailable`. */
 export async function isWhole({ objects }: LogStream, note: CheckpointNote): Promise<boolean> {
   const there = new Set(await objects.list())
   for (const file of note.files) {
@@ -79,14 +82,14 @@ interface UploadOptions {
   /** The id of this node. */
   node: string
   manifest: Manifest
-  /** Whether to give up, which is a rejection; called before each piece. */
+  /** Whether to give up, which rejects the upload; called before each piece. */
   isStopped(): boolean
 }
 
 /**
  * Uploads a checkpoint of the directory, and makes it the one beside the stream. Returns false if
- * another node has done so meanwhile. Rejects with `StreamUnavailable`, and with what the disk
- * throws: ENOENT, if a newer checkpoint has replaced it.
+ * another node has replaced the note meanwhile. Rejects with `StreamUnavailable`, and with errors
+ * of the disk: ENOENT if a newer checkpoint has replaced this one.
  */
 export async function uploadCheckpoint(
   stream: LogStream,
@@ -115,8 +118,9 @@ export async function uploadCheckpoint(
 }
 
 /**
- * Downloads the checkpoint of a store beside the stream into a directory without one; null if there
- * is none. Rejects with `StreamUnavailable`, also while objects are missing that the note names.
+ * Downloads a store's checkpoint from beside the stream into a directory without one. Returns null
+ * if there is none. Rejects with `StreamUnavailable`, also while objects that the note names are
+ * missing.
  */
 export async function fetchCheckpoint(
   stream: LogStream,
@@ -128,7 +132,7 @@ export async function fetchCheckpoint(
     if (note?.store !== store) return null
     const missing = await downloadAll(stream, place, note)
     if (missing === null) return { position: note.position, storeId: note.store }
-    // A newer one may have replaced it meanwhile.
+    // A newer checkpoint may have replaced this one meanwhile.
     if (attempt === attemptsMax) {
       throw new StreamUnavailable(`the checkpoint beside the stream lacks ${missing}`)
     }
@@ -147,7 +151,7 @@ function checkedNote(value: unknown): CheckpointNote {
   })
 }
 
-/** Whether it names files of a checkpoint alone (X4), in pieces of some length. */
+/** Whether the note names only files of a checkpoint (X4), and has a piece length. */
 function isDescription({ files, pieceBytes }: CheckpointNote): boolean {
   const isName = (name: string) => {
     const number = numberIn(name)
@@ -170,16 +174,18 @@ function objectName(node: string, name: string, crc: number, index: number): str
 }
 
 interface Uploading {
-  /** As in the note. */
+  /** `node` of the note. */
   node: string
   name: string
-  /** The names of the objects that are there. */
+  /** The names of all existing objects. */
   there: ReadonlySet<string>
   pieceBytes: number
   isStopped(): boolean
 }
 
-/** Uploads missing pieces; null: there is no such file, as of a parity that is optional. */
+/**
+ * Uploads missing pieces. Returns null for a parity file, which is optional, that does not exist.
+ */
 async function uploadFile(
   { objects }: LogStream,
   { disk, dir }: CheckpointDirectory,
@@ -196,7 +202,7 @@ async function uploadFile(
     const bytes = disk.size(file)
     const pieces = async function* () {
       for (let at = 0; at < bytes || at === 0; at += pieceBytes) {
-        // A new buffer for each: the client may send one that seems lost once more.
+        // Each piece needs its own buffer, because the client may resend one that seems lost.
         const piece = Buffer.alloc(Math.min(pieceBytes, bytes - at))
         yield piece.subarray(0, await readFullyLater(disk, file, piece, at))
       }
@@ -216,7 +222,7 @@ async function uploadFile(
   }
 }
 
-/** Returns the name of a file that is not there whole, or null. */
+/** Returns the name of a file that is incomplete beside the stream, or null. */
 async function downloadAll(
   stream: LogStream,
   place: CheckpointDirectory,

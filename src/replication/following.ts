@@ -1,14 +1,14 @@
-// A node that follows: the stream is read into its own log and state, reads are answered at its
-// durable position, and requests that may write are passed on to the leader.
+// A node that follows: it reads the stream into its own log and state, answers reads at its durable
+// position, and forwards requests that may write to the leader.
 //
 //   stream ─▶ StreamTail ─▶ OwnLog ─▶ own log ──durable──▶ Role ─▶ gate, waiting polls
 //   writes ─▶ Forwarder ─▶ CallLink ─▶ leader
 //
-// F1. Every record that is shown is durable in this node's own log, and in the stream: no takeover
-//     takes it back.
-// F2. An answer of a leader that another one has replaced does not leave if the record that it
-//     shows was never published: its position means another record now (mode async).
-// F3. A note tells the leader, which trims the stream, the progress of this node.
+// F1. Every record that is shown is durable in this node's own log and is in the stream, so that no
+//     takeover can take it back.
+// F2. If a leader was replaced, its answer is not sent when the record that it shows was never
+//     published, because the answer's position means another record now (mode `async`).
+// F3. A note reports this node's progress to the leader, which trims the stream.
 
 import type { Logger } from 'pino'
 import type { Journal } from '../../wal/journal/journal.ts'
@@ -29,16 +29,16 @@ export interface FollowingParts {
   stream: LogStream
   /** The id of this node. */
   node: string
-  /** Its own log, which nobody else appends to. */
+  /** Its own log, to which nothing else appends. */
   journal: Journal
   role: Role
   forum: Forum
   load: Load
   trustProxy: TrustProxy | null
   log: Logger
-  /** The sequence of the message that goes on behind the log. */
+  /** The sequence of the message that continues the log. */
   next: number
-  /** Called once when the content of the stream makes it impossible to follow. */
+  /** Called once, when the node can follow no longer: the stream or its own log prevents it. */
   onFailed: (error: Error) => void
 }
 
@@ -56,7 +56,7 @@ export class Following {
   #noting: NodeJS.Timeout | null = null
   #term: number
 
-  /** Makes the forum follow; nothing is read before `start`. */
+  /** Makes the forum a follower; reads nothing before `start`. */
   constructor(parts: FollowingParts) {
     const { role, forum, journal, load, trustProxy, stream } = parts
     this.#parts = parts
@@ -92,21 +92,21 @@ export class Following {
     this.#noting = setInterval(() => void this.#note(), noteEveryMs).unref()
   }
 
-  /** Reads no more; resolves when the message that was being taken is in the log. */
+  /** Pauses reading; resolves when the message that is being processed is in the log. */
   pause(): Promise<void> {
     return this.#tail.stop()
   }
 
-  /** Goes on after `pause`. */
+  /** Resumes reading after `pause`. */
   resume(): void {
     this.#tail = this.#tailFrom(this.#tail.next)
     this.#tail.start()
   }
 
-  /** Ends it: the forum keeps its state, and the log is this node's own again. */
+  /** Stops following: the forum keeps its state, and the log is available to others again. */
   async stop(): Promise<void> {
     if (this.#noting !== null) clearInterval(this.#noting)
-    this.#link.termBegan() // where this node has taken over
+    this.#link.termBegan() // gives up requests if this node has taken over
     const paused = this.pause()
     this.#ownLog.stop()
     await paused
@@ -137,7 +137,7 @@ export class Following {
     const { stream, node, forum, role } = this.#parts
     const seen = forum.stamps.clock.wall()
     const note: FollowerNote = { version: 1, position: role.durable, seen }
-    // The next one makes up for one that does not arrive.
+    // If a write fails, the next one makes up for it.
     await stream.notes.write(followerKey(node), note).catch(() => {})
   }
 }

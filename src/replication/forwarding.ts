@@ -1,23 +1,24 @@
-// Requests that a follower passes on to the leader, and their answers: the messages, independent of
-// their transport.
+// Requests that a follower forwards to the leader, and their answers. The messages are independent
+// of their transport.
 //
 //   caller ──▶ follower's edge ──▶ Forwarder ──request──▶ ForwardedExchange ──▶ leader's edge
 //   caller ◀── follower's gate ◀──────────────────answer─┘ with the position that it shows
 //
-// W1. The leader makes all checks that depend on the state, in their documented order, with the
-//     caller's headers and address: as if the caller had called it.
-// W2. An answer leaves when this follower may show its position: callers read their own writes.
-// W3. Every request is answered once. Where no leader is known, or the outcome is not (the leader
-//     has gone), it is 503 `no_leader`: callers repeat the request with its key.
-// W4. An answer waits for this follower at most `catchUpMs`, then it is 503 `overloaded`: its disk
-//     may be full, or it may be cut off from the log, for hours. It counts as in flight until this
-//     follower has its position, so that the number of waiting answers is bounded.
+// W1. The leader makes all checks that depend on the state, in their documented order and with the
+//     caller's headers and address, as if the caller had called it directly.
+// W2. An answer leaves when this follower may show its position, so callers read their own writes.
+// W3. Every request is answered once. Where no leader is known, or the outcome is unknown because
+//     the leader has gone, the answer is 503 `no_leader`: callers repeat the request with its key.
+// W4. An answer waits for this follower for at most `catchUpMs`, and becomes 503 `overloaded` then,
+//     because the follower's disk may be full, or its connection to the log lost, for hours. It
+//     counts as in flight until this follower has its position, which bounds the number of waiting
+//     answers.
 //
 // W5. Where both are processes of one node, the follower makes the checks, and the leader decides
-//     (http/checked-request.ts). Between nodes, which may be of different versions, W1 holds.
+//     (http/checked-request.ts). Between nodes, which may run different versions, W1 holds.
 //
-// Neighbours: http/handle.ts decides what is passed on; the channel is trusted (W1), so nothing but
-// a socket of this user or an authenticated connection may carry these messages.
+// Neighbours: http/handle.ts decides which requests are forwarded. The channel is trusted (W1), so
+// only a socket of this user or an authenticated connection may carry these messages.
 
 import { Packr } from 'msgpackr'
 import type { Route, Service } from '../api/route.ts'
@@ -37,7 +38,7 @@ import type { Load } from '../http/load.ts'
 import { RouteMeter } from '../http/meter.ts'
 import type { Prepared } from '../http/prepared-route.ts'
 
-/** The headers that routes for writes and their checks read. */
+/** The headers that write routes and their checks read. */
 const headerNames = [
   'authorization',
   'idempotency-key',
@@ -61,7 +62,7 @@ export interface ForwardedRequest {
   address: string
   /** The values of `headerNames`. */
   headers: readonly string[]
-  /** Null: the route reads none. A text: why it was not kept. */
+  /** Null: the route reads no body. A string: why the body was not kept. */
   body: Uint8Array | 'too_large' | 'overloaded' | null
 }
 
@@ -73,26 +74,26 @@ export interface ForwardedAnswer {
   /** Header lines, each after a CRLF. */
   headers: string
   body: AnswerBody
-  /** The answer shows nothing behind this position. */
+  /** The answer shows nothing after this position. */
   position: number
-  /** Whether its position was replaced since the leader answered; absent: it never is. */
+  /** Whether its position was replaced after the leader answered; absent: it never is. */
   isVoid?: () => boolean
 }
 
-/** The time that an answer of the leader waits until this follower may show its position. */
+/** How long an answer of the leader waits until this follower may show its position. */
 const catchUpMs = 10_000
 
 const packr = new Packr({ useRecords: false })
 
-/** Encodes a request with an id by which its answer is known. */
+/** Encodes a request with the id that its answer will have. */
 export function encodeRequest(id: number, request: ForwardedRequest): Buffer {
   const { method, path, query, address, headers, body } = request
   return packr.pack([id, method, path, query, address, headers, body])
 }
 
 /**
- * Decodes a message of `encodeRequest`. Throws if it is not one. The body is a view of
- * it, which the edge decodes at once.
+ * Decodes a message of `encodeRequest`; throws if it is not one. The body is a view of the message,
+ * which the edge decodes at once.
  */
 export function decodeRequest(bytes: Uint8Array): { id: number; request: ForwardedRequest } {
   const values = packr.unpack(bytes) as [number, string, string, string, string, string[], never]
@@ -101,13 +102,13 @@ export function decodeRequest(bytes: Uint8Array): { id: number; request: Forward
   return { id, request: { method, path, query, address, headers, body } }
 }
 
-/** Encodes an answer at once, as its body may be a view that is overwritten. */
+/** Encodes an answer at once, because its body may be a view that is overwritten afterwards. */
 export function encodeAnswer(id: number, answer: ForwardedAnswer): Buffer {
   const { status, type, headers, body, position } = answer
   return packr.pack([id, status, type, headers, body, position])
 }
 
-/** Decodes a message of `encodeAnswer`. Throws if it is not one. */
+/** Decodes a message of `encodeAnswer`; throws if it is not one. */
 export function decodeAnswer(bytes: Uint8Array): { id: number; answer: ForwardedAnswer } {
   const values = packr.unpack(bytes) as [number, number, string, string, AnswerBody, number]
   if (!Array.isArray(values)) throw new Error('not an answer')
@@ -116,37 +117,39 @@ export function decodeAnswer(bytes: Uint8Array): { id: number; answer: Forwarded
   return { id, answer: { status, type, headers, body, position } }
 }
 
-/** The way to the leader. */
+/** A connection to the leader. */
 export interface LeaderLink {
   /**
-   * Sends a request to the leader. Calls `done` once, maybe at once: with the answer, or with null
-   * if there is no leader or the outcome is unknown.
+   * Sends a request to the leader. Calls `done` once, possibly before it returns: with the answer,
+   * or with null if there is no leader or the outcome is unknown.
    */
   request(request: ForwardedRequest, done: (answer: ForwardedAnswer | null) => void): void
-  /** Sends a request that has passed the checks, likewise; absent: it is sent as it came. */
+  /**
+   * Sends a request that has passed the checks, in the same way; absent: only whole ones are sent.
+   */
   checked?(request: CheckedRequest, done: (settled: Settled | null) => void): void
 }
 
 export interface ForwarderParts {
   link: LeaderLink
-  /** Of this follower. */
+  /** The gate of this follower. */
   gate: Gate
   journal: { readonly durable: number }
   load: Load
   trustProxy: TrustProxy | null
-  /** Renders what the leader has decided. */
+  /** Renders the leader's decisions. */
   service: Service
-  /** Whether the leader takes checked requests at present; by default it never does. */
+  /** Whether the leader currently accepts checked requests; by default it never does. */
   takesChecked?: () => boolean
-  /** W4; by default `catchUpMs`. */
+  /** Overrides `catchUpMs` (W4). */
   waitMs?: number
 }
 
-/** The follower's side: the edge's way to the leader. */
+/** The follower's side: forwards the requests of its edge to the leader. */
 export class Forwarder implements Forward {
   /** Requests that wait for the leader, and answers that wait for this follower. */
   inFlight = 0
-  /** All that were sent. */
+  /** The total number of requests sent. */
   sent = 0
   readonly #parts: ForwarderParts
 
@@ -172,7 +175,7 @@ export class Forwarder implements Forward {
       return this.#send(exchange, request)
     }
     exchange.collect(route.bodyBytesMax ?? bodyBytesMax, (bytes) => {
-      request.body = nameOf(bytes) // encoded at once: the bytes stay no longer
+      request.body = nameOf(bytes) // encoded at once, while the bytes are valid
       this.#send(exchange, request)
     })
   }
@@ -205,7 +208,9 @@ export class Forwarder implements Forward {
     })
   }
 
-  /** Counts a request in, with these bytes of its body; false: it is refused. */
+  /**
+   * Counts a request and the bytes of its body; refuses it and returns false if there is no room.
+   */
   #begin(exchange: Exchange, bytes: number): boolean {
     const { load } = this.#parts
     if (this.inFlight >= load.limits.waitingMax || !load.hasRoom(bytes)) {
@@ -219,7 +224,10 @@ export class Forwarder implements Forward {
     return true
   }
 
-  /** The leader has answered: `leave` is called when this follower may show the position. */
+  /**
+   * Ends a request that the leader has answered: `leave` runs once this follower may show
+   * `position`.
+   */
   #end(exchange: Exchange, bytes: number, position: number, leave: () => void): void {
     const { load, journal } = this.#parts
     load.answerBytes -= bytes
@@ -228,7 +236,7 @@ export class Forwarder implements Forward {
     leave()
   }
 
-  /** Answers when this follower may show the answer's position (W2, W4). */
+  /** Answers once this follower may show the answer's position (W2, W4). */
   #keep(exchange: Exchange, position: number, leave: () => void): void {
     const { gate, load, waitMs = catchUpMs } = this.#parts
     let isAnswered = false
@@ -248,8 +256,8 @@ export class Forwarder implements Forward {
 }
 
 /**
- * A header as the leader is to see it. Whether a form comes from a page of the service is known
- * where it was sent: the leader may have another origin.
+ * Returns a header as the leader must see it. Whether a form was sent by a page of the service is
+ * known only here, because the leader may have another origin.
  */
 function headerOf(exchange: Exchange, { isForm }: Route, name: HeaderName): string {
   if (isForm && name === 'origin') return ''
@@ -257,7 +265,7 @@ function headerOf(exchange: Exchange, { isForm }: Route, name: HeaderName): stri
   return name === 'cookie' && !isForm ? '' : exchange.header(name)
 }
 
-/** Answers as the leader did, unless its position is not part of the history any more. */
+/** Sends the leader's answer, unless its position is no longer part of the history. */
 function pass(exchange: Exchange, answer: ForwardedAnswer): void {
   const { status, type, headers, body } = answer
   if (answer.isVoid?.() === true) return refuse(exchange, 'no_leader')
@@ -273,7 +281,8 @@ function nameOf(body: Body): ForwardedRequest['body'] {
 
 /**
  * The leader's side: has its edge answer a request. `reply` must encode the answer before it
- * returns. An answer leaves when what it shows is durable, so `durable` is the position it shows.
+ * returns. An answer leaves when what it shows is durable, so `durable` returns the position it
+ * shows.
  */
 export function answerForwarded(
   handler: Handler,
@@ -284,14 +293,14 @@ export function answerForwarded(
   handler(new ForwardedExchange(request, durable, reply))
 }
 
-/** Nobody looks at it. */
+/** Discarded: the follower counts the request. */
 const uncounted = new RouteMeter('forwarded')
 
 class ForwardedExchange implements Exchange {
   startedMs = 0
   moreHeaders = ''
   errorPage: Exchange['errorPage'] = null
-  /** The follower has to be answered, even if its caller has gone. */
+  /** Always false, because the follower needs the answer even if its caller has hung up. */
   readonly isGone = false
   readonly #request: ForwardedRequest
   readonly #durable: () => number
@@ -307,7 +316,7 @@ class ForwardedExchange implements Exchange {
     this.#reply = reply
   }
 
-  /** The follower counts the request, as it is the one that has the caller. */
+  /** Not the one that counts: the follower, which has the caller, counts the request. */
   get meter(): RouteMeter {
     return uncounted
   }
@@ -335,7 +344,7 @@ class ForwardedExchange implements Exchange {
     return place === undefined ? '' : (this.#request.headers[place] ?? '')
   }
 
-  /** The follower has read the headers of proxies already: `remoteAddress` is the caller's. */
+  /** The follower has already evaluated the headers of proxies: `remoteAddress` is the caller's. */
   allOf(name: string): string {
     return this.header(name)
   }

@@ -1,4 +1,4 @@
-// Finds the place of a node's log in the common history, at a start.
+// At a start, finds the place of a node's log in the common history.
 //
 //   lock ─▶ prepare ─▶ recover ─▶ agree ─▶ follow or lead (replica.ts)
 //             │                     ├─ another history: refused
@@ -8,12 +8,12 @@
 //             └─ no log here: the checkpoint of the leader is fetched
 //
 // H1. Nothing is shown before the log is known to be a part of the common history.
-// H2. Steps that cannot be undone rest on messages of the stream. Where something seems to be
-//     missing there, it is read again for a while, because a server may answer late.
-// H3. While the stream cannot be reached, or another node has to begin it, the start waits, and
+// H2. Irreversible steps rest on messages that were found in the stream. Where a message seems to
+//     be missing, the stream is read again for a while, because a server may lag.
+// H3. While the stream is unreachable, or another node has to begin it, the start waits, and
 //     reports the reason.
-// H4. Of another history nothing is taken, and nothing here is changed for it; except that a log
-//     without a record is removed.
+// H4. Nothing is taken from another history, and nothing here is changed because of it, except that
+//     a log without any record is removed.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -35,37 +35,37 @@ import { publishTail } from './publisher.ts'
 import { StartAgain, StoppedEarly } from './start-again.ts'
 
 const askAgainMs = 500
-/** The time for which the stream is read again when something seems to be missing there (H2). */
+/** How long the stream is read again when a message seems to be missing (H2). */
 const patienceMsDefault = 15_000
 
 interface HistoryPlaceOptions {
   stream: LogStream
-  /** The data directory, which is locked. */
+  /** The data directory, which must be locked. */
   place: CheckpointDirectory
   /** The id of this node. */
   node: string
-  /** Whether this node may begin a stream without a log, and with one. */
+  /** Whether this node may begin a stream with an empty log, and with one that has records. */
   begins: { empty: boolean; log: boolean }
   /**
-   * The time after which an empty log begins a stream, while no other node has announced itself.
+   * How long an empty log waits, while no other node announces itself, before it begins a stream.
    */
   beginAfterMs: number
-  /** The word of an operator (holders.ts, H3). */
+  /** The position given with `--begin-stream` (holders.ts, H3); null: none was given. */
   word: number | null
   /** The fingerprint of this node's secret. */
   secret: string
   log: Logger
-  /** Called with a sentence when it waits for something else than before. */
+  /** Called with one sentence whenever the reason for waiting changes. */
   onWait: (why: string) => void
   isStopped: () => boolean
   patienceMs?: number
 }
 
-/** The continuation of a log that is a part of the history. */
+/** Where a log that is a part of the history continues. */
 export interface Continuation {
-  /** The message of the stream with the next record. */
+  /** The sequence of the message that holds the next record. */
   sequence: number
-  /** The last position that the stream had when they were compared. */
+  /** The last position of the stream when it was compared with the log. */
   end: number
 }
 
@@ -79,9 +79,9 @@ export class HistoryPlace {
   }
 
   /**
-   * Makes the directory one that a node can recover from; returns the id of its store, or null: it
-   * shall begin a log of its own. `storeId` is that of the log that is there. Rejects with a
-   * ConfigError if the secret is that of another history.
+   * Puts the directory into a state that a node can recover from. Returns the id of its store, or
+   * null if the node is to begin a log of its own. `storeId` is that of the existing log, if there
+   * is one. Rejects with a ConfigError if the history has another secret.
    */
   async prepare(storeId: string | null): Promise<string | null> {
     const { stream, place, node, log } = this.#options
@@ -102,10 +102,10 @@ export class HistoryPlace {
   }
 
   /**
-   * Compares the recovered log with the stream, whose end it publishes if that is this node's to
-   * do; null: this node begins the stream. Rejects with `StartAgain` if the log was mended, and
-   * with a ConfigError or a JournalError 77 if only an operator can help; the journal is closed
-   * then.
+   * Compares the recovered log with the stream, and publishes the end of the log if the stream
+   * lacks it and this node led its last term. Returns null if this node begins the stream. Rejects
+   * with `StartAgain` if the log was mended, and with a ConfigError or a JournalError 77 if only an
+   * operator can help; in these cases the journal is closed.
    */
   async agree(journal: Journal, term: Term): Promise<Continuation | null> {
     const { stream, node, patienceMs = patienceMsDefault } = this.#options
@@ -140,7 +140,7 @@ export class HistoryPlace {
     }
   }
 
-  /** The history to take part in; null: this node may begin one. Waits for either. */
+  /** Returns the history to join; null: this node may begin one. Waits for either. */
   async #historyToJoin(): Promise<History | null> {
     const { stream } = this.#options
     const end = { store: null, position: 0, term: 0 }
@@ -162,7 +162,7 @@ export class HistoryPlace {
     }
   }
 
-  /** Rejects if the log is that of another store, or a backup: it has records of its own. */
+  /** Rejects if the log is another store's, or a backup's, because it has records of its own. */
   async #checkStore({ storeId, position }: Journal, history: History): Promise<void> {
     const { place } = this.#options
     if (storeId === history.store) {
@@ -192,19 +192,19 @@ export class HistoryPlace {
     })
   }
 
-  /** Whether the result may be the answer of a server that is late. */
+  /** Whether the result may be due to a lagging server. */
   #seemsMissing({ kind }: Comparison, { number, node }: Term): boolean {
     const isOthers = kind === 'ahead' && node !== this.#options.node
     return isOthers || kind === 'lost' || (kind === 'empty' && number > 0)
   }
 
-  /** Null: the log and the stream can be compared again; otherwise the reason of its waiting. */
+  /** Returns null when the log and the stream can be compared again, or else the reason to wait. */
   async #mend(journal: Journal, term: Term, found: Comparison): Promise<string | null> {
     const { stream, place, node, log } = this.#options
     const { storeId, position } = journal
     if (found.kind === 'ahead' && term.node === node) {
-      // The stream takes it only as the next of its term: another leader, or a late answer of a
-      // server, leads to another comparison.
+      // The stream accepts the tail only as the continuation of its term. If another node leads, or
+      // a server lags, the next comparison shows it.
       const published = { last: found.last, position }
       await this.#ask(() => publishTail(stream, { ...place, storeId }, published))
       return null
@@ -221,7 +221,7 @@ export class HistoryPlace {
       const checkpoint = await this.#ask(() => uploadedCheckpoint(stream))
       const covered = checkpoint?.store === storeId ? checkpoint.position : 0
       if (covered + 1 < first) return nothingBetween(position, first)
-      // Records that this node had not published when it led are in its log only.
+      // If this node led, its log may have the only copy of records that it had not published.
       planClearing(place, { keeps: term.node === node })
       throw new StartAgain(`the stream goes on behind position ${position}`)
     }
@@ -234,7 +234,7 @@ export class HistoryPlace {
     )
   }
 
-  /** The result of `work`, which needs the stream, as soon as that can be reached. */
+  /** Returns the result of `work`, which is repeated while the stream is unavailable. */
   async #ask<T>(work: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
@@ -256,7 +256,7 @@ export class HistoryPlace {
     await this.#pause()
   }
 
-  /** Before the stream is asked again. Rejects with `StoppedEarly`. */
+  /** Pauses before the stream is read again. Rejects with `StoppedEarly`. */
   async #pause(): Promise<void> {
     await sleep(askAgainMs)
     if (this.#options.isStopped()) throw new StoppedEarly('stopped')
@@ -275,7 +275,10 @@ function nothingBetween(position: number, first: number): string {
   )
 }
 
-/** Nothing is changed: an operator decides which of two histories is the right one. */
+/**
+ * Returns the error for another history. Nothing is changed: an operator decides which one is
+ * right.
+ */
 function otherHistory({ storeId, position }: Journal, term: Term, message: StreamMessage): Error {
   const { store = storeId } = message.name ?? {}
   if (store !== storeId) return new ConfigError(otherStore(store, storeId))

@@ -1,18 +1,19 @@
-// The holders of a log that may be published: before a stream has a message, nodes describe their
-// logs by notes beside it, so that none begins a stream without the records of another.
+// The nodes that hold a log which may be published. While a stream has no message, nodes describe
+// their logs in notes beside it, so that none begins the stream without the records of another.
 //
 //   note `holder.<node>` = { version, store, position, term }
 //
-// H1. A node writes its note before it reads its log, again when it has, and before it begins a
-//     term (lead.ts, L5). So no term is in any log that is not in a note, as long as the notes
-//     are kept; a leader writes the note `history` again only after its own (notes.ts, H1).
-// H2. A stream without messages is begun at once by a log that was never in a stream; by a log
-//     whose last term this node led, if no note names a later one: nobody else has anything that
-//     was acknowledged; and by an empty log after a while in which no node announces itself.
-//     A follower may have shown what a leader without power has not synced: its notes, which it
-//     writes every few seconds, say so (notes.ts).
-// H3. Anything else needs the word of an operator, `--begin-stream POSITION` with the position at
-//     which the node's log ends: it does not hold for another log, if it is left in the settings.
+// H1. A node writes its note before it reads its log, again after it has read it, and before it
+//     begins a term (lead.ts, L5). So each term that is in any log is in a note, as long as the
+//     notes are kept; a leader rewrites the note `history` only after its own (notes.ts, H1).
+// H2. A stream without messages is begun at once by a log that was never in a stream, or by a log
+//     whose last term this node led, if the note `history` exists and no note names a later term,
+//     because then nobody else has anything that was acknowledged. An empty log begins it after a
+//     while in which no node announces itself.
+//     A follower may have shown records that the leader lost in a power failure, before it had
+//     synced them. The follower's notes, written every few seconds, reveal that (notes.ts).
+// H3. Any other case needs an operator's decision: `--begin-stream POSITION`, with the position at
+//     which the node's log ends. Left in the settings, the flag does not apply to another log.
 
 import type { LogEnd } from './compare.ts'
 import type { LogStream } from './log-stream.ts'
@@ -20,19 +21,22 @@ import { type FollowerNote, followerKeys } from './notes.ts'
 
 export interface Holder {
   version: 1
-  /** The id of the store that its log has. */
+  /** The id of the store that its log belongs to. */
   store: string
-  /** The end of its log when it was written; null: it is being read. */
+  /** The end of its log when the note was written; null: the log was still being read. */
   position: number | null
-  /** The term of that end, or the one that it was about to begin. */
+  /** The term of that end, or the term that the node was about to begin. */
   term: number
-  /** Its progress as a follower, by its other note. */
+  /** Its position as a follower, from its note `follower.<node>`. */
   followed?: number
 }
 
 const keys = 'holder.'
 
-/** Describes the log of this node, unless it is empty. Rejects with `StreamUnavailable`. */
+/**
+ * Writes the note about this node's log, or removes it if the log is empty. Rejects with
+ * `StreamUnavailable`.
+ */
 export async function announce(
   { notes }: LogStream,
   node: string,
@@ -44,7 +48,7 @@ export async function announce(
   await notes.write(key, holder)
 }
 
-/** Announces that this node has a log, unless its note describes that already. */
+/** Announces that this node has a log, unless its note already describes a log of this store. */
 export async function announceUnread(
   stream: LogStream,
   node: string,
@@ -55,7 +59,7 @@ export async function announceUnread(
   await announce(stream, node, { store, position: null, term: 0 })
 }
 
-/** The logs of the other nodes, by their ids; `store` is that of this node. */
+/** Returns the logs of the other nodes by node id; `store` is that of this node. */
 export async function otherHolders(
   { notes }: LogStream,
   node: string,
@@ -85,22 +89,22 @@ export async function otherHolders(
 
 /** A node that could begin a stream which has no message. */
 interface Beginner {
-  /** Its log; `store` null: it has none. */
+  /** The end of its log; `store` null: it has no log. */
   end: Omit<LogEnd, 'nonce' | 'store'> & { store: string | null }
-  /** Whether it led in the last term of its log. */
+  /** Whether it led the last term of its log. */
   hasLed: boolean
-  /** Whether its settings let it begin with this log. */
+  /** Whether its settings allow it to begin with this log. */
   mayBegin: boolean
-  /** Whether the note `history` is there: then no note has been lost (H1). */
+  /** Whether the note `history` exists, which means that no note has been lost (H1). */
   hasHistory: boolean
-  /** The time that it has looked for others, and has to; in milliseconds. */
+  /** How long it has looked for other nodes, and how long it has to; in milliseconds. */
   waitedMs: number
   patienceMs: number
-  /** The word of the operator; null: none. */
+  /** The position given with `--begin-stream`; null: none was given. */
   word: number | null
 }
 
-/** Null: it begins the stream; otherwise the reason of its waiting, a sentence. */
+/** Returns null if the node begins the stream, or else the reason to wait, a sentence. */
 export function whyNotBegin(own: Beginner, others: ReadonlyMap<string, Holder>): string | null {
   const { end, word } = own
   const { position } = end
@@ -115,7 +119,7 @@ export function whyNotBegin(own: Beginner, others: ReadonlyMap<string, Holder>):
     : `${about}, or publish the log of this node by ${flag}`
 }
 
-/** Why another node may have records that this one lacks, and the remedy; null: none has. */
+/** Says which node may have records that this one lacks, and the remedy; null: none has. */
 function describe(own: Beginner, others: ReadonlyMap<string, Holder>): string | null {
   const { store, position, term } = own.end
   for (const [node, holder] of others) {

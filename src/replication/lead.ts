@@ -4,25 +4,26 @@
 //   checkpoint, if the stream is empty and the log is not ─▶ term begun ─▶ its record in the log
 //   ─▶ the lease ─▶ ReplicatedJournal ─▶ checkpoints uploaded, the stream trimmed
 //
-// L1. It shows nothing before it has the lease, which it renews again and again (lease-keeper.ts).
-//     A leader that loses it checks the stream, which decides (log-stream.ts, S4).
-// L2. A term after one of another node in the mode `async` begins a new epoch: the last records
-//     that it showed may be lost, and their positions are assigned again.
-// L3. A failure of this part never ends the node, except when another one leads: then the journal
-//     fails with exit code 78.
-// L4. A stop or a failure while a term is begun ends the attempt: the lease is given back, and the
-//     term has no other record.
+// L1. A leader shows nothing before it holds the lease, which it renews periodically
+//     (lease-keeper.ts). A leader that loses the lease checks the stream, which decides
+//     (log-stream.ts, S4).
+// L2. A term that follows another node's term in the mode `async` begins a new epoch: the last
+//     records that the other node showed may be lost, and their positions are assigned again.
+// L3. A failure in this file never ends the node, unless another node leads: then the journal fails
+//     with exit code 78.
+// L4. A stop or a failure while a term is begun ends the attempt: the lease is released, and the
+//     term gets no further record.
 //
-// A term begins when the stream has its first message, of whichever node:
+// A term begins when the stream has its first message, whichever node has published it:
 //
 //   look at the end ─▶ is it where this node's log ends? ─▶ compare-and-set ─▶ append to the log
 //
-// L5. The stream has the record before this node's log has it: a term that is in any log is in the
-//     stream, so that no two logs have different records of one term.
-//     The record has a nonce, so that two nodes that begin a term of one number, each in a stream
-//     that the other does not see, are known to be two (compare.ts, N1).
-//     Before that, it is in a note of this node (holders.ts, H1).
-// L6. Nothing is appended to this node's log meanwhile: it leads only afterwards.
+// L5. The record is in the stream before it is in this node's log. So each term that is in any log
+//     is in the stream, and no two logs have different records of one term.
+//     The record has a nonce. It distinguishes the terms of two nodes that begin terms of the same
+//     number, each in a stream that the other does not see (compare.ts, N1).
+//     Before that, the term is in a note of this node (holders.ts, H1).
+// L6. Nothing else is appended to this node's log meanwhile: the node leads only afterwards.
 
 import { randomBytes } from 'node:crypto'
 import { Packr } from 'msgpackr'
@@ -51,18 +52,18 @@ import { type LeaderCheckpoints, tend, Uploads } from './uploads.ts'
 
 export interface LeadParts {
   stream: LogStream
-  /** The node's own log, all of which is applied; nothing else appends to it meanwhile. */
+  /** The node's own log, completely applied; nothing else appends to it meanwhile. */
   journal: Journal
-  /** Gets the journal of the leader, and the lease. */
+  /** Receives the leader's journal and the lease. */
   role: Pick<Role, 'receive' | 'mayLead' | 'lead'> & { gate: Pick<Role['gate'], 'giveUp'> }
   forum: Forum
   checkpoints: LeaderCheckpoints
   /** The id of this node. */
   node: string
   mode: ReplicateMode
-  /** Whether it begins the stream, which has no message. */
+  /** Whether this node begins the stream, which must have no message. */
   isFirst: boolean
-  /** The content of the note `history`, without the store of the log. */
+  /** The content of the note `history`, without the id of the store. */
   history: Pick<History, 'epoch' | 'epochBegin' | 'secret'>
   lagBytesMax: number
   takeoverMs: number
@@ -77,11 +78,11 @@ export interface Leading {
   /** Warnings for the operator, one sentence each. */
   readonly warnings: string[]
   /**
-   * Uploads no more, and waits until the stream has the whole log, for a limited time; before the
-   * last checkpoint, which the next start uploads.
+   * Stops uploads, and waits for a limited time until the stream has the whole log. Call it before
+   * the last checkpoint, which the next start uploads.
    */
   drain(): Promise<void>
-  /** Gives the lease back; when the log is closed. The stream stays open. */
+  /** Releases the lease. Call it when the log is closed. The stream stays open. */
   stop(): Promise<void>
 }
 
@@ -89,9 +90,9 @@ const drainMs = 10_000
 const epochBytes = 16
 
 /**
- * Begins to lead, behind the last record of the log; null: the stream ends elsewhere, so this node
- * has to follow first. Waits while the stream cannot be reached. Rejects with a JournalError if the
- * checkpoint for an existing log cannot be taken, or the log cannot be written.
+ * Begins to lead after the last record of the log. Returns null if the stream ends elsewhere, so
+ * that this node has to follow first. Waits while the stream is unreachable. Rejects with a
+ * JournalError if the checkpoint for an existing log cannot be taken, or the log cannot be written.
  */
 export async function lead(parts: LeadParts): Promise<Leading | null> {
   const { stream, journal, role, forum, node, mode, isFirst, lagBytesMax, onNotice } = parts
@@ -159,7 +160,7 @@ function mayLackRecords(before: Term, node: string): boolean {
   return before.mode === 'async' && before.node !== node
 }
 
-/** Resolves when the log has room, which it makes right after its start. */
+/** Resolves when the log has room. Right after its start the log may still be making room. */
 async function untilWritable(journal: Journal): Promise<void> {
   const backoff = new Backoff()
   while (journal.health === 'overloaded') await backoff.pause()
@@ -173,26 +174,26 @@ interface Beginning {
   /** The id of this node. */
   node: string
   mode: ReplicateMode
-  /** The last record of its log. */
+  /** The end of the node's log. */
   end: LogEnd
-  /** Whether it was decided that this node begins the stream (holders.ts, H2). */
+  /** Whether this node was chosen to begin the stream (holders.ts, H2). */
   isFirst: boolean
-  /** The id of the epoch that begins with the term; '': none does. */
+  /** The id of the epoch that begins with the term; '': no epoch begins. */
   epoch: string
   /** The time of the record, in milliseconds since the epoch. */
   at: number
 }
 
 interface Begun {
-  /** The record, and the message with it, which this node must append to its log now. */
+  /** The record, and its message, which this node must append to its log now. */
   record: LeaderBegan
   name: TermName
   message: StreamMessage
 }
 
 /**
- * Begins the next term behind the end of the log; null if the stream ends elsewhere: another node
- * leads, or this one has to follow first. Waits while the stream cannot be reached, unless
+ * Begins the next term after the end of the log. Returns null if the stream ends elsewhere, because
+ * another node leads or this one has to follow first. Waits while the stream is unreachable, unless
  * `isStopped`.
  */
 export async function beginTerm(
@@ -213,7 +214,7 @@ export async function beginTerm(
   while (!isStopped()) {
     try {
       const last = await stream.last()
-      // It may be there already, if its acknowledgement was lost.
+      // The message may be there already, if its acknowledgement was lost.
       if (last !== null && isSame(last, sent)) return { record, name, message: last }
       const isEnd = last === null ? isFirst : last.last === position && isOfTerm(last, end)
       if (!isEnd) return null
@@ -239,7 +240,7 @@ function isSame(found: StreamMessage, sent: Unplaced): boolean {
   )
 }
 
-/** One record as it stands in a frame. */
+/** Encodes one record as a frame holds it. */
 function packed(row: unknown): Uint8Array {
   const value = new Packr({ useRecords: false }).pack(row)
   const header = Buffer.alloc(recordHeaderBytes)

@@ -1,23 +1,25 @@
-// Keeps the lease of a leader, and knows until when no other node can lead.
+// Keeps a leader's lease, and tracks the time until which no other node can lead.
 //
 //   renewal sent ──▶ note written ──▶ confirmed      it lapses for nobody before sent + takeover
 //        └────────── decides until ──────────┘
 //
-// K1. A standby waits for `takeoverMs` after it has seen the newest renewal, so nobody else leads
-//     for that long after the renewal was sent. Until then the leader decides: what its state lacks
-//     is nowhere. Clocks of two machines may run at different speeds: a tenth is left for that.
-// K2. A leader shows nothing before it has the lease, even where the term has begun without it:
-//     from then on the leader before it decides nothing (K1).
-// K3. It is renewed three times in the time after which it lapses. Each renewal looks at the
-//     stream, too, so that a leader that was replaced and has nothing to publish learns of it.
-// K4. Servers that have not confirmed it for a whole such time are out of reach. Then pages are
-//     shown, as a follower would show them. Before that, it is unknown: a process that was stopped
-//     finds a request without an answer and its connection lost, and has to ask again.
-// K5. Answers that wait for the stream when the lease has lapsed are given up: they might wait for
-//     as long as the servers are out of reach, while another node would answer.
+// K1. A standby waits `takeoverMs` after it has seen the newest renewal, so no other node leads for
+//     that long after the renewal was sent. Until then the leader decides: what its state lacks
+//     exists nowhere. Since clocks of two machines may run at different speeds, a tenth is
+//     subtracted.
+// K2. A leader shows nothing before it holds the lease, even if its term began without it. Once it
+//     holds the lease, the previous leader no longer decides (K1).
+// K3. The lease is renewed three times in the time after which it lapses. Each renewal also checks
+//     the stream, so that a leader that was replaced and has nothing to publish notices it.
+// K4. When the servers have confirmed no renewal for that whole time, they count as unreachable,
+//     and pages are shown as a follower would show them. Before that the situation is unknown: a
+//     process that was suspended finds a request unanswered and its connection lost, and must
+//     retry.
+// K5. When the lease has lapsed, answers that wait for the stream are refused: they might wait for
+//     as long as the servers are unreachable, although another node would answer.
 //
-// The clock is the monotonic one of the system. It counts while a process is stopped; while the
-// whole machine sleeps, it does not.
+// The clock is the system's monotonic clock. It advances while a process is suspended, but not
+// while the whole machine sleeps.
 
 import type { Notice } from '../../wal/journal/types.ts'
 import { Backoff } from '../base/pauses.ts'
@@ -26,7 +28,7 @@ import { type LeaseHolder, type LogStream, StreamGone, StreamUnavailable } from 
 
 const renewalsPerLease = 3
 const validShare = 0.9
-/** A process that was stopped may count two before its first request since. */
+/** A suspended process may count two failures before it sends its first renewal afterwards. */
 const failuresMin = renewalsPerLease
 
 interface LeaseKeeperParts {
@@ -37,15 +39,15 @@ interface LeaseKeeperParts {
 }
 
 /**
- * `lost`: another node has the lease; `replaced`: another one has begun a later term; `emptied`:
- * the stream has no message any more, or is gone.
+ * `lost`: another node holds the lease; `replaced`: another node has begun a later term; `emptied`:
+ * the stream no longer has any message, or is gone.
  */
 type Renewal = 'held' | 'lost' | 'replaced' | 'emptied' | 'unreachable'
 
 export class LeaseKeeper implements Standing {
   decidesUntilMs = Number.NEGATIVE_INFINITY
   readonly #parts: LeaseKeeperParts
-  /** Renewals in a row that have failed, or were not answered before the next one was due. */
+  /** Consecutive renewals that failed, or were unanswered when the next one was due. */
   #failures = 0
   #renewing: Promise<void> | null = null
   #timer: NodeJS.Timeout | null = null
@@ -58,7 +60,7 @@ export class LeaseKeeper implements Standing {
     return this.#failures < failuresMin ? this.decidesUntilMs : Number.POSITIVE_INFINITY
   }
 
-  /** A warning for the operator if the lease has not been renewed in time. */
+  /** A warning for the operator, if the lease was not renewed in time. */
   get warnings(): string[] {
     const lateMs = performance.now() - this.decidesUntilMs
     if (lateMs < 0) return []
@@ -66,7 +68,10 @@ export class LeaseKeeper implements Standing {
     return [`replication: the lease lapsed ${seconds} s ago, refusals are 503 no_leader`]
   }
 
-  /** Resolves when this node has the lease (K2); to false if another one has begun a later term. */
+  /**
+   * Resolves to true when this node holds the lease (K2); to false if it is stopped, if another
+   * node has begun a later term, or if the stream has no message.
+   */
   async take(isStopped: () => boolean): Promise<boolean> {
     const backoff = new Backoff()
     while (!isStopped()) {
@@ -79,8 +84,9 @@ export class LeaseKeeper implements Standing {
   }
 
   /**
-   * Renews it from now on. `onLost` is called whenever another node has it, or leads; `onLapsed`
-   * again and again while it is not renewed in time (K5).
+   * Starts to renew the lease periodically. Calls `onLost` whenever a renewal finds that another
+   * node holds the lease or leads, or that the stream is empty, and `onLapsed` repeatedly while the
+   * lease is not renewed in time (K5).
    */
   begin(onLost: () => void, onLapsed: () => void): void {
     const { holder, takeoverMs, onNotice } = this.#parts
@@ -103,7 +109,7 @@ export class LeaseKeeper implements Standing {
     }, takeoverMs / renewalsPerLease).unref()
   }
 
-  /** Renews it no more, and gives it back. */
+  /** Stops the renewals, and releases the lease. */
   async stop(): Promise<void> {
     const { stream, holder } = this.#parts
     if (this.#timer !== null) clearInterval(this.#timer)

@@ -1,12 +1,12 @@
-// The common facts of all nodes of a replicated log, as a note beside the stream: the id of the
+// The facts that all nodes of a replicated log share, in a note beside the stream: the id of the
 // store, the epoch, and a fingerprint of the secret, which itself never leaves a node.
 //
 //   note `history` = { version, store, epoch, epochBegin, secret }
 //
-// H1. A leader writes it when it has begun the stream, and again if it was lost, after its own note
-//     `holder` (holders.ts); it never changes. An epoch that begins later is in the log
-//     (forum/records/leadership.ts).
-// H2. A node whose log is another store's, or whose secret is another one, takes no part.
+// H1. A leader writes the note after it has begun the stream, and again if it was lost; both times
+//     after its own note `holder` (holders.ts). It never changes. An epoch that begins later is in
+//     the log (forum/records/leadership.ts).
+// H2. A node whose log is of another store, or whose secret differs, takes no part.
 
 import { createHash } from 'node:crypto'
 import type { LogStream } from './log-stream.ts'
@@ -17,28 +17,31 @@ const fingerprintHexLength = 16
 
 export interface History {
   version: number
-  /** The id that the logs of all nodes have. */
+  /** The store id that the logs of all nodes have. */
   store: string
-  /** As in /api/status, and the last position before it; null in the first epoch. */
+  /**
+   * The epoch as /api/status shows it, and the last position before it; null in the first epoch.
+   */
   epoch: string
   epochBegin: number | null
   /** `fingerprintOf` a key that is derived from the secret. */
   secret: string
 }
 
-/** Why a node can take no part: one sentence. */
+/** The reason why a node cannot take part, in one sentence. */
 export class OtherHistory extends Error {
   override readonly name = 'OtherHistory'
 }
 
-/** The nodes compare it instead of a key. */
+/** Returns the digest that nodes compare instead of the key itself. */
 export function fingerprintOf(key: Uint8Array): string {
   return createHash('sha256').update(key).digest('hex').slice(0, fingerprintHexLength)
 }
 
 /**
- * The history beside the stream; null: no leader has written it. Rejects with `OtherHistory` if
- * this node has another secret, or a newer program has written it, and with `StreamUnavailable`.
+ * Returns the history beside the stream; null: no leader has written it. Rejects with
+ * `OtherHistory` if this node's secret differs, or a newer program has written the note, and with
+ * `StreamUnavailable`.
  */
 export async function readHistory(
   stream: LogStream,
@@ -60,7 +63,7 @@ export async function readHistory(
   return history
 }
 
-/** The sentence of a node whose log is of another store than the stream. */
+/** Returns the error message for a node whose log is of another store than the stream's. */
 export function otherStore(streams: string, own: string): string {
   return (
     `the stream has the log of store ${streams}, and this node that of ${own}; ` +
@@ -68,12 +71,12 @@ export function otherStore(streams: string, own: string): string {
   )
 }
 
-/** Whether the note exists, of any version. */
+/** Whether the note `history` exists, in any version. */
 export async function hasHistory({ notes }: LogStream): Promise<boolean> {
   return (await notes.read(noteKey)) !== null
 }
 
-/** Writes the history beside the stream, unless it is there; only a leader does. */
+/** Writes the note `history` unless it exists; only a leader may do this. */
 export async function writeHistory(
   { notes }: LogStream,
   mine: Omit<History, 'version'>,
@@ -82,21 +85,21 @@ export async function writeHistory(
 }
 
 /**
- * The note `follower.<node>` beside the stream: the progress of a follower. It writes the note
- * regularly, and the leader reads those of all followers before it trims the stream.
+ * The note `follower.<node>` beside the stream: a follower's progress. The follower writes it
+ * regularly, and the leader reads the notes of all followers before it trims the stream.
  */
 export interface FollowerNote {
   version: 1
-  /** The last position that it has in its own log. */
+  /** The last position that is durable in its own log. */
   position: number
-  /** When it wrote the note, in milliseconds since the epoch by its own clock; for people. */
+  /** When it wrote the note, in milliseconds since the epoch by its own clock; informational. */
   seen: number
 }
 
-/** The beginning of the keys of these notes. */
+/** The prefix of the keys of these notes. */
 export const followerKeys = 'follower.'
 
-/** The key of the note of this node. */
+/** Returns the key of a node's note. */
 export function followerKey(node: string): string {
   return `${followerKeys}${node}`
 }

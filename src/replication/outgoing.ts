@@ -1,5 +1,5 @@
-// Messages that a publisher has to send: frames that wait are merged, one that was sent is never
-// changed again (publisher.ts, P3).
+// The messages that a publisher has to send. Waiting frames are merged, but a message never changes
+// once it was sent (publisher.ts, P3).
 
 import { Queue } from '../base/queue.ts'
 import type { Published, TermName, Unplaced } from './log-stream.ts'
@@ -7,12 +7,12 @@ import type { Published, TermName, Unplaced } from './log-stream.ts'
 export interface Outgoing {
   first: number
   last: number
-  /** Bytes of its records. */
+  /** The total length of its records, in bytes. */
   length: number
   parts: Uint8Array[]
-  /** The message as it was sent, from then on. */
+  /** The message, from the first time it was sent. */
   message: Unplaced | null
-  /** Null: it is on its way. */
+  /** Null: it was not sent yet, or is in flight. */
   outcome: Outcome
 }
 
@@ -21,13 +21,13 @@ type Outcome = Published | 'unknown' | null
 export class OutgoingQueue {
   readonly #bytesMax: number
   readonly #waiting = new Queue<Outgoing>()
-  /** Those that were sent already and have to be sent again, before all others. */
+  /** Messages that were sent already and must be sent again, before all others. */
   #again: Outgoing[] = []
-  /** The last of those that wait, if more may be added to it. */
+  /** The last waiting message, if more records may be added to it. */
   #open: Outgoing | null = null
   #bytes = 0
 
-  /** Frames that wait are sent as one message of at most `bytesMax`. */
+  /** Waiting frames are merged into messages of at most `bytesMax`. */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
   }
@@ -36,17 +36,17 @@ export class OutgoingQueue {
     return this.#again.length + this.#waiting.length
   }
 
-  /** The next one, or null. */
+  /** The next message, or null. */
   get first(): Outgoing | null {
     return this.#again[0] ?? (this.#waiting.length > 0 ? this.#waiting.first : null)
   }
 
-  /** Bytes of the records of those that wait. */
+  /** The bytes of the records that wait. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** Adds records as they stand in a frame. They are copied. */
+  /** Adds records, encoded as in a frame. They are copied. */
   add(first: number, count: number, records: Uint8Array): void {
     const { length } = records
     const part = new Uint8Array(records)
@@ -69,7 +69,7 @@ export class OutgoingQueue {
     for (const { length } of outgoing) this.#bytes += length
   }
 
-  /** Takes the next one. There must be one. */
+  /** Removes and returns the next message. There must be one. */
   shift(): Outgoing {
     const outgoing = this.#again.shift() ?? this.#waiting.shift()
     if (outgoing === this.#open) this.#open = null
@@ -78,7 +78,7 @@ export class OutgoingQueue {
   }
 }
 
-/** The message of this term, the same one whenever it is sent again. */
+/** Returns the message of this term; it is the same object whenever it is sent again. */
 export function messageOf(outgoing: Outgoing, term: number, name: TermName): Unplaced {
   if (outgoing.message === null) {
     const { first, last, parts } = outgoing

@@ -1,17 +1,18 @@
-// The log of a follower: takes the records of the stream as they stand in a frame, and has them
-// applied. The shown position follows the durable position of this log (role/role.ts, R1).
+// The log of a follower: appends the records of the stream, which are encoded as in a frame, and
+// has them applied. The shown position follows the durable position of this log (role/role.ts, R1).
 //
 //   message ──▶ runs of at most 64 KiB ──append──▶ own log ──durable──▶ shown
 //                                      └─apply──▶ state
 //
 // O1. A record is in the open batch of this log before it is applied, so that state and log advance
-//     together, as where a node leads.
-// O2. Nothing is appended while the log cannot take more: then the stream waits. A stop waits for
-//     nothing: the disk may be full for hours, and the next start reads the rest from the stream.
-// O3. Between two runs other work gets its turn: reads are answered while a node catches up.
-// O4. An erasure is taken as by the node that decided on it (forum/moderation.ts, E1): not while a
-//     checkpoint is being written, and at the beginning of a segment, so that the segments which
-//     hold the text can go.
+//     together, as on a node that leads.
+// O2. While the log has no room, nothing is appended, and the stream waits. A stop does not wait
+//     for room, because the disk may be full for hours; the next start reads the rest from the
+//     stream.
+// O3. Other work runs between two runs of records, so reads are answered while a node catches up.
+// O4. An erasure waits for the same conditions as where it was decided (forum/moderation.ts, E1):
+//     no checkpoint is being written, and the record begins a segment unless the message is in an
+//     earlier one, so that the segments which hold the text can be removed.
 
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { Unpackr } from 'msgpackr'
@@ -22,9 +23,9 @@ import type { Role } from '../role/role.ts'
 import type { State } from '../state/state.ts'
 import type { Receiver } from './stream-tail.ts'
 
-/** About 150 records, which are applied in less than 2 ms. */
+/** About 150 records, which take less than 2 ms to apply. */
 const runBytesMax = 64 * 1024
-/** The maximum pause until it checks again whether it can go on. */
+/** The longest pause between two checks for room. */
 const pauseMs = 100
 
 export type FollowedJournal = Pick<
@@ -32,7 +33,7 @@ export type FollowedJournal = Pick<
   'appendEncoded' | 'health' | 'position' | 'failure' | 'separate'
 >
 
-/** The conditions of an erasure. */
+/** The part of the state on which an erasure depends (O4). */
 interface FollowedState {
   readonly messages: Pick<State['messages'], 'seq'>
   readonly text: Pick<State['text'], 'isFrozen'>
@@ -57,9 +58,9 @@ export class OwnLog implements Receiver {
   }
 
   /**
-   * Appends and applies records; resolves when more can be taken. Rejects with the error of the
-   * journal when its storage has failed, with `NewerRecord` when this program is too old, and
-   * when it is stopped while there is no room.
+   * Appends and applies records; resolves when it can take more. Rejects with the journal's error
+   * when the storage has failed, with `NewerRecord` when this program is too old, and when it is
+   * stopped while there is no room.
    */
   async receive(first: number, count: number, records: Uint8Array): Promise<void> {
     let next = first
@@ -74,12 +75,12 @@ export class OwnLog implements Receiver {
     }
   }
 
-  /** To be called when the log has become durable further. */
+  /** Must be called whenever more of the log has become durable. */
   moved(): void {
     this.#wakeUp()
   }
 
-  /** Waits for room no longer (O2). */
+  /** Stops waiting for room (O2). */
   stop(): void {
     this.#isStopped = true
     this.#wakeUp()
@@ -105,7 +106,7 @@ export class OwnLog implements Receiver {
     }
   }
 
-  /** The message that is erased by the one record of this run; null: it is none that erases. */
+  /** Returns the message that this run's only record erases; null: the run is no erasure. */
   #erasedBy(run: Uint8Array): number | null {
     if (!isPacked('message.erased', run, recordHeaderBytes)) return null
     const row: unknown = this.#unpackr.unpack(run.subarray(recordHeaderBytes) as Buffer)

@@ -5,17 +5,16 @@
 //                      ▲                        │ an error, no answer, a rejection
 //                      └─── missing ones ◀──────┘ (look at the end of the stream)
 //
-// P1. A message is published only behind the one before it (compare-and-set), so the stream has the
-//     records of this term in their order, without gaps, each once: `sequence` is a message of this
-//     term, and each message in flight names the one before it.
+// P1. A message is published only directly after the one before it (compare-and-set), so the stream
+//     has the records of this term in their order, without gaps, each once: `sequence` is a message
+//     of this term, and each message in flight names the one before it.
 // P2. `acknowledged` covers only records that the stream has in this order.
-// P3. After anything but an acknowledgement the end of the stream decides: its messages of this
-//     term are acknowledged, and the publisher goes on behind it. A message is never changed once
-//     it was sent, because one that seems lost may still arrive.
-// P4. If the end is of a later term, or of another one of the same number, another node leads:
+// P3. After anything but an acknowledgement, the end of the stream decides: its messages of this
+//     term count as acknowledged, and the publisher continues after it. A message never changes
+//     once it was sent, because one that seems lost may still arrive.
+// P4. If the end is of a later term, or of another term of the same number, another node leads:
 //     nothing is acknowledged any more.
-// P5. The waiting bytes are bounded by the owner, which checks `bytes` before it appends to the
-//     log.
+// P5. The owner bounds the waiting bytes: it checks `bytes` before it appends to the log.
 
 import assert from 'node:assert/strict'
 import { cutRecords } from '../../wal/journal/format.ts'
@@ -33,26 +32,26 @@ import {
 } from './log-stream.ts'
 import { isFailure, isRejection, messageOf, type Outgoing, OutgoingQueue } from './outgoing.ts'
 
-/** With eight in flight, three servers took 3,700 messages a second; with one, 1,400. */
+/** With eight in flight, three servers accepted 3,700 messages a second; with one, 1,400. */
 const inFlightMax = 8
-/** Messages that are sent one at a time before several are tried again. */
+/** The number of messages that are sent one at a time before several at once are tried again. */
 const oneByOne = 1_000
-/** Frames that wait are sent as one message up to this length. */
+/** Waiting frames are merged into one message up to this length. */
 const mergedBytesMax = 128 * 1024
-/** Where frames are gathered, so many bytes leave before the time is over. */
+/** While frames are gathered, this many waiting bytes are sent before the time is over. */
 const gatheredBytesMax = 32 * 1024
-/** The time for which the stream may seem to have lost messages: a server may answer late. */
+/** How long the stream may appear to lack messages, because a server may lag. */
 const lostAfterMs = 15_000
 
 interface PublisherOptions {
   stream: LogStream
   term: number
   name: TermName
-  /** The newest message of the stream, which this leader has published. */
+  /** The sequence of the stream's newest message, which this leader has published. */
   sequence: number
-  /** The position that it ends with. */
+  /** The position of that message's last record. */
   position: number
-  /** The least time between two messages, unless many bytes wait; 0: each frame leaves at once. */
+  /** The minimum time between two messages, unless many bytes wait; 0: frames are sent at once. */
   gatherMs: number
   /** Called when `acknowledged` has advanced. */
   onAcknowledged(position: number): void
@@ -61,13 +60,14 @@ interface PublisherOptions {
 }
 
 /**
- * Another node leads; or the stream has lost messages that it acknowledged, or ends within those
- * that are to be sent: then its end has to be compared with the log again.
+ * Why nothing will be acknowledged any more. `fenced`: another node leads. `lost`: the stream has
+ * lost messages that it acknowledged, or ends within one that has to be sent, so that its end must
+ * be compared with the log again.
  */
 export type Ended =
   | { kind: 'fenced'; term: number }
   | { kind: 'lost'; position: number }
-  /** The stream has no message any more, or is gone: it has to be begun again (holders.ts). */
+  /** The stream has no message any more, or is gone, and must be begun again (holders.ts). */
   | { kind: 'emptied' }
 
 export class Publisher {
@@ -78,15 +78,15 @@ export class Publisher {
   #end: number
   #acknowledged: number
   #bytes = 0
-  /** `settling`: something failed, and the outcomes of messages in flight are awaited. */
+  /** `settling`: something has failed, and the outcomes of the messages in flight are awaited. */
   #state: 'sending' | 'settling' | 'looking' | 'stopped' = 'sending'
   #isFull = false
   #inFlightMax = inFlightMax
   #leftOneByOne = 0
-  /** When the newest message left. */
+  /** When the newest message was sent. */
   #sentMs = Number.NEGATIVE_INFINITY
   #gathering: NodeJS.Timeout | null = null
-  /** When nothing had been waiting, or the last acknowledgement arrived. */
+  /** When messages began to wait, or when the last acknowledgement arrived, if that is later. */
   #movedMs = performance.now()
   readonly #backoff = new Backoff()
   readonly #waiters = new Waiters()
@@ -98,27 +98,27 @@ export class Publisher {
     this.#end = this.#acknowledged = options.position
   }
 
-  /** Up to this position the stream has everything. */
+  /** The position up to which the stream has everything. */
   get acknowledged(): number {
     return this.#acknowledged
   }
 
-  /** Bytes of records that the stream has not acknowledged. */
+  /** The bytes of records that the stream has not acknowledged. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** Whether the stream takes no more, for lack of room. */
+  /** Whether the stream rejects messages because it is full. */
   get isFull(): boolean {
     return this.#isFull
   }
 
-  /** The time that messages have waited without any acknowledgement, in milliseconds. */
+  /** How long messages have been waiting without any acknowledgement, in milliseconds. */
   get stalledMs(): number {
     return this.#end === this.#acknowledged ? 0 : performance.now() - this.#movedMs
   }
 
-  /** Publishes records as they stand in a frame. They are copied. */
+  /** Publishes records, encoded as in a frame. They are copied. */
   add(first: number, count: number, records: Uint8Array): void {
     if (this.#state === 'stopped') return
     assert(first === this.#end + 1, 'P1: frames are added in their order')
@@ -141,12 +141,12 @@ export class Publisher {
     return this.#waiters.add(position)
   }
 
-  /** Looks whether another node leads, though there is nothing to publish. */
+  /** Checks whether another node leads, even if there is nothing to publish. */
   check(): void {
     if (this.#state === 'sending' && this.#inFlight.length === 0) void this.#look()
   }
 
-  /** Publishes nothing any more; waiting callers are rejected. */
+  /** Stops publishing, and rejects the promises of waiting callers. */
   stop(): void {
     this.#state = 'stopped'
     if (this.#gathering !== null) clearTimeout(this.#gathering)
@@ -167,7 +167,7 @@ export class Publisher {
     }
   }
 
-  /** Whether waiting records are to wait for more; if so, sets the timer for them. */
+  /** Whether the waiting records should wait for more; if so, a timer sends them later. */
   #isGathering(): boolean {
     const { gatherMs } = this.#options
     if (gatherMs === 0 || this.#waiting.bytes >= gatheredBytesMax) return false
@@ -180,7 +180,7 @@ export class Publisher {
     return true
   }
 
-  /** Sends the message that is in flight behind `index` others. */
+  /** Sends the message that has `index` others in flight before it. */
   #publish(outgoing: Outgoing, index: number): void {
     const { stream, term, name } = this.#options
     outgoing.outcome = null
@@ -204,7 +204,7 @@ export class Publisher {
     if (outcomes.every((each) => each !== null)) void this.#look()
   }
 
-  /** Reads the end of the stream until it says how to go on (P3, P4). */
+  /** Reads the end of the stream until it shows how to continue (P3, P4). */
   async #look(): Promise<void> {
     this.#state = 'looking'
     const { acknowledged } = this
@@ -228,25 +228,28 @@ export class Publisher {
     }
   }
 
-  /** Goes on behind the end of the stream; after a pause, if nothing has arrived there. */
+  /**
+   * Continues after the end of the stream; pauses first if messages have failed and none of them
+   * has arrived there.
+   */
   async #goOn(last: StreamMessage): Promise<void> {
     this.#sequence = last.sequence
     this.#isFull = this.#inFlight.some(({ outcome }) => isRejection(outcome, 'full'))
     const waiting = this.#waiting
     const hasFailed = this.#inFlight.length > 0
     waiting.putBack(this.#inFlight.splice(0))
-    // Those that wait may have arrived, too: sent before, or by an earlier life of this node.
+    // Waiting messages may have arrived, too: sent earlier, or by a previous life of this node.
     const { length } = waiting
     while ((waiting.first?.last ?? Number.POSITIVE_INFINITY) <= last.last) {
       this.#leave(waiting.shift())
     }
     const { first } = waiting
-    // Such a life may have cut its messages otherwise.
+    // A previous life may have divided its records into other messages.
     if (first !== null && first.first <= last.last) {
       return this.#endWith({ kind: 'lost', position: last.last })
     }
-    // Servers that forget the id of the newest message, or compare it too early, reject those
-    // behind the first one.
+    // Servers that forget the id of the newest message, or compare it too early, reject every
+    // message in flight but the first.
     if (first !== null && isRejection(first.outcome, 'wrong_sequence')) {
       this.#inFlightMax = 1
       this.#leftOneByOne = oneByOne
@@ -283,7 +286,10 @@ export class Publisher {
   }
 }
 
-/** A stream that is gone is looked at again, as one that seems to have lost messages. */
+/**
+ * Treats a removed stream, and an unexpected error, like a stream that seems to have lost messages:
+ * it is checked again.
+ */
 function lookError(error: unknown): 'unavailable' | null {
   const isGone = error instanceof StreamGone || !(error instanceof StreamUnavailable)
   return isGone ? null : 'unavailable'
@@ -293,15 +299,15 @@ function stopped(): Error {
   return new StreamUnavailable('the stream: nothing is published any more')
 }
 
-/** Frames that are read ahead of the stream's acknowledgements. */
+/** The bytes that are read from the log ahead of the stream's acknowledgements. */
 const aheadBytesMax = 8 << 20
 
 /**
- * Publishes the end of a log that the stream does not have yet: its leader ended, or was cut off,
- * before the stream had acknowledged it, and no other node has led since. That end begins
- * behind `last`, the newest message, which is of the term of the log's end; `position` is
- * the log's last. Returns false if another node leads now, or the stream lost
- * messages; waits while it cannot be reached.
+ * Publishes the end of a log that the stream lacks: its leader stopped or was cut off before the
+ * stream had acknowledged it, and no other node has led since. This end begins after `last`, the
+ * stream's newest message, which is of the log's last term; `position` is the log's last position.
+ * Returns false if another node leads now, or the stream has lost messages. Waits while the stream
+ * is unreachable.
  */
 export async function publishTail(
   stream: LogStream,

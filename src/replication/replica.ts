@@ -1,13 +1,13 @@
-// A node's part in a replicated log: it follows the stream, and leads when it is its turn.
+// A node's role in a replicated log: it follows the stream, and leads when its turn comes.
 //
 //            ┌── caught up, the lease is free ──┐
 //   follow ──┤                                  ├─▶ lead ──another one leads──▶ the node ends (78),
 //            └── standby: the lease has lapsed ─┘                              or starts again
 //
 // R1. A node that leads has everything that the stream has, durable in its own log.
-// R2. A follower decides nothing: with the stream away, reads go on and writes are refused.
-// R3. At a stop the stream gets the rest of a leader's log before the last checkpoint is taken, and
-//     the lease goes back when the log is closed.
+// R2. A follower decides nothing: without the stream, reads continue and writes are refused.
+// R3. When a leader stops, the stream gets the rest of its log before the last checkpoint is taken,
+//     and the lease is released once the log is closed.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ReplicationConfig } from '../config/replication-flags.ts'
@@ -26,7 +26,7 @@ import { StreamBroken } from './stream-tail.ts'
 
 const lookMs = 100
 
-/** The journal is a part of the history, and all of it is applied. */
+/** The journal must be a part of the history, and completely applied. */
 export interface ReplicaParts extends Omit<FollowingParts, 'next' | 'onFailed'> {
   config: ReplicationConfig
   edge: Edge
@@ -54,7 +54,7 @@ export class Replica {
     return { positions: position - acknowledged, seconds: stalledMs / 1000 }
   }
 
-  /** Requests that it has passed on to the leader. */
+  /** Requests that were forwarded to the leader. */
   get forwarded(): number {
     return this.#following?.forwarder.sent ?? 0
   }
@@ -65,8 +65,8 @@ export class Replica {
   }
 
   /**
-   * Follows or leads; resolves when requests may be answered. `continuation` null: it begins the
-   * stream.
+   * Follows or leads; resolves when requests may be answered. With `continuation` null, the node
+   * begins the stream.
    */
   async begin(continuation: Continuation | null): Promise<void> {
     const { config, forum, log } = this.#parts
@@ -86,7 +86,7 @@ export class Replica {
     log.info({ term: term.number, position }, 'following')
   }
 
-  /** Before the last checkpoint: appends nothing more, and publishes the rest of the log. */
+  /** Stops appending, and publishes the rest of the log. Call it before the last checkpoint. */
   async quiesce(): Promise<void> {
     await this.#standby?.stop()
     await this.#following?.stop()
@@ -94,7 +94,7 @@ export class Replica {
     await this.#leading?.drain()
   }
 
-  /** When the log is closed: gives the lease back, so that a standby need not wait for it. */
+  /** Releases the lease, so that a standby need not wait for it. Call it when the log is closed. */
   async close(): Promise<void> {
     await this.#leading?.stop()
   }
@@ -107,7 +107,7 @@ export class Replica {
     this.#following.start()
   }
 
-  /** Rejects if the node fails meanwhile, or is stopped. */
+  /** Resolves when the node has shown up to `end`, or leads. Rejects if it fails or is stopped. */
   async #caughtUp(end: number): Promise<void> {
     const { role } = this.#parts
     while (this.#leading === null && role.durable < end) await this.#wait()
@@ -121,7 +121,9 @@ export class Replica {
     if (lives.isStopped) throw new StoppedEarly('stopped')
   }
 
-  /** Whether no other node holds the lease: waits until it lapses, unless it is renewed. */
+  /**
+   * Waits until no other node holds the lease; resolves to false if its holder keeps renewing it.
+   */
   async #leaseIsFree(): Promise<boolean> {
     const { config, stream, node } = this.#parts
     const untilMs = performance.now() + 2 * config.takeoverMs
@@ -160,7 +162,7 @@ export class Replica {
     this.#standby.start()
   }
 
-  /** Leads, if no other node is first; otherwise continues to follow. */
+  /** Tries to lead; if another node was first, this one continues to follow. */
   async #takeOver(): Promise<boolean> {
     const following = this.#following!
     const { journal, log, role } = this.#parts

@@ -4,9 +4,9 @@
 //                             │                                       ├─▶ durable
 //                             └─▶ published ─▶ acknowledged there ────┘   (acked: both)
 //
-// R1. acked: the stream has every record that is durable, and so every one that is shown. async: it
-//     may lag behind, by at most `lagBytesMax`.
-// R2. `sync`, and with it a checkpoint, waits for the stream in both modes: no checkpoint of a
+// R1. `acked`: the stream has every record that is durable, and therefore every one that is shown.
+//     `async`: the stream may lag behind, by at most `lagBytesMax`.
+// R2. `sync`, and therefore a checkpoint, waits for the stream in both modes: no checkpoint of a
 //     leader is ahead of the stream.
 // R3. When another node leads, or the stream has lost acknowledged records, nothing becomes durable
 //     any more, as after a failed sync.
@@ -23,16 +23,20 @@ export interface ReplicatedJournalOptions {
   mode: ReplicateMode
   term: number
   name: TermName
-  /** The newest message of the stream, which ends with the last record of the log. */
+  /** The sequence of the stream's newest message, which ends with the last record of the log. */
   sequence: number
-  /** Bytes of records that the stream may lack. */
+  /** The bytes of records that the stream may lack. */
   lagBytesMax: number
 }
 
-/** Without an acknowledgement for this long, writes are refused instead of waiting, too. */
+/**
+ * After this time without an acknowledgement, `acked` refuses new writes instead of queueing them.
+ */
 const stalledMsMax = 5_000
 
-/** async: only followers wait for the stream, and a message costs as much as 10 KB in it. */
+/**
+ * For `async`, where only followers wait for the stream: a message costs it as much as 10 KB do.
+ */
 const gatherMs = 5
 
 export class ReplicatedJournal implements Journal {
@@ -149,7 +153,9 @@ export class ReplicatedJournal implements Journal {
     return this.#local.dropBefore(position)
   }
 
-  /** Resolves when the stream has everything, or after this time: then `sync` fails from now on. */
+  /**
+   * Resolves when the stream has everything, or after `ms`; in that case `sync` fails from now on.
+   */
   async drain(ms: number): Promise<void> {
     this.#local.flush()
     let timer: NodeJS.Timeout | undefined
@@ -182,7 +188,7 @@ export class ReplicatedJournal implements Journal {
   }
 }
 
-/** The failure of a node that may not lead, and does not stand by. */
+/** The failure of a node that may not lead and is not a standby. */
 export function ledByAnother(term?: number): JournalError {
   const inTerm = term === undefined ? '' : `, in term ${term}`
   return new JournalError(78, `another node leads now${inTerm}`, {
@@ -191,9 +197,9 @@ export function ledByAnother(term?: number): JournalError {
 }
 
 /**
- * The node starts again at once, and determines which node begins the stream (history-place.ts).
- * That may be another one, so waiting answers are refused as after a takeover, and callers send
- * their requests again.
+ * The node starts again at once, to determine which node begins the stream (history-place.ts). That
+ * may be another node, so waiting answers are refused as after a takeover, and callers repeat their
+ * requests.
  */
 export class StreamEmptied extends JournalError {
   constructor() {

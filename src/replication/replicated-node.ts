@@ -1,5 +1,5 @@
-// A node whose log is replicated, through all its lives in one process: when its place in the
-// common history changes, it is stopped and started again.
+// A node with a replicated log, through all its lives in one process. When its place in the common
+// history changes, it is stopped and started again.
 //
 //   started ──another node leads, and it is a standby──▶ stopped ──▶ started: it follows
 //           ──its log has to be mended────────────────▶ stopped ──▶ started on the mended log
@@ -14,22 +14,22 @@ import { tryPort } from '../http/port-error.ts'
 import { StreamEmptied } from './replicated-journal.ts'
 import { Lives, StartAgain } from './start-again.ts'
 
-/** Time between two lives, so that repeated failures do not keep a core busy. */
+/** The pause between two lives, so that repeated failures do not keep a core busy. */
 const pauseMs = 200
 
 /** A node that serves, from one start to its stop. */
 export interface Life {
   /** The URL at which it answers. */
   url: string
-  /** Drains and stops; resolves when everything is on disk. */
+  /** Finishes requests and stops; resolves when everything is on disk. */
   stop(): Promise<void>
-  /** Rejects when the storage fails. */
+  /** Rejects when the storage fails, or the node's place in the history has changed. */
   failed: Promise<never>
 }
 
 /**
- * Starts it by `startLife`, again and again; resolves when it serves, or to null if `stopped`
- * resolves before that. Rejects as `startLife`.
+ * Calls `startLife` until a life serves. Resolves to null if `stopped` resolves before that.
+ * Rejects with an error of `startLife` that starting again cannot remedy.
  */
 export async function startReplicatedNode(
   config: Config,
@@ -40,8 +40,8 @@ export async function startReplicatedNode(
   letHeapGrow()
   const lives = new Lives(stopped)
   const { host, port } = config
-  // All lives listen on one port, which callers know. The system would not give a port that it had
-  // chosen itself again while connections of the life before are kept (TIME_WAIT).
+  // All lives listen on one port, which callers know. The system would not assign a port that it
+  // had chosen itself a second time while it keeps connections of the previous life (TIME_WAIT).
   const lifeConfig = {
     ...config,
     port: port === 0 ? await tryPort(host, 0).catch(() => 0) : port,
@@ -53,7 +53,7 @@ export async function startReplicatedNode(
 }
 
 interface ReplicatedNodeParts {
-  /** Whether it follows when another node leads, instead of ending. */
+  /** Whether the node follows when another one leads, instead of exiting. */
   isStandby: boolean
   lives: Lives
   log: Logger
@@ -80,7 +80,7 @@ class ReplicatedNode implements Life {
     this.failed.catch(() => {}) // the caller handles it
   }
 
-  /** Starts it until it serves; returns false if it was stopped meanwhile. */
+  /** Starts lives until one serves; returns false if the node was stopped meanwhile. */
   async start(): Promise<boolean> {
     while (!this.#lives.isStopped) {
       try {
@@ -110,7 +110,7 @@ class ReplicatedNode implements Life {
     })
   }
 
-  /** The node has failed: it begins another life, or the process ends with this error. */
+  /** Handles the failure of a life: begins another one, or rejects so that the process ends. */
   async #change(node: Life, error: unknown): Promise<void> {
     if (this.#lives.isStopped) return
     if (!this.#isPassing(error)) throw error
@@ -120,7 +120,7 @@ class ReplicatedNode implements Life {
     await this.start()
   }
 
-  /** Whether a node that is started again can go on; notes that another node leads. */
+  /** Whether starting again can remedy the error. Counts and logs that another node leads. */
   #isPassing(error: unknown): boolean {
     if (error instanceof StartAgain || error instanceof StreamEmptied) return true
     if (!(error instanceof JournalError && error.exitCode === 78)) return false

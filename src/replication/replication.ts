@@ -1,5 +1,5 @@
-// Replication as a start meets it: the stream, this node's place in the history, and its part. A
-// node that is alone does not load this file.
+// Replication as seen by the start of a node: the stream, the node's place in the history, and its
+// role. A node without replication does not load this file.
 
 import type { Logger } from 'pino'
 import { realDisk } from '../../wal/disk.ts'
@@ -18,15 +18,18 @@ import { fingerprintOf } from './notes.ts'
 import { Replica, type ReplicaParts } from './replica.ts'
 import { Lives } from './start-again.ts'
 
-/** An empty log begins a stream only when nodes that start with it have had time to be seen. */
+/**
+ * In takeover times: how long an empty log waits before it begins a stream, so that nodes that
+ * start together can announce themselves.
+ */
 const takeoversBeforeEmpty = 2
 
-/** Connects to what carries the log; a test gives another function. */
+/** Connects to the engine that carries the log; tests replace it. */
 export type ConnectStream = (config: ReplicationConfig, node: string) => Promise<LogStream>
 
 export interface ReplicationOptions {
   config: Config
-  /** Not null. */
+  /** The replication settings of `config`, which are not null here. */
   replication: ReplicationConfig
   disk: JournalOptions['disk']
   connect: ConnectStream | undefined
@@ -35,7 +38,7 @@ export interface ReplicationOptions {
   lives: Lives | undefined
 }
 
-/** What a node is made of, as far as its part in replication needs it. */
+/** The parts of the node that its replica needs. */
 type Parts = Pick<ReplicaParts, 'role' | 'journal' | 'forum' | 'edge' | 'load' | 'checkpoints'> & {
   epoch: Epoch
 }
@@ -59,7 +62,9 @@ export class Replication {
     return this.#part?.warnings ?? []
   }
 
-  /** As HistoryPlace; first connects, in the directory that is locked now. */
+  /**
+   * Connects to the engine, then does what `HistoryPlace.prepare` does. The directory is locked.
+   */
   async prepare(storeId: string | null): Promise<string | null> {
     const { config, replication, disk = realDisk, log, vitals } = this.#options
     const place = { disk, dir: config.data }
@@ -115,12 +120,12 @@ export class Replication {
     await part.begin(this.#continuation)
   }
 
-  /** Replica, `quiesce`. */
+  /** Does what `Replica.quiesce` does. */
   async quiesce(): Promise<void> {
     await this.#part?.quiesce()
   }
 
-  /** Gives the lease back, and leaves the stream; the log is closed. */
+  /** Releases the lease and disconnects from the stream. Call it when the log is closed. */
   async close(): Promise<void> {
     await this.#part?.close()
     await this.#stream?.close()

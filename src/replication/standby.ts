@@ -1,15 +1,15 @@
-// A standby: a follower that leads on when the lease of the leader has lapsed.
+// A standby: a follower that takes over when the leader's lease has lapsed.
 //
 //   watching ──lapsed──▶ holding the lease ──▶ caught up ──▶ term begun ──▶ leading
 //      ▲                        │                  │             │
 //      └────────────────────────┴── another one ───┴─────────────┘
 //
-// B1. The lease only gives the time to try. The decision is the first message of the term, which is
-//     appended by compare-and-set behind the newest message that this node has (lead.ts, L5).
-// B2. It tries only with everything that the stream has, durable in its own log: a leader has
-//     every record that was ever acknowledged.
-// B3. Nothing is received while a term is begun: the tail is stopped before, and starts again if
-//     another node was first.
+// B1. The lease only tells a standby when to try. The decision is the first message of the term,
+//     appended by compare-and-set after the newest message that this node has (lead.ts, L5).
+// B2. A standby tries only when everything that the stream has is durable in its own log, so a
+//     leader has every record that was ever acknowledged.
+// B3. Nothing is received while a term is begun: the tail is stopped first, and starts again if
+//     another node was faster.
 
 import {
   type LeaseHolder,
@@ -23,20 +23,20 @@ interface StandbyOptions {
   /** The id of this node. */
   node: string
   takeoverMs: number
-  /** The system clock, in milliseconds since the epoch, for people who read the lease. */
+  /** Returns the system time, in milliseconds since the epoch, for people who read the lease. */
   wall: () => number
-  /** The progress of this node: the term of its last record, and its durable position. */
+  /** This node's progress: the term of its last record, and its durable position. */
   term: () => number
   durable: () => number
   /**
-   * Begins a term behind this message and leads in it; resolves to false if another node was first.
-   * Receives nothing from the stream meanwhile (B3).
+   * Begins a term after this message and leads in it; resolves to false if another node was first.
+   * Must receive nothing from the stream meanwhile (B3).
    */
   lead: (last: StreamMessage) => Promise<boolean>
   now?: () => number
 }
 
-/** Looks at the lease within the time after which it lapses. */
+/** How often the lease is read within the time after which it lapses. */
 const looksPerLapse = 10
 
 export class Standby {
@@ -55,7 +55,7 @@ export class Standby {
     this.#plan()
   }
 
-  /** Tries no more; resolves when an attempt in progress has ended. */
+  /** Stops trying; resolves when an attempt in progress has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true
     if (this.#timer !== null) clearTimeout(this.#timer)
@@ -94,7 +94,7 @@ export class Standby {
     }
   }
 
-  /** The newest message, once this node has it (B2); null: not within the time of the lease. */
+  /** Returns the newest message once this node has it (B2); null: not within `takeoverMs`. */
   async #caughtUp(): Promise<StreamMessage | null> {
     const { stream, takeoverMs, term, durable } = this.#options
     const giveUpMs = this.#now() + takeoverMs

@@ -1,21 +1,21 @@
-// The lives of a replicated node within one process: when its place in the common history changes,
-// it is stopped and started again on the data that it has then.
+// The lives of a replicated node within one process. When its place in the common history changes,
+// the node is stopped, and started again on the data that it has then.
 
-/** The node is to be started again, at once, on the data that it has now. */
+/** The node must start again at once, on the data that it has now. */
 export class StartAgain extends Error {
   override readonly name = 'StartAgain'
 }
 
-/** The operator has stopped the node before it served. */
+/** The operator stopped the node before it served. */
 export class StoppedEarly extends Error {
   override readonly name = 'StoppedEarly'
 }
 
-/** The common state of all lives. */
+/** The state that all lives of a node share. */
 export class Lives {
-  /** Takeovers by this node. */
+  /** The number of takeovers by this node. */
   takeovers = 0
-  /** Takeovers by others from this node. */
+  /** The number of takeovers by other nodes from this one. */
   fenced = 0
   isStopped = false
   /** Rejects with `StoppedEarly` when the operator stops the node. */
@@ -26,6 +26,6 @@ export class Lives {
       this.isStopped = true
       throw new StoppedEarly('stopped')
     })
-    this.untilStopped.catch(() => {}) // not everybody listens
+    this.untilStopped.catch(() => {}) // some lives never await it
   }
 }

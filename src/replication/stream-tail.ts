@@ -1,23 +1,24 @@
-// Reads the stream from one message on, for as long as the process lives, and passes on the records
-// that a follower does not have yet.
+// Reads the stream from a given message on, for as long as the process lives, and delivers the
+// records that a follower does not have yet.
 //
 //   reading ──error──▶ waiting ──▶ reading        the pause doubles up to two seconds
 //      └──a message that cannot follow──▶ failed
 //
-// R1. Every record is passed on once, in order, without a gap: a message that begins behind the
+// R1. Every record is delivered once, in order and without gaps. A message that begins after the
 //     next position, or has an older term, is not part of this history, and ends the reading. So
-//     does one of a later term that begins at a position which the follower's log has already, and
-//     one that does not go on from the term of the record before it (compare.ts, N1).
-// R2. A message is passed on when the one before has been taken: the follower's own log may be
-//     slower than the stream.
-// R3. Lag is measured against what the stream has, asked once a second: in positions, and as the
-//     time since the stream has had the first record that is missing here. While the stream cannot
-//     be asked, that time runs, because the lag is unknown.
-// R4. If nothing arrives for five looks though the stream goes on, it is read again. A server
-//     whose copy has stopped growing sends nothing, and reports no error (nats-server 2.9.10).
-// R5. A stream without messages is one that cannot be asked: the reading goes on when a node has
-//     begun it again. Then it ends before the last message read, or is of a later term: that ends
-//     the reading, and the log is compared with it anew.
+//     does a message of a later term that begins at a position which the follower's log already
+//     has, and one that does not continue from the term of the preceding record (compare.ts, N1).
+// R2. A message is delivered when the previous one has been processed, because the follower's own
+//     log may be slower than the stream.
+// R3. Lag is measured against the end of the stream, which is looked up once a second: in
+//     positions, and as the time since the stream has had the first record that is missing here.
+//     While the stream is unavailable, that time keeps growing, because the lag is unknown.
+// R4. If nothing arrives during five lookups although the stream has more, the stream is read
+//     again. A server whose copy has stopped growing sends nothing, and reports no error
+//     (nats-server 2.9.10).
+// R5. A stream without messages counts as unavailable: the reading continues when a node has begun
+//     the stream again. The stream then ends before the last message read, or has a later term.
+//     Either ends the reading, and the log is compared with the stream anew.
 
 import { eachEncoded } from '../../wal/journal/format.ts'
 import { Backoff } from '../base/pauses.ts'
@@ -25,18 +26,18 @@ import { goesOnFrom, type LogEnd, nonceOf } from './compare.ts'
 import { type LogStream, StreamGone, type StreamMessage } from './log-stream.ts'
 
 const lookEveryMs = 1_000
-/** Longer than a message is on its way on a slow link. */
+/** Longer than a message takes on a slow link. */
 const idleLooksMax = 5
-/** Longer than a server that answers late lacks messages. */
+/** Longer than a lagging server lacks messages. */
 const shorterLooksMax = 15
 const pauseMsMin = 100
 const pauseMsMax = 2_000
 
-/** Takes the records: positions without a gap. */
+/** The consumer of the records, which arrive in order of position and without gaps. */
 export interface Receiver {
   /** The position of the last record that it has. */
   readonly position: number
-  /** Resolves when it can take more; `records` stand as in a frame. */
+  /** Takes records, encoded as in a frame; resolves when it can take more. */
   receive(first: number, count: number, records: Uint8Array): Promise<void>
 }
 
@@ -47,15 +48,15 @@ interface TailOptions {
   next: number
   /** The term of the receiver's last record. */
   term: Omit<LogEnd, 'position'>
-  /** Called once, when the stream cannot be followed any more. */
+  /** Called once, when the stream can be followed no longer. */
   onFailed: (error: Error) => void
-  /** The reading was interrupted, and goes on. */
+  /** Called when the reading was interrupted and will resume. */
   onInterrupted: (error: Error) => void
   now?: () => number
   lookEveryMs?: number
 }
 
-/** The stream is not the continuation of the follower's log. */
+/** The stream does not continue the follower's log. */
 export class StreamBroken extends Error {
   override readonly name = 'StreamBroken'
 }
@@ -72,16 +73,18 @@ export class StreamTail {
   #isStopped = false
   #taking: Promise<void> = Promise.resolve()
   #isTaking = false
-  /** Looks in a row that found this message in the stream, though it has not arrived. */
+  /**
+   * Consecutive lookups that found message `#awaited` in the stream, although it has not arrived.
+   */
   #idleLooks = 0
   #awaited = 0
-  /** Looks in a row that found the end of the stream before the last message read. */
+  /** Consecutive lookups that found the end of the stream before the last message read. */
   #shorterLooks = 0
   #isEmptied = false
-  /** The last position of the stream, as of the last look, and when that was. */
+  /** The last position of the stream by the newest lookup, and the time of that lookup. */
   #last = 0
   #lookedMs: number
-  /** The missing positions that looks have found, and the times of these looks. */
+  /** The missing positions that lookups have found, and the times of these lookups. */
   #missing: { position: number; sinceMs: number }[] = []
 
   constructor(options: TailOptions) {
@@ -92,7 +95,7 @@ export class StreamTail {
     this.#lookedMs = this.#now()
   }
 
-  /** The term of the last record that was passed on. */
+  /** The term of the last record that was delivered. */
   get term(): number {
     return this.#term.term
   }
@@ -107,7 +110,7 @@ export class StreamTail {
     void this.#look()
   }
 
-  /** Begins to pass no message on after this; resolves when the one being taken has been. */
+  /** Delivers no further message; resolves when the one being processed is done. */
   stop(): Promise<void> {
     this.#isStopped = true
     this.#reading?.stop()
@@ -116,7 +119,7 @@ export class StreamTail {
     return this.#taking
   }
 
-  /** A warning for the operator, one sentence, when the stream has no message any more (R5). */
+  /** A warning for the operator, in one sentence, when the stream has no message any more (R5). */
   get warnings(): string[] {
     if (!this.#isEmptied) return []
     return [
@@ -125,7 +128,7 @@ export class StreamTail {
     ]
   }
 
-  /** The lag behind the stream (R3). */
+  /** Returns the lag behind the stream (R3). */
   lag(): { positions: number; seconds: number } {
     const { position } = this.#options.receiver
     while (this.#missing[0] !== undefined && this.#missing[0].position <= position) {
@@ -184,7 +187,7 @@ export class StreamTail {
     this.#next = sequence + 1
   }
 
-  /** Reads again, a little later, unless the next message has been trimmed. */
+  /** Reads again after a pause, unless the next message has been trimmed. */
   #again(error: Error): void {
     if (this.#isStopped) return
     this.#reading = null
@@ -217,7 +220,7 @@ export class StreamTail {
     try {
       this.#see(await this.#options.stream.last(), beganMs)
     } catch (error) {
-      // R3: the lag grows until the stream can be asked again.
+      // R3: the lag grows until the stream is available again.
       this.#idleLooks = 0
       if (error instanceof StreamGone) this.#isEmptied = true
     }
@@ -226,7 +229,7 @@ export class StreamTail {
     this.#looking = setTimeout(() => void this.#look(), pauseMs).unref()
   }
 
-  /** Notes the result of a look that began at this time. */
+  /** Evaluates the result of a lookup that began at this time. */
   #see(last: StreamMessage | null, beganMs: number): void {
     this.#isEmptied = last === null && this.#next > 1
     if (this.#isEmptied) return
@@ -256,7 +259,7 @@ export class StreamTail {
   }
 }
 
-/** The bytes behind the first `skipped` of `count` records; null if they are not whole. */
+/** Returns the bytes after the first `skipped` of `count` records; null if they are incomplete. */
 function recordsBehind(bytes: Uint8Array, count: number, skipped: number): Uint8Array | null {
   let [index, from] = [0, 0]
   const isWhole = eachEncoded(bytes, count, (_, end) => {

@@ -1,19 +1,19 @@
-// The checkpoints of a leader beside the stream, and the stream behind them.
+// Keeps a leader's checkpoints beside the stream, and trims the stream behind them.
 //
 //   checkpoint taken ─▶ uploaded ─▶ the stream is trimmed up to it, unless followers need more
 //
 // U1. A node can always start from the uploaded checkpoint and the stream: the checkpoint has all
-//     records that the stream lacks at its beginning.
-// U2. A follower whose note is less than an hour old finds its next message in the stream; except
-//     when text was erased: then all messages that the checkpoint covers are removed, and a
-//     follower that is behind it begins again from the checkpoint.
-// U3. One upload or trim at a time. One that fails is tried again within half a minute (`tend`), or
+//     records that were trimmed from the stream.
+// U2. A follower whose note is less than an hour old finds its next message in the stream. An
+//     exception is erased text: once the checkpoint covers an erasure, all messages up to it are
+//     removed, and a follower that is behind it begins again from the checkpoint.
+// U3. One upload or trim runs at a time. A failed one is retried within half a minute (`tend`), or
 //     with the next checkpoint.
 //
-// `tend` has both written again when they are lost:
+// `tend` restores what is lost beside the stream:
 //
-// U4. The leader's own note `holder` before the note `history`: a node that finds `history` knows
-//     that no term is missing among the notes (holders.ts, H1).
+// U4. The leader's own note `holder`, before the note `history`: a node that finds `history` knows
+//     that the notes name every term (holders.ts, H1).
 // U5. A checkpoint that covers the trimmed beginning of the stream (U1).
 
 import type { CheckpointDirectory } from '../../wal/checkpoint/checkpoint-files.ts'
@@ -27,16 +27,16 @@ import { announce, type Holder } from './holders.ts'
 import { firstWhere, type LogStream, type StreamMessage, StreamUnavailable } from './log-stream.ts'
 import { type FollowerNote, followerKeys, type History, hasHistory, writeHistory } from './notes.ts'
 
-/** The checkpoints of a node, as a leader uses them. */
+/** The checkpoints of a node, as its leader part uses them. */
 export interface LeaderCheckpoints {
   readonly place: CheckpointDirectory
-  /** The newest one, or null. */
+  /** The newest checkpoint, or null. */
   readonly latest: Manifest | null
-  /** Takes one of the state as it is. */
+  /** Takes a checkpoint of the current state. */
   take(): Promise<void>
-  /** Called when one has been taken. */
+  /** Called when a checkpoint has been taken. */
   onTaken: () => void
-  /** From now on checkpoints wait for this journal. */
+  /** Makes checkpoints wait for this journal from now on. */
   useJournal(journal: Journal): void
 }
 
@@ -51,7 +51,7 @@ interface Uploading {
 
 const forgottenAfterMs = 3_600_000
 
-/** What may fail, and the beginning of the warning about it. */
+/** The operations that may fail, and the beginnings of their warnings. */
 const warningOf = {
   upload: 'no checkpoint is uploaded',
   trim: 'the stream is not trimmed',
@@ -60,14 +60,14 @@ const warningOf = {
 
 export class Uploads {
   readonly #options: Uploading
-  /** When each follower was heard of last, and the revision of its note then. */
+  /** When each follower's note was last seen changed, and its revision then. */
   readonly #heard = new Map<string, { revision: number; atMs: number }>()
   #uploading: Promise<void> | null = null
   #isStopped = false
   #position = 0
-  /** The position of the checkpoint that the stream was trimmed behind last; 0: it was not. */
+  /** The position of the checkpoint behind which the stream was last trimmed; 0: none yet. */
   #trimmed = 0
-  /** The reasons of the failures that no success has followed yet. */
+  /** The reasons of failures that no success has followed yet. */
   readonly #failures = new Map<keyof typeof warningOf, string>()
 
   constructor(options: Uploading) {
@@ -79,12 +79,15 @@ export class Uploads {
     return Array.from(this.#failures, ([work, why]) => `replication: ${warningOf[work]}: ${why}`)
   }
 
-  /** The position of the newest uploaded checkpoint; 0: none was. */
+  /** The position of the newest uploaded checkpoint; 0: none. */
   get position(): number {
     return this.#position
   }
 
-  /** Uploads a checkpoint of the whole log, before there is a stream. Waits until it is there. */
+  /**
+   * Uploads a checkpoint of the whole log before there is a stream; resolves when it is uploaded,
+   * or when the node stops.
+   */
   async first(): Promise<void> {
     const { checkpoints, forum, isStopped } = this.#options
     if (checkpoints.latest?.position !== forum.state.position) await checkpoints.take()
@@ -98,15 +101,15 @@ export class Uploads {
     }
   }
 
-  /** Uploads checkpoints from now on, as they are taken. */
+  /** Uploads checkpoints as they are taken, from now on. */
   begin(): void {
     this.#options.checkpoints.onTaken = () => this.#resume()
     this.#resume()
   }
 
   /**
-   * Takes and uploads a checkpoint if none covers the trimmed beginning of the stream (U1):
-   * objects or notes were removed, or the stream was purged. Tries again what has failed (U3).
+   * Takes and uploads a checkpoint if none covers the trimmed beginning of the stream (U1), because
+   * objects or notes were removed, or the stream was purged. Retries what has failed (U3).
    */
   async mend(store: string): Promise<void> {
     try {
@@ -129,14 +132,14 @@ export class Uploads {
     if ((checkpoints.latest?.position ?? 0) + 1 < oldest.first) await checkpoints.take()
   }
 
-  /** Begins no upload any more, and gives one up that is under way; resolves when it has ended. */
+  /** Begins no further upload, and aborts one that is running; resolves when it has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#options.checkpoints.onTaken = () => {}
     await this.#uploading
   }
 
-  /** Uploads and trims as long as there is something to do, and nothing fails. */
+  /** Starts to upload and trim, for as long as there is work and nothing fails. */
   #resume(): void {
     if (this.#isStopped) return
     this.#uploading ??= this.#catchUp().finally(() => {
@@ -153,12 +156,12 @@ export class Uploads {
     }
   }
 
-  /** Whether there is a newer checkpoint than the uploaded one. */
+  /** Whether there is a checkpoint newer than the uploaded one. */
   get #hasNewer(): boolean {
     return (this.#options.checkpoints.latest?.position ?? 0) > this.#position
   }
 
-  /** Uploads the newest checkpoint; returns whether nothing has failed. */
+  /** Uploads the newest checkpoint; returns whether it succeeded. */
   async #uploadOne(): Promise<boolean> {
     const { stream, checkpoints, node, onNotice } = this.#options
     const manifest = checkpoints.latest!
@@ -180,7 +183,7 @@ export class Uploads {
     }
   }
 
-  /** Trims the stream behind the uploaded checkpoint; returns whether nothing has failed. */
+  /** Trims the stream behind the uploaded checkpoint; returns whether it succeeded. */
   async #trimBehind(position: number): Promise<boolean> {
     try {
       await this.#trim(position)
@@ -196,7 +199,7 @@ export class Uploads {
     }
   }
 
-  /** Removes the messages that no start and no follower needs (U1, U2). */
+  /** Removes the messages that neither a start nor a follower needs (U1, U2). */
   async #trim(uploaded: number): Promise<void> {
     const { stream, forum, onNotice } = this.#options
     const needed = Math.min(uploaded, ...(await this.#followers()))
@@ -213,7 +216,7 @@ export class Uploads {
     onNotice({ event: 'stream_trimmed', position, below })
   }
 
-  /** The positions of the followers that were heard of lately. */
+  /** Returns the positions of the followers whose notes have changed within the last hour. */
   async #followers(): Promise<number[]> {
     const { notes } = this.#options.stream
     const positions: number[] = []
@@ -236,21 +239,21 @@ export class Uploads {
 }
 
 const everyMs = 5_000
-/** Every so often the checkpoint is looked at, too. */
+/** The checkpoint is checked once in this many runs. */
 const checkpointEvery = 6
 
 interface Tended {
   stream: LogStream
   /** The id of this node. */
   node: string
-  /** The content of `history`, without the store. */
+  /** The content of the note `history`, without the store. */
   history: Pick<History, 'epoch' | 'epochBegin' | 'secret'>
   uploads: Pick<Uploads, 'mend'>
 }
 
 /**
- * Keeps the notes and the checkpoint beside the stream in place until the returned function is
- * called; that resolves when no write is under way.
+ * Maintains the notes and the checkpoint beside the stream, until the returned function is called.
+ * The promise of that function resolves when no write is in progress.
  */
 export function tend(
   { stream, node, history, uploads }: Tended,
@@ -269,7 +272,7 @@ export function tend(
       if (!(error instanceof StreamUnavailable)) throw error
     }
   }
-  // One at a time: a run may take a checkpoint, or wait for the servers, for longer than a period.
+  // One run at a time: taking a checkpoint or waiting for the servers may exceed the period.
   const runUnlessBusy = () => {
     tending ??= run().finally(() => {
       tending = null

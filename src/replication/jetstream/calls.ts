@@ -1,7 +1,7 @@
-// Requests to the leader by NATS request and reply: nothing of them is kept by the servers.
+// Requests to the leader by NATS request and reply. The servers store nothing of them.
 //
 //   subject   <name>.leader.<term>      a leader listens only on that of its own term, so that a
-//                                       request never reaches one that others have replaced for us
+//                                       request never reaches the leader of another term
 
 import {
   type Msg,
@@ -24,7 +24,7 @@ export class NatsCalls implements Calls {
   }
 
   async call(term: number, request: Uint8Array): Promise<Uint8Array | null> {
-    // The client would keep the request, and the caller would wait for nothing.
+    // The client would buffer the request, and the caller would wait in vain.
     if (!this.#link.isConnected) return null
     try {
       const subject = this.#subjectOf(term)
@@ -43,14 +43,14 @@ export class NatsCalls implements Calls {
     const subscription = this.#connection.subscribe(this.#subjectOf(term), {
       callback: (error, message) => {
         if (error !== null) return
-        // Without an answer the caller's time ends: it reports an unknown outcome.
+        // Without an answer the caller's request times out, and it reports an unknown outcome.
         this.#respond(message, answer(message.data)).catch(() => {})
       },
     })
     return { stop: () => subscription.unsubscribe() }
   }
 
-  /** An answer that is ready while there is no connection still finds its caller. */
+  /** Sends an answer once there is a connection; it still finds its caller then. */
   async #respond(message: Msg, answer: Promise<Uint8Array>): Promise<void> {
     const bytes = await answer
     await this.#link.whenConnected()

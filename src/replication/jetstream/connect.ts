@@ -1,10 +1,10 @@
-// The connection to the NATS servers, and on them the stream, the bucket of notes and the files.
+// Connects to the NATS servers, and opens the stream, the bucket of notes and the files on them.
 //
-// A server that stops answering is left when `pingsOutMax` pings have no answer, for the one that
-// was tried longest ago; the client connects again for as long as the process lives.
+// After `pingsOutMax` unanswered pings the client leaves a server for the one that it tried longest
+// ago. It reconnects for as long as the process lives.
 //
-// C1. A passing fault is waited for: no server answers, or too few to elect a leader. Each reason
-//     is reported once. A fault that an operator has to mend is `EngineRefused`.
+// C1. A transient fault is waited out: no server answers, or too few to elect a leader. Each reason
+//     is reported once. A fault that only an operator can fix is an `EngineRefused`.
 
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { Kvm } from '@nats-io/kv'
@@ -25,15 +25,15 @@ import { JetStreamLease, JetStreamNotes } from './notes.ts'
 import { JetStreamObjects } from './objects.ts'
 
 export interface EngineOptions {
-  /** The servers: `nats://host:port`, or `tls://host:port`. */
+  /** The URLs of the servers: `nats://host:port` or `tls://host:port`. */
   servers: readonly string[]
-  /** The name of the stream; those of the buckets begin with it. */
+  /** The name of the stream, which is the prefix of the buckets' names. */
   stream: string
   /** The number of servers that keep a copy. */
   replicas: number
-  /** The content of a file of credentials, or null. */
+  /** The content of a credentials file, or null. */
   credentials: string | null
-  /** PEM of the authority, and of this node's certificate and key, or null each. */
+  /** The PEM of the authority, of this node's certificate and of its key; each may be null. */
   tls: { ca: string | null; cert: string | null; key: string | null } | null
   /** The id of this node. */
   node: string
@@ -43,7 +43,7 @@ export interface EngineOptions {
   isStopped?: () => boolean
 }
 
-/** A lasting refusal of the servers: an error of the settings. */
+/** The servers refuse this node permanently, because of wrong settings. */
 export class EngineRefused extends Error {
   override readonly name = 'EngineRefused'
 }
@@ -56,13 +56,13 @@ const reconnectAfterMs = 250
 const connectMs = 5_000
 const againMs = 500
 const payloadBytesMin = bodyBytesMax + 128 * 1024
-/** The time that servers may take to find each other after their start. */
+/** How long servers may take to find each other after they have started. */
 const gatherMsMax = 30_000
 
 /**
- * Connects, and makes missing streams and buckets. Waits while the servers cannot be reached, or
- * have no majority, and reports why. Rejects with `EngineRefused` for wrong credentials, servers
- * without JetStream or too few of them, and with `StreamUnavailable` once `isStopped`.
+ * Connects, and creates missing streams and buckets. Waits while the servers are unreachable or
+ * have no majority, and reports the reason. Rejects with `EngineRefused` for wrong credentials, for
+ * servers without JetStream and for too few servers, and with `StreamUnavailable` once `isStopped`.
  */
 export async function connectEngine(
   options: EngineOptions,
@@ -115,7 +115,7 @@ async function openConnection(options: EngineOptions): Promise<NatsConnection> {
   }
 }
 
-/** A record must fit into a message: the largest one has the largest body that is read. */
+/** Checks that the largest record, which has the largest body that is read, fits into a message. */
 function checkPayload({ info }: NatsConnection): void {
   const { max_payload: bytes } = info!
   if (bytes >= payloadBytesMin) return
@@ -140,14 +140,14 @@ function connectionOptions(options: EngineOptions): ConnectionOptions {
     reconnectTimeWait: reconnectAfterMs,
     pingInterval: pingEveryMs,
     maxPingOut: pingsOutMax,
-    // The client's own choice is the first of its list, which may be the one that was just lost. A
-    // server that is stopped is silent for `connectMs`, then.
+    // By default the client chooses the first server of its list, possibly the one just lost. If
+    // that one is suspended, each attempt takes `connectMs`.
     reconnectToServer: (pool) =>
       pool.reduce((oldest, each) => {
         return each.lastConnect < oldest.lastConnect ? each : oldest
       }),
     ignoreClusterUpdates: true,
-    noAsyncTraces: true, // each request would make two errors with a stack
+    noAsyncTraces: true, // each request would create two errors with stacks
     ...(credentials === null
       ? {}
       : { authenticator: credsAuthenticator(new TextEncoder().encode(credentials)) }),
@@ -163,7 +163,7 @@ function connectionOptions(options: EngineOptions): ConnectionOptions {
   }
 }
 
-/** A note is read from the server that leads the bucket: a copy on another one may be old. */
+/** Notes are read from the server that leads the bucket, because copies on others may be stale. */
 const notesOptions = { allow_direct: false }
 
 interface Engine {
@@ -172,8 +172,8 @@ interface Engine {
 }
 
 /**
- * Makes missing streams and buckets. `isGathered`: servers that are missing now are missing for
- * good.
+ * Creates missing streams and buckets. `isGathered`: servers that are missing now will stay
+ * missing.
  */
 async function openAll(
   engine: Engine,

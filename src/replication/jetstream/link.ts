@@ -1,18 +1,18 @@
-// The link to the servers, for callers that wait for an answer, and the meaning of the
-// client's errors: a refusal of the server that stays, or a call whose outcome is unknown and that
-// can be made again.
+// The connection to the servers for callers that wait for answers, and the meaning of the client's
+// errors: either a permanent refusal of the server, or a call whose outcome is unknown and which
+// can be repeated.
 //
-//   connected ──▶ lost ──▶ connected      the client connects again by itself
+//   connected ──▶ lost ──▶ connected      the client reconnects by itself
 //
-// L1. When the connection is lost, calls that wait for an answer are rejected at once: the answer
-//     may have been on its way, and never arrives. The outcome of these requests is unknown.
-// L2. A request without a connection waits for one, at most for the time limit of an answer.
-//     The client would keep it, and drop it when it begins to connect again.
-// L3. A request that changes nothing is repeated while it is not answered: servers that elect
-//     the leader of a stream drop what arrives meanwhile.
+// L1. When the connection is lost, calls that wait for an answer are rejected at once, because an
+//     answer that was on its way never arrives. The outcome of these calls is unknown.
+// L2. A request without a connection waits for one, at most for the time limit of an answer. The
+//     client itself would buffer the request, and drop it when it begins to reconnect.
+// L3. A request that changes nothing is repeated until it is answered, because servers that are
+//     electing a stream's leader drop requests.
 //
-// Without it a write waited for the time limit of an answer when a server was killed: 5 s where it
-// was published, 10 s where it was passed on.
+// Without these rules a write waited for the time limit of an answer when a server was killed: 5 s
+// where it was published, 10 s where it was forwarded.
 
 import {
   JetStreamApiError,
@@ -27,7 +27,7 @@ import { StreamGone, StreamUnavailable } from '../log-stream.ts'
 /** The time limit of an answer. */
 export const answerMs = 5_000
 const askAgainMs = 1_000
-/** Why a call was given up. */
+/** The reason of an error after the connection was lost. */
 export const lostConnection = 'the connection was lost'
 
 /** A call that waits for a connection. */
@@ -50,13 +50,15 @@ export class ServerLink {
     return this.#isConnected
   }
 
-  /** Calls `run` each time when the connection is lost, until the returned function is called. */
+  /** Calls `run` whenever the connection is lost, until the returned function is called. */
   onLost(run: () => void): () => void {
     this.#onLost.add(run)
     return () => this.#onLost.delete(run)
   }
 
-  /** Resolves when there is a connection; rejects with `StreamUnavailable` if there is none. */
+  /**
+   * Resolves when there is a connection; rejects with `StreamUnavailable` if none comes in time.
+   */
   async whenConnected(): Promise<void> {
     if (this.#isConnected) return
     if (this.#isClosed) throw notConnected()
@@ -75,13 +77,13 @@ export class ServerLink {
     }
   }
 
-  /** Makes a call; an error that may pass, or a lost connection, is `StreamUnavailable`. */
+  /** Makes a call; a transient error, or a lost connection, becomes `StreamUnavailable`. */
   async available<T>(call: () => Promise<T>): Promise<T> {
     await this.whenConnected()
     return available(() => this.unlessLost(call()))
   }
 
-  /** As `available`, for a call that changes nothing (L3). */
+  /** Like `available`, for a call that changes nothing, which is repeated until answered (L3). */
   async asked<T>(call: () => Promise<T>): Promise<T> {
     await this.whenConnected()
     let asking: NodeJS.Timeout | undefined
@@ -95,7 +97,7 @@ export class ServerLink {
     }
   }
 
-  /** The first outcome of some calls; rejects when the connection is lost. */
+  /** Returns the first outcome of several calls; rejects when the connection is lost. */
   async unlessLost<T>(...calls: Promise<T>[]): Promise<T> {
     let stopListening = () => {}
     const lost = new Promise<never>((_, reject) => {
@@ -133,45 +135,46 @@ function notConnected(): StreamUnavailable {
   return new StreamUnavailable('the stream: not connected')
 }
 
-// Codes of the servers' list of errors (nats-server, server/errors.json).
+// Error codes of the servers (nats-server, server/errors.json).
 export const wrongLastSequence = 10071
 const wrongLastMessageId = 10070
 const streamNotFound = 10059
 export const noMessageFound = 10037
 const fullCodes = new Set([10002, 10023, 10047, 10077])
-// No leader, or the servers restart: the same request succeeds later.
+// There is no leader, or the servers restart: the same request succeeds later.
 const passingCodes = new Set([10005, 10008, 10009])
-// Too few servers: for the time being, as while they start, or for good.
+// There are too few servers: temporarily, as while they start, or permanently.
 const tooFewCodes = new Set([10005, 10074])
 
-/** The code of the server's answer; 0 if the error is no answer. */
+/** Returns the code of the server's answer; 0 if the error is not an answer. */
 export function apiCode(error: unknown): number {
   return error instanceof JetStreamApiError ? error.code : 0
 }
 
-/** Whether the newest message is another one than the one expected. */
+/** Whether the stream's newest message differs from the expected one. */
 export function isOutOfPlace(error: unknown): boolean {
   return apiCode(error) === wrongLastSequence || apiCode(error) === wrongLastMessageId
 }
 
-/** Whether there are fewer servers than copies to keep. */
+/** Whether there are fewer servers than copies to be kept. */
 export function isTooFew(error: unknown): boolean {
   return tooFewCodes.has(apiCode(error)) || tooFewCodes.has(apiCode((error as Error).cause))
 }
 
-/** Whether the servers run without JetStream, or do not run it yet. */
+/** Whether the servers run without JetStream, or have not started it yet. */
 export function hasNoJetStream(error: unknown): boolean {
   const { cause } = error as Error
   return cause instanceof Error && cause.name === 'JetStreamNotEnabled' // not exported
 }
 
-/** Whether there is no room: on the servers, of the account, or within the stream's limits. */
+/** Whether a limit of the servers, the account or the stream is reached. */
 export function isFull(error: unknown): boolean {
   return fullCodes.has(apiCode(error))
 }
 
 /**
- * Runs a call; an error that may pass becomes `StreamUnavailable`, also that of a removed stream.
+ * Makes a call. A transient error becomes `StreamUnavailable`, and so does the error for a removed
+ * stream.
  */
 export async function available<T>(call: () => Promise<T>): Promise<T> {
   try {
@@ -189,7 +192,7 @@ export async function available<T>(call: () => Promise<T>): Promise<T> {
 type Making = Pick<StreamConfig, 'name' | 'subjects' | 'discard' | 'num_replicas'> &
   Partial<StreamConfig>
 
-/** Makes the stream if it is missing: in files, without an age at which messages are removed. */
+/** Creates the stream if it is missing: stored in files, without a maximum age of messages. */
 export async function makeStream(manager: JetStreamManager, stream: Making): Promise<void> {
   try {
     await manager.streams.info(stream.name)

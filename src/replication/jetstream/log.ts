@@ -1,24 +1,25 @@
-// The stream of the log on NATS JetStream: one subject, on as many servers as `replicas` says.
+// The log's stream on NATS JetStream: one subject, with `replicas` copies on as many servers.
 //
 //   stream   <name>, subject <name>.log
 //   message  header `Agent-Forum: <version> <term> <first> <last> <store> <nonce> [<behind>]`,
-//            payload: the records; a nonce that is '' is written as `-`. Messages of programs that
-//            did not name terms end with <last>, and those programs read no further: they meet the
-//            record of the term, whose version they do not know.
+//            payload: the records. The nonce '' is written as `-`. In messages of programs that did
+//            not name terms, the header ends with <last>. Those programs read no further than the
+//            record of a named term, whose version they do not know.
 //
-// J1. A message has an id that no other one has, repetitions included: the servers remember the ids
-//     of messages that they rejected, and would take a repetition for known.
+// J1. Each message has a unique id, and a repetition gets a new one. The servers also remember the
+//     ids of messages that they rejected, and would take a repetition with the same id for a
+//     duplicate.
 //
-// Messages are appended many at once, and the answer to each is awaited.
+// Many messages are appended concurrently, and the answer to each is awaited.
 //
 //   append ──▶ message with a reply subject of its own ──▶ servers ──▶ one subscription ──▶ outcome
 //
-// A1. Each append has one outcome: the servers' answer; an error when it is late, when no stream
-//     takes messages for this subject, when there is no connection or it is lost, or when this end
-//     is closed.
+// A1. Each append has one outcome: the servers' answer, or an error when the answer is late, when
+//     no stream accepts messages for this subject, when there is no connection or it is lost, or
+//     when this end is closed.
 //
-// The client's own `publish` makes a timer, several promises and an error with a stack for each
-// message: without them a message of 10 KB takes 0.72 of the processor time, 70 us less.
+// For each message, the client's own `publish` creates a timer, several promises and an error with
+// a stack. Without them a message of 10 KB takes 0.72 of the processor time, 70 us less.
 
 import { randomBytes } from 'node:crypto'
 import {
@@ -65,7 +66,7 @@ import { readStream } from './reader.ts'
 /** An answer of the servers. */
 interface Appended {
   seq: number
-  /** The servers know the id of the message: it was not appended again. */
+  /** The servers knew the id of the message already, and did not append it again. */
   duplicate?: boolean
 }
 
@@ -75,7 +76,7 @@ interface Pending {
   reject(error: Error): void
 }
 
-/** Looks for late answers within that time. */
+/** How often late answers are looked for within the time limit of an answer. */
 const looksPerAnswer = 5
 const unavailableStatus = 503
 
@@ -84,13 +85,13 @@ export class Appends {
   readonly #link: Pick<ServerLink, 'isConnected' | 'onLost'>
   readonly #subject: string
   readonly #inbox = `${createInbox()}.`
-  /** By number, oldest first. */
+  /** Indexed by number, in the order of sending. */
   readonly #pending = new Map<number, Pending>()
   #subscription: Subscription | null = null
   #timer: NodeJS.Timeout | null = null
   #count = 0
 
-  /** Appends to the stream that has this subject. */
+  /** Appends go to the stream that accepts messages for this subject. */
   constructor(
     connection: NatsConnection,
     link: Pick<ServerLink, 'isConnected' | 'onLost'>,
@@ -102,7 +103,10 @@ export class Appends {
     this.#subject = subject
   }
 
-  /** Rejects with a `JetStreamApiError` if the servers refuse; with another error if unknown. */
+  /**
+   * Rejects with a `JetStreamApiError` if the servers refuse, and with another error if the outcome
+   * is unknown.
+   */
   append(bytes: Uint8Array, headers: Record<string, [string]>): Promise<Appended> {
     if (!this.#link.isConnected) return Promise.reject(new Error(lostConnection))
     this.#subscription ??= this.#subscribe()
@@ -119,7 +123,7 @@ export class Appends {
     })
   }
 
-  /** Appends that still wait are rejected. */
+  /** Rejects the appends that still wait. */
   close(): void {
     this.#end('the connection was closed', Number.POSITIVE_INFINITY)
     this.#subscription?.unsubscribe()
@@ -138,7 +142,7 @@ export class Appends {
   #answered(message: Msg): void {
     const number = Number(message.subject.slice(this.#inbox.length))
     const pending = this.#pending.get(number)
-    if (pending === undefined) return // too late
+    if (pending === undefined) return // the answer is late
     this.#pending.delete(number)
     try {
       pending.resolve(answerOf(message))
@@ -151,7 +155,7 @@ export class Appends {
     this.#end('timeout', performance.now() - answerMs)
   }
 
-  /** Rejects the appends that were sent until then. */
+  /** Rejects the appends that were sent at or before `untilMs`. */
   #end(why: string, untilMs: number): void {
     for (const [number, { sentMs, reject }] of this.#pending) {
       if (sentMs > untilMs) break
@@ -176,13 +180,13 @@ function answerOf(message: Msg): Appended {
 const version = 1
 const headerName = 'Agent-Forum'
 const none = '-'
-// Those of the servers, by which they append a message once, and only behind the expected one.
+// Headers of the servers: append a message once per id, and only after the expected message.
 const idHeader = 'Nats-Msg-Id'
 const lastSequenceHeader = 'Nats-Expected-Last-Sequence'
 const lastIdHeader = 'Nats-Expected-Last-Msg-Id'
-/** Room for the headers of a message within the servers' `max_payload`. */
+/** The part of the servers' `max_payload` that is reserved for the headers of a message. */
 const headerBytesMax = 1024
-/** The time for which the servers remember the ids of messages. */
+/** How long the servers remember the ids of messages. */
 const idsKeptMs = 30_000
 
 interface Parts {
@@ -218,7 +222,7 @@ export class JetStreamLog implements LogStream {
     this.connection = connection
     this.#link = link
     this.name = name
-    // Known from the first connection on; the servers of one cluster have the same.
+    // Known from the first connection on; all servers of a cluster have the same limit.
     this.messageBytesMax = connection.info!.max_payload - headerBytesMax
     this.#client = client
     this.#manager = manager
@@ -229,7 +233,7 @@ export class JetStreamLog implements LogStream {
     this.calls = calls
   }
 
-  /** Makes the stream if it is missing. */
+  /** Creates the stream if it is missing. */
   static make(manager: JetStreamManager, name: string, replicas: number): Promise<void> {
     return makeStream(manager, {
       name,
@@ -321,7 +325,9 @@ function headerOf({ first, last, term, name }: Unplaced): string {
   return [version, term, first, last, ...named].join(' ')
 }
 
-/** A field of the header that may be empty, or missing. */
+/**
+ * Returns a header field that may be empty ('') or absent (undefined), as a list of at most one.
+ */
 function dashed(field: string | undefined): string[] {
   return field === undefined ? [] : [field === '' ? none : field]
 }
@@ -336,7 +342,7 @@ function nameOf([store, nonce, behind]: readonly string[]): TermName | undefined
   }
 }
 
-/** Throws if the message is not one of ours, or of a newer version. */
+/** Throws if the message is not part of a log, or is of a newer version. */
 function decode(sequence: number, marks: MsgHdrs | undefined, bytes: Uint8Array): StreamMessage {
   const fields = (marks?.get(headerName) ?? '').split(' ')
   const [found, term, first, last] = fields.map(Number) as [number, number, number, number]

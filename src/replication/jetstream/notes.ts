@@ -1,6 +1,5 @@
-// Notes in a bucket of the servers' key-value store, as JSON, so that operators can read them.
-// A bucket that was removed is made again, empty: the leader writes its notes again
-// (uploads.ts, U4).
+// Notes in a bucket of the servers' key-value store, as JSON, so that operators can read them. A
+// removed bucket is created again, empty, and the leader restores its notes (uploads.ts, U4).
 
 import type { JetStreamManager } from '@nats-io/jetstream'
 import type { KV } from '@nats-io/kv'
@@ -20,7 +19,7 @@ interface NotesParts {
   bucket: KV
   /** The name of the bucket. */
   name: string
-  /** Makes the bucket, if it is missing. */
+  /** Creates the bucket if it is missing. */
   make: () => Promise<unknown>
 }
 
@@ -65,9 +64,9 @@ export class JetStreamNotes implements Notes {
   }
 
   /**
-   * The server that leads the bucket answers. The listing of the client reads through a consumer,
-   * which may be on a server that lags: while servers were killed, it left out notes that had been
-   * acknowledged.
+   * The server that leads the bucket answers this. The client's own listing reads through a
+   * consumer, which may be on a lagging server: while servers were killed, it omitted notes that
+   * had been acknowledged.
    */
   async keys(prefix: string): Promise<string[]> {
     const subjects = `$KV.${this.#name}.`
@@ -80,7 +79,9 @@ export class JetStreamNotes implements Notes {
   }
 }
 
-/** The result of a call; makes a removed object again, and rejects as if it was unreachable. */
+/**
+ * Returns a call's result. If the object was removed, creates it, and rejects as if unreachable.
+ */
 export async function madeAgain<T>(call: Promise<T>, make: () => Promise<unknown>): Promise<T> {
   try {
     return await call
@@ -94,15 +95,15 @@ export async function madeAgain<T>(call: Promise<T>, make: () => Promise<unknown
 const key = 'lease'
 
 /**
- * The lease: a note that its holder writes again and again. A node that reads it measures by its
- * own clock the time since it changed, so that no two machines compare clocks, and the servers need
- * none. A process that did not look for a while, as when it was stopped, begins to measure again.
- * It does not decide which node leads (log-stream.ts, S4).
+ * The lease: a note that its holder rewrites periodically. A node that reads it measures the time
+ * since the last change by its own clock, so no clocks of two machines are compared, and the
+ * servers need none. A process that has not looked for a while, as after a suspension, starts to
+ * measure anew. The lease does not decide which node leads (log-stream.ts, S4).
  */
 export class JetStreamLease implements Lease {
   readonly #notes: Notes
   readonly #takeoverMs: number
-  /** The revision that was seen last, and when it was seen first. */
+  /** The revision that was seen last, and when it was first seen or measuring started anew. */
   #revision = 0
   #changedMs = 0
   #lookedMs = 0

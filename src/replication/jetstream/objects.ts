@@ -1,8 +1,8 @@
-// Objects as messages of a stream of their own, each under its own subject: `<stream>.<name>`.
+// Objects as messages of their own stream, each under its own subject: `<stream>.<name>`.
 //
-// The object store of the client cuts objects into messages, too, and hashes them on this thread: 4
-// MiB blocked the event loop for 50 ms. One object is one message here, and the code that puts a
-// file together from several checks its crc.
+// The client's object store also divides objects into messages, and hashes them on this thread: 4
+// MiB blocked the event loop for 50 ms. Here an object is one message, and the code that assembles
+// a file from several objects checks its crc.
 
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'
 import { DiscardPolicy } from '@nats-io/jetstream'
@@ -27,7 +27,7 @@ export class JetStreamObjects implements Objects {
     this.#stream = stream
   }
 
-  /** Makes the stream if it is missing. */
+  /** Creates the stream if it is missing. */
   static make({ manager, name, replicas }: Omit<ObjectStream, 'link' | 'client'>): Promise<void> {
     return makeStream(manager, {
       name,

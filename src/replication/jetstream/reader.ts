@@ -1,9 +1,9 @@
-// Reads the stream by an ordered consumer of the client. The order is checked here: a missing
+// Reads the stream with an ordered consumer of the client. This file checks the order: a missing
 // message ends the reading.
 //
-// The consumer lives on one server. When that is killed, the client asks for it in vain, each time
-// for 5 s, until the server is back; so the reading ends when the server has been silent, or the
-// connection is lost, and the caller begins again, with a consumer on another server.
+// The consumer lives on one server. When that server is killed, the client requests the consumer in
+// vain, for 5 s each time, until the server is back. So the reading ends when the server has been
+// silent or the connection is lost, and the caller starts again with a consumer on another server.
 
 import type { ConsumerMessages, JetStreamClient, JsMsg } from '@nats-io/jetstream'
 import { DeliverPolicy } from '@nats-io/jetstream'
@@ -12,11 +12,12 @@ import { type StreamMessage, StreamUnavailable } from '../log-stream.ts'
 import { lostConnection, type ServerLink } from './link.ts'
 
 /**
- * The messages that the servers may send ahead. With a limit in bytes in its place, the reading
- * stopped for half a minute after some 10 MB of messages of different lengths (nats-server 2.9.10).
+ * The number of messages that the servers may send ahead. With a limit in bytes instead, the
+ * reading stalled for half a minute after some 10 MB of messages of different lengths (nats-server
+ * 2.9.10).
  */
 const aheadMax = 128
-/** The server with the consumer shows that often that it is there; it is silent when two miss. */
+/** The interval of heartbeats from the consumer's server, which is silent when two are missed. */
 const heartbeatMs = 1_000
 const requestMs = 5_000
 
@@ -58,7 +59,7 @@ export function readStream(reading: Reading): { stop(): void } {
     if (taking !== undefined) await taking
   }
   const run = async () => {
-    // A consumer that is made and not used is removed by the servers.
+    // The servers remove a consumer that was created but is not used.
     const consumer = await link.asked(() =>
       client.consumers.get(name, {
         deliver_policy: DeliverPolicy.StartSequence,
@@ -70,7 +71,7 @@ export function readStream(reading: Reading): { stop(): void } {
     let why = 'the reading ended'
     const lose = (reason: string) => {
       why = reason
-      messages.stop() // ends the loop below, when the message that is being taken has been
+      messages.stop() // ends the loop below after the message in progress
     }
     const stopListening = link.onLost(() => lose(lostConnection))
     stopReading = () => {
@@ -79,7 +80,7 @@ export function readStream(reading: Reading): { stop(): void } {
     }
     if (isStopped) return stopReading()
     void onSilence(messages, () => {
-      // A slow consumer requests nothing more, and receives nothing.
+      // While a message is being processed, nothing more is requested, and nothing arrives.
       if (!isTaking && messages.getPending() === 0) lose('the server that is read from is silent')
     })
     for await (const message of messages) {
@@ -94,7 +95,7 @@ export function readStream(reading: Reading): { stop(): void } {
   return { stop }
 }
 
-/** Runs a function whenever the server with the consumer has been silent for too long. */
+/** Calls `run` whenever the consumer's server has been silent for too long. */
 async function onSilence(messages: ConsumerMessages, run: () => void): Promise<void> {
   for await (const { type } of messages.status()) if (type === 'heartbeats_missed') run()
 }
