@@ -1,7 +1,7 @@
-// The journal's only access to a file system, small enough for a test to simulate in memory, and
-// operations that use only its calls: whole reads and writes, life signs, and atomic replacement of
-// a file. Calls that end in `Later` run in the background and call `done` once, never before they
-// return; all others block, and throw the system's error (`error.code`).
+// The journal's only access to a file system, life signs included, small enough for a test to
+// simulate in memory; and operations that use only its calls: whole reads and writes, and atomic
+// replacement of a file. Calls that end in `Later` run in the background and call `done` once,
+// never before they return; all others block, and throw the system's error (`error.code`).
 //
 //   a file is replaced   write FILE.tmp ─▶ sync ─▶ rename to FILE ─▶ sync the directory
 //
@@ -23,7 +23,7 @@ export type OpenHow = 'read' | 'write' | 'create'
 export interface Disk {
   /** Creates one level, mode 0700; not an error when the directory exists. */
   makeDirectory(path: string): void
-  /** The names in a directory, without those of directories. */
+  /** The names in a directory, except those of its subdirectories. */
   list(path: string): string[]
   open(path: string, how: OpenHow): number
   close(file: number): void
@@ -33,10 +33,10 @@ export interface Disk {
   /** Returns the bytes written, which may be fewer than requested, as on a full disk. */
   write(file: number, bytes: Uint8Array, at: number): number
   truncate(file: number, size: number): void
-  /** Makes the content and the size durable, or the names in a directory. */
+  /** Makes a file's content and size durable, or the names in a directory. */
   sync(file: number): void
   rename(from: string, to: string): void
-  /** A second name for a file; EEXIST when the name is taken. */
+  /** Gives a file a second name; fails with EEXIST when the name is taken. */
   link(existing: string, path: string): void
   remove(path: string): void
   readLink(path: string): string
@@ -119,7 +119,7 @@ export function readFully(disk: Disk, file: number, into: Uint8Array, at: number
   return read
 }
 
-/** The text of a small file; null: there is no such file. */
+/** Returns the text of a small file, or null if there is no such file. */
 export function readText(disk: Disk, name: string): string | null {
   let file: number
   try {
@@ -214,7 +214,7 @@ function noSpace(): Error {
 
 // A life sign: a socket in the file system on which a process listens while it lives. The kernel
 // closes it with the process, and any process of the same machine can connect to it, whatever its
-// PID or network namespace. By it two containers that share a volume detect each other.
+// PID or network namespace. Two containers that share a volume detect each other in this way.
 
 /** The longest path of a socket's address, without the terminating zero. */
 const pathBytesMax = 107
@@ -251,7 +251,7 @@ function hasLife(path: string): Promise<boolean | null> {
   })
 }
 
-/** A FILE.tmp that a crash left is removed first. */
+/** Replaces a file by one that `write` fills. A FILE.tmp that a crash left is removed first. */
 export function replaceFile(disk: Disk, target: string, write: (file: number) => void): void {
   const [dir, temporary] = [path.dirname(target), `${target}.tmp`]
   if (disk.list(dir).includes(path.basename(temporary))) disk.remove(temporary)
@@ -270,7 +270,10 @@ export function replaceText(disk: Disk, target: string, text: string): void {
   replaceFile(disk, target, (file) => writeAll(disk, file, Buffer.from(text), 0))
 }
 
-/** As `replaceFile`, in the background, where no FILE.tmp is left. Resolves to that of `write`. */
+/**
+ * As `replaceFile`, in the background; a FILE.tmp must not exist. Resolves to the result of
+ * `write`.
+ */
 export async function replaceFileLater<T>(
   disk: Disk,
   target: string,

@@ -21,7 +21,7 @@ export class JournalError extends Error {
 }
 
 interface Advice {
-  /** The remedy of the operator. */
+  /** The remedy for the operator. */
   advice?: string
 }
 
@@ -70,7 +70,7 @@ export function isUnreadable(error: unknown): boolean {
   return damageCodes.has(codeOf(error))
 }
 
-/** Whether the process, or the system, has as many files open as it may. */
+/** Whether the process or the system has reached its limit of open files. */
 export function isLackOfFiles(error: unknown): boolean {
   return ['EMFILE', 'ENFILE'].includes(codeOf(error))
 }
@@ -102,7 +102,9 @@ export function newerError(file: string, version: number, known: number): Journa
   )
 }
 
-/** JournalError 77: the bytes at offset `at` of `file`, which should hold `position`, changed. */
+/**
+ * JournalError 77: the bytes at offset `at` of `file`, which should hold `position`, have changed.
+ */
 export function damageError(
   dir: string,
   file: string,

@@ -4,8 +4,9 @@
 //   level 0   │ 0 0 1 … │ 0 … │ 1 …   a bit for each number, in words of 32
 //
 // B1. A bit above level 0 is set exactly while the word that it stands for is not 0.
-// B2. The highest level is a single word. So each operation touches a few words: 4 for a million
-//     numbers, 7 at most. A set takes 33 bits for 32 numbers, whether they are members or not.
+// B2. The highest level is a single word, so each operation touches only a few words: 4 for a
+//     million numbers, 7 at most. A set takes 33 bits for every 32 numbers, whether they are
+//     members or not.
 
 import { Uint32Column } from './column.ts'
 
@@ -53,7 +54,7 @@ export class BitSet {
     }
   }
 
-  /** The greatest member in what the bit stands for. */
+  /** The greatest member in the range that the bit stands for. */
   #descend(level: number, bit: number): number {
     let found = bit
     for (let below = level - 1; below >= 0; below--) {
@@ -62,7 +63,7 @@ export class BitSet {
     return found
   }
 
-  /** Adds words until there is one for the number on each level. */
+  /** Adds words to each level until it has one for the number. */
   #reach(number: number): void {
     let word = number >>> 5
     for (let level = 0; ; level++) {

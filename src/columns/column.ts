@@ -8,16 +8,18 @@
 // N2. Rows are 0 … length - 1; no other row is read or written.
 // N3. A column stores a value exactly, or throws: no wrapping, no rounding.
 //
-// `PageMarks` tracks which pages of a column have changed since they were saved; and, while a
-// checkpoint is being written, has copies of the pages that changed before it came to them.
+// `PageMarks` tracks which pages of a column have changed since they were saved. While a checkpoint
+// is being written, it also holds copies of the pages that changed before the checkpoint reached
+// them.
 //
 //   generation    1 ──freeze──▶ 2 ──freeze──▶ 3      every checkpoint begins one
-//   changed[7]    the generation in which page 7 changed last; 0: it is as it was read
+//   changed[7]    the generation in which page 7 changed last; 0: not since it was read
 //
-// C1. Before a page changes, `changed[page]` is `now`: the writer compares, and calls `touch`.
-// C2. A page that is frozen, not saved and about to change is copied first, once.
+// C1. Before a page changes, `changed[page]` is set to `now`: each write of a row compares the two,
+//     and calls `touch` if they differ.
+// C2. A page that is frozen, not saved yet and about to change is copied first, once.
 //
-// A failed checkpoint needs no undoing: its generation just does not count as saved.
+// A failed checkpoint needs no undoing: its generation is just not counted as saved.
 
 import assert from 'node:assert/strict'
 import type { PagedStore, PageTable } from '../../wal/checkpoint/paged-store.ts'
@@ -37,12 +39,12 @@ class PageMarks {
   #next = 0
   readonly #copies = new Map<number, Uint8Array>()
 
-  /** `bytesOf` shows a whole page as it is. */
+  /** `bytesOf` returns the present bytes of a whole page, without copying them. */
   constructor(bytesOf: (page: number) => Uint8Array) {
     this.#bytesOf = bytesOf
   }
 
-  /** Makes room for so many pages. */
+  /** Makes room for the marks of this many pages. */
   reserve(pages: number): void {
     if (pages <= this.changed.length) return
     const longer = new Uint32Array(Math.max(pages, 2 * this.changed.length))
@@ -50,7 +52,7 @@ class PageMarks {
     this.changed = longer
   }
 
-  /** The page is about to change. */
+  /** Must be called before the page changes. */
   touch(page: number): void {
     const before = this.changed[page]
     if (before === this.now) return
@@ -59,7 +61,7 @@ class PageMarks {
     this.changed[page] = this.now
   }
 
-  /** Fixes the first `pages` pages as they are now. */
+  /** Freezes the first `pages` pages as they are now. */
   freeze(pages: number): void {
     assert(this.#frozen === 0, 'one checkpoint at a time')
     this.#frozen = pages
@@ -67,7 +69,7 @@ class PageMarks {
     this.now += 1
   }
 
-  /** The page as it was when frozen; null when it is as it was saved last. */
+  /** Returns the page as it was when frozen; null if it has not changed since it was last saved. */
   take(page: number): Uint8Array | null {
     assert(page >= this.#next && page < this.#frozen, 'pages are taken in order')
     this.#next = page + 1
@@ -76,7 +78,7 @@ class PageMarks {
       this.#copies.delete(page)
       return copy
     }
-    // Changed since it was frozen and not copied: it had been saved before.
+    // A page that changed after the freeze without being copied had no unsaved change before it.
     const changed = this.changed[page]
     return changed === this.now || changed <= this.#saved ? null : this.#bytesOf(page)
   }
@@ -87,7 +89,7 @@ class PageMarks {
     this.#copies.clear()
   }
 
-  /** The page counts as changed. */
+  /** Marks the page as changed. */
   markDirty(page: number): void {
     assert(this.#frozen === 0, 'what is frozen is decided')
     this.changed[page] = this.now
@@ -138,12 +140,15 @@ export abstract class Column implements PagedStore {
     for (let i = from; i < to; i++) into[i - from] = chunks[i >>> 16][i & 0xffff]
   }
 
-  /** The rows from `from`, a multiple of `chunkRows`, as far as they are contiguous; to be read. */
+  /** The rows from `from`, a multiple of `chunkRows`, as far as they are contiguous; read-only. */
   rowsFrom(from: number): Chunk {
     return this.#chunks[from >>> 16].subarray(0, this.#length - from)
   }
 
-  /** Replaces row `i`; throws RangeError when there is no such row, or it cannot hold `value`. */
+  /**
+   * Replaces row `i`; throws RangeError when there is no such row, or the column cannot hold
+   * `value`.
+   */
   set(i: number, value: number): void {
     if (!(i >= 0 && i < this.#length)) throw noRow(i, this.#length)
     const marks = this.#marks

@@ -1,8 +1,9 @@
-// A hash index from 32-bit hashes to u32 numbers, outside the JS heap. It holds no keys: the caller
-// compares the row with a number, whose key is in columns.
+// A hash index from 32-bit hashes to u32 numbers, outside the JS heap. It holds no keys: the keys
+// are in columns, and the caller compares the key of each candidate number.
 //
-// H1. 256 partitions by the hash's top byte, each a linear-probing table that doubles on its own:
-//     growth is many small steps (at ten million entries one step moves 40,000).
+// H1. There are 256 partitions, by the hash's top byte. Each is a linear-probing table that doubles
+//     on its own, so that growth happens in many small steps (at ten million entries one step moves
+//     40,000).
 // H2. A slot is two words, hash and number + 1; zero in the second word means empty.
 // H3. A removal closes the gap: there are no tombstones, and a probe ends at the first empty slot.
 
@@ -74,7 +75,7 @@ export class HashIndex {
     }
   }
 
-  /** The number under `hash` for which `isMatch` holds, or -1. */
+  /** Returns the number under `hash` for which `isMatch` holds, or -1. */
   find(hash: number, isMatch: (number: number) => boolean): number {
     const { words } = this.#partitions[hash >>> 24]
     const mask = words.length - 1
@@ -132,7 +133,7 @@ function countByPartition(hashes: Uint32Array, counts: Uint32Array): void {
   for (let i = 0; i < hashes.length; i++) counts[hashes[i] >>> 24] += 1
 }
 
-/** Appends each pair of hash and number + 1 to the words of its partition, which end at `ends`. */
+/** Appends each pair of hash and number + 1 to the pairs of its partition, which end at `ends`. */
 function sortByPartition(
   hashes: Uint32Array,
   first: number,
@@ -150,7 +151,7 @@ function sortByPartition(
   }
 }
 
-/** Puts the pairs at the start of a partition's words where they belong, by way of `pairs`. */
+/** Moves the pairs at the start of a partition's words to their slots, by way of `pairs`. */
 function placeAll(words: Uint32Array, pairs: Uint32Array): void {
   pairs.set(words.subarray(0, pairs.length))
   words.fill(0, 0, pairs.length)

@@ -12,7 +12,7 @@ import { HashIndex } from './hash-index.ts'
 /** Lowercase hex characters of an id, without its prefix. */
 export const idHexLength = 32
 
-/** Where an id's words are collected before they are converted to hex. */
+/** A buffer in which an id's words are collected before they are converted to hex. */
 const scratch = Buffer.alloc(idHexLength / 2)
 
 export class IdTable {
@@ -31,14 +31,14 @@ export class IdTable {
     return number
   }
 
-  /** Puts another id in the place of that with this number. */
+  /** Replaces the id that has this number. */
   replace(number: number, text: string): void {
     this.#index.remove(this.#words[0].get(number), number)
     for (let i = 0; i < 4; i++) this.#words[i].set(number, wordAt(text, i * 8))
     this.#index.add(this.#words[0].get(number), number)
   }
 
-  /** The number of the id written in lowercase hex at `from` in `text`, or -1. */
+  /** Returns the number of the id written in lowercase hex at `from` in `text`, or -1. */
   find(text: string, from = 0): number {
     const first = wordAt(text, from)
     const second = wordAt(text, from + 8)
@@ -71,7 +71,7 @@ export class IdTable {
   }
 }
 
-/** Eight hex characters as a number. */
+/** Returns the number that eight hex characters stand for. */
 function wordAt(text: string, from: number): number {
   let word = 0
   for (let i = from; i < from + 8; i++) {
@@ -85,17 +85,17 @@ const digitsPerWord = 8
 const wordBytes = 4
 
 /**
- * A column of ids or hashes: each row has the same number of hex digits, in words that lie
- * together, so that reading it costs one miss of the processor's cache.
+ * A column of ids or hashes. All rows have the same number of hex digits, in adjacent words, so
+ * that reading a row costs one miss of the processor's cache.
  */
 export class HexColumn {
   /** Several words for each row. */
   readonly words = new Uint32Column()
   readonly #wordsPerRow: number
-  /** Where a row's words are collected before they are converted. */
+  /** A buffer in which a row's words are collected before they are converted. */
   readonly #scratch: Buffer
 
-  /** `digits` in each row, a multiple of 8. */
+  /** `digits` is the number of hex digits in each row, a multiple of 8. */
   constructor(digits: number) {
     this.#wordsPerRow = digits / digitsPerWord
     assert(Number.isInteger(this.#wordsPerRow), 'a row has whole words')
@@ -106,7 +106,7 @@ export class HexColumn {
     return this.words.length / this.#wordsPerRow
   }
 
-  /** Adds a row; `hex` in lowercase. */
+  /** Adds a row; `hex` is in lowercase. */
   push(hex: string): void {
     for (let i = 0; i < this.#wordsPerRow; i++) {
       this.words.push(wordAt(hex, i * digitsPerWord))
@@ -114,8 +114,8 @@ export class HexColumn {
   }
 
   /**
-   * The first row with these digits among those from `from` up to, but not including, `to`, or -1.
-   * It looks at each: 5 ms for a million.
+   * Returns the first row with these digits among those from `from` up to, but not including, `to`,
+   * or -1. The search is a scan: 5 ms for a million rows.
    */
   find(hex: string, from: number, to: number): number {
     const [first, ...others] = Array.from({ length: this.#wordsPerRow }, (_, i) => {

@@ -3,8 +3,8 @@
 //   freeze ──▶ next, next, …, null ──▶ thaw       each object that existed at `freeze`, once, in
 //                                                 its state at that time, in no defined order
 //
-// R1. Before an object is changed or removed, `touch` must be called: its row is made then, unless
-//     it has been returned already. When one is added, `add` must be called.
+// R1. `touch` must be called before an object is changed or removed: it makes the object's row,
+//     unless `next` has returned that already. `add` must be called when an object is added.
 
 import type { RowSource } from '../../wal/checkpoint/paged-store.ts'
 

@@ -1,11 +1,11 @@
-// Where a webhook may be: rules for its URL, checked at registration, and for the addresses of its
-// host, checked at every attempt. Without them anyone could make this server send requests to
+// The rules for webhook endpoints: for the URL, checked at registration, and for the addresses of
+// its host, checked at every attempt. Without them anyone could make this server send requests to
 // machines that only it can reach (SSRF).
 //
-// A1. Only https, port 443, a DNS name, and nothing in the URL but host and path.
-// A2. Every address that the name resolves to is public, or none is used.
+// A1. A URL has the scheme https, port 443 and a DNS name, and nothing besides host and path.
+// A2. If any address that the name resolves to is not public, none of them is used.
 // A3. A name is resolved once per attempt, and the connection goes to an address that was checked.
-//     An answer that changes in between (DNS rebinding) has no effect.
+//     A DNS answer that changes in between (DNS rebinding) has no effect.
 //
 // `allowPrivate`, for labs, lifts the rules about host, port and addresses.
 
@@ -14,19 +14,21 @@ import { BlockList, isIPv4 } from 'node:net'
 
 export interface AddressRules {
   allowPrivate: boolean
-  /** The service's own host name, at which no webhook may be. */
+  /** The service's own host name, which no webhook may use. */
   ownHost: string
 }
 
-/** Resolves a host name to IP addresses. Without any, rejects or resolves to an empty list. */
+/**
+ * Resolves a host name to IP addresses. If there are none, rejects or resolves to an empty list.
+ */
 export type Resolve = (host: string) => Promise<string[]>
 
-/** Why a webhook may not be at this URL, as a sentence, or null. */
+/** Returns why a webhook may not have this URL, as a sentence, or null if it may. */
 export function refuseEndpoint(text: string, rules: AddressRules): string | null {
   if (!/^[\x21-\x7e]+$/.test(text)) return 'url must be ASCII without spaces.'
   if (!/^https:\/\//i.test(text)) return 'url must begin with https://.'
   if (/[?#\\]/.test(text)) return 'url must have no query, fragment or backslash.'
-  // The parser skips further slashes before the host, and drops a user name that is empty.
+  // The parser skips further slashes before the host, and drops an empty user name.
   const authority = text.split('/', 3)[2]
   const url = URL.canParse(text) ? new URL(text) : null
   if (authority.includes('@') || url?.username || url?.password) {
@@ -39,7 +41,10 @@ export function refuseEndpoint(text: string, rules: AddressRules): string | null
   return refuseHost(hostname, rules.ownHost)
 }
 
-/** The URL parser has turned every spelling of an IPv4 address (0x7f.1) into the dotted one. */
+/**
+ * Returns why the host is not allowed, or null. The URL parser has already converted every spelling
+ * of an IPv4 address (0x7f.1) to dotted decimal.
+ */
 function refuseHost(hostname: string, ownHost: string): string | null {
   const host = hostname.replace(/\.$/, '')
   if (isIPv4(host) || host.startsWith('[')) return 'url must name its host, not give an address.'
@@ -52,7 +57,7 @@ function refuseHost(hostname: string, ownHost: string): string | null {
   return host === ownHost ? 'url must not be on this service.' : null
 }
 
-/** The addresses to connect to, or why there are none. */
+/** Resolves to the addresses to connect to, or to the error code if there are none. */
 export async function checkedAddresses(
   hostname: string,
   { allowPrivate }: AddressRules,
@@ -85,9 +90,10 @@ const specialIPv4 = blockList('ipv4', [
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
 ])
-// The only allocated unicast block. Loopback, IPv4-mapped, NAT64, local, multicast lie outside.
+// The only allocated unicast block. Loopback, IPv4-mapped, NAT64, local and multicast addresses lie
+// outside of it.
 const globalIPv6 = blockList('ipv6', [['2000::', 3]])
-// Protocol assignments with Teredo and ORCHID, documentation, 6to4.
+// Protocol assignments including Teredo and ORCHID, documentation, 6to4.
 const specialIPv6 = blockList('ipv6', [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -109,8 +115,8 @@ function blockList(family: 'ipv4' | 'ipv6', subnets: [string, number][]): BlockL
 }
 
 /**
- * Queries name servers directly. The system's resolver would occupy threads of the pool that syncs
- * the log, so that names which resolve slowly would delay every answer.
+ * Returns a `Resolve` that queries name servers directly. The system's resolver would occupy
+ * threads of the pool that syncs the log, so that a slowly resolving name would delay every answer.
  */
 export function publicResolve(timeoutMs: number): Resolve {
   const resolver = new Resolver({ timeout: timeoutMs / 2, tries: 2 })

@@ -1,8 +1,8 @@
-// Challenges: an endpoint proves that it receives requests by returning a value that it was sent.
+// Challenges endpoints: each proves that it receives requests by returning a value sent to it.
 
 import type { Post, Send } from './send.ts'
 
-/** Challenges that may be in flight at once. */
+/** The limit of challenges in flight. */
 const runningMax = 64
 
 interface Challenge extends Omit<Post, 'body'> {
@@ -23,7 +23,10 @@ export class Challenger {
     this.#send = send
   }
 
-  /** Challenges the endpoint. Null: too many are in flight, or one to this webhook is. */
+  /**
+   * Challenges the endpoint. Returns null if too many challenges, or one to this webhook, are in
+   * flight.
+   */
   verify(challenge: Challenge): Promise<Proof> | null {
     const { webhook } = challenge
     if (this.#running.size >= runningMax || this.#running.has(webhook)) return null
@@ -48,7 +51,7 @@ export class Challenger {
   }
 }
 
-/** A JSON object, or null. */
+/** Parses a JSON object; returns null if the text is not one. */
 function parse(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text)

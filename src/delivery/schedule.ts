@@ -1,15 +1,17 @@
-// Schedules the attempts to deliver wakeups: their beginnings, and their number at once.
+// Schedules the attempts to deliver wakeups: when each one begins, and how many run at once.
 //
 //   due ──▶ lane of its host ──▶ begin (a record) ──▶ durable? ──▶ send ──▶ finish (a record)
 //
 // C1. An attempt leaves when the record of its start is durable.
-// C2. At most `attemptsMax` attempts at once, `perHostMax` of them to one host and one for each
-//     webhook: a receiver that never answers holds a few sockets, and others' wakeups go past it.
+// C2. At most `attemptsMax` attempts run at once, `perHostMax` of them to one host and one for each
+//     webhook. A receiver that never answers holds a few sockets, and the wakeups of others go past
+//     it.
 // C3. Work in one event-loop iteration is bounded: many due webhooks do not delay answers.
-// C4. Stopping begins nothing more and waits for requests in flight. All others are sent after the
-//     next start.
+// C4. Stopping begins no further attempt and waits for the requests in flight. All other wakeups
+//     are sent after the next start.
 //
-// It knows nothing of the forum: role/wakeups.ts passes the functions that it may call.
+// The schedule knows nothing of the forum: role/wakeups.ts passes in the functions that it may
+// call.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Queue } from '../base/queue.ts'
@@ -22,20 +24,23 @@ const perIterationMax = 256
 const pauseMs = 1_000
 const timerMsMax = 60_000
 
-/** An attempt that may leave when `position` is durable. */
+/** An attempt, which may leave when `position` is durable. */
 export interface ScheduledAttempt extends Post {
   position: number
 }
 
-/** The functions of the forum. Webhooks are identified by number. */
+/** The functions of the forum that a schedule calls. Webhooks are identified by number. */
 export interface Ledger<A extends ScheduledAttempt> {
   /** Milliseconds since the epoch, as the forum counts time. */
   now(): number
-  /** When the next webhook is due, like `now`; Infinity: none is. */
+  /** The time at which the next webhook is due, on the clock of `now`; Infinity if none is. */
   nextDueAt(): number
-  /** Removes and returns a webhook that is due. */
+  /** Removes and returns a webhook that is due, or undefined. */
   takeDue(): { webhook: number; endpoint: string } | undefined
-  /** Records the start. Null: nothing is left to send. `later`: the log takes no records now. */
+  /**
+   * Records the start of an attempt. Null: nothing is left to send. `later`: the log takes no
+   * records now.
+   */
   begin(webhook: number): A | null | 'later'
   /** Records the outcome. False: the log takes no records now. */
   finish(attempt: A, sent: Sent): boolean
@@ -56,9 +61,9 @@ export class Schedule<A extends ScheduledAttempt> {
   readonly #lanes = new Map<string, Lane>()
   /** Lanes in which a webhook waits and another attempt may begin. */
   readonly #ready = new Queue<Lane>()
-  /** Webhooks with an attempt now; true: the webhook is due again after it. */
+  /** Webhooks with an attempt in progress; true: the webhook is due again after it. */
   readonly #active = new Map<number, boolean>()
-  /** Begun, but not durable yet: in order of position. */
+  /** Attempts that have begun but whose start is not durable yet, in order of position. */
   readonly #begun = new Queue<{ attempt: A; webhook: number; lane: Lane }>()
   readonly #running = new Set<Promise<void>>()
   #busy = 0

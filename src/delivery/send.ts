@@ -4,7 +4,8 @@
 //   rules ──▶ resolve ──▶ every address public? ──▶ connect to just those ──▶ answer, 4 KiB of it
 //   └──────────────────────────── 5 seconds for all of it ────────────────────────────────────┘
 //
-// S1. Each attempt is checked anew: no redirects, no proxies, no kept connections.
+// S1. Each attempt is checked anew: it follows no redirects, uses no proxy and reuses no
+//     connection.
 //
 // Requests are signed in two styles over the same bytes:
 //
@@ -22,9 +23,9 @@ import { isIPv6, type LookupFunction } from 'node:net'
 import { createSecureContext, rootCertificates } from 'node:tls'
 import { type AddressRules, checkedAddresses, type Resolve, refuseEndpoint } from './address.ts'
 
-/** For the whole attempt, from resolving the name to the answer's last byte. */
+/** The time limit of an attempt, from resolving the name to the last byte of the answer. */
 export const timeoutMs = 5_000
-/** The part of an answer's body that is read. */
+/** The limit of the answer's body: a longer one is not read to its end. */
 export const answerBytesMax = 4 * 1024
 
 export interface Sent {
@@ -32,7 +33,7 @@ export interface Sent {
   status: number
   /** Null for a 2xx answer, else a code of docs/interface.md, "Registration and verification". */
   error: string | null
-  /** The answer's body; null when it was longer than that. */
+  /** The answer's body; null if it was longer than `answerBytesMax`. */
   body: string | null
 }
 
@@ -45,7 +46,7 @@ interface SenderOptions {
   clock: () => number
 }
 
-/** Posts to an endpoint; the outcome is known within `timeoutMs`. */
+/** Posts to an endpoint, and resolves to the outcome within `timeoutMs`. */
 export type Send = (post: Post) => Promise<Sent>
 
 /** Returns a `Send` that applies the rules to every attempt. */
@@ -68,7 +69,7 @@ export function createSender({ rules, resolve, ca, clock }: SenderOptions): Send
   }
 
   async function attempt(post: Post, signal: AbortSignal): Promise<Sent> {
-    // The rules may have become stricter since it was registered.
+    // The rules may have become stricter since the endpoint was registered.
     if (refuseEndpoint(post.endpoint, rules) !== null) return failure('nonpublic_webhook_address')
     const url = new URL(post.endpoint)
     const addresses = await checkedAddresses(url.hostname, rules, resolve)
@@ -96,7 +97,7 @@ export function createSender({ rules, resolve, ca, clock }: SenderOptions): Send
   }
 }
 
-/** A look-up that returns the checked addresses and asks no name server again. */
+/** Returns a look-up that always yields the checked addresses and queries no name server again. */
 function fixedLookup(addresses: readonly string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }))
   return (_, options, callback) => {
@@ -123,7 +124,7 @@ function failure(error: string): Sent {
   return { status: 0, error, body: '' }
 }
 
-/** Errors of the HTTP parser begin with HPE_; any other one means that there was no answer. */
+/** Codes of HTTP parser errors begin with HPE_; any other error means that there was no answer. */
 function errorCode({ code }: NodeJS.ErrnoException): string {
   return code?.startsWith('HPE_') ? 'webhook_invalid_response' : 'webhook_unreachable'
 }
@@ -133,7 +134,7 @@ export interface Post {
   endpoint: string
   /** `whsec_…` */
   secret: string
-  /** `evt_…`: the same when the request is sent again. */
+  /** `evt_…`; stays the same when the request is sent again. */
   eventId: string
   /** JSON. */
   body: string

@@ -1,7 +1,7 @@
-// Whether writes are admitted, apart from the health of the log: whether there is memory for more,
-// and how much waits for the disk already. Reads are answered in any case.
+// The admission of writes, apart from the health of the log: it depends on the memory in use, and
+// on how much already waits for the disk. Reads are answered in any case.
 //
-// W1. Memory is measured by a timer, never by a request; the result holds until the next time.
+// W1. Memory is measured by a timer, never by a request; each result holds until the next one.
 
 import { getHeapStatistics } from 'node:v8'
 import { residentMemory } from '../base/process.ts'
@@ -9,15 +9,18 @@ import type { Admission as AdmissionRule, Rejection } from '../forum/forum.ts'
 import type { Load } from '../http/load.ts'
 
 const measureEveryMs = 250
-/** V8 ends the process at its limit, and is slow before that. */
+/**
+ * The share of V8's heap limit that may be used. V8 terminates the process at its limit, and is
+ * slow before that.
+ */
 const heapUsedMax = 0.9
 /** A log that makes no progress for this long is reported. */
 const stallMs = 1000
-/** Memory is not freed soon. */
+/** The time after which callers may retry, since memory is not freed soon. */
 const memoryRetryAfterSeconds = 30
 
 export interface Memory {
-  /** In bytes, like the others; NaN if it is unknown. */
+  /** Resident memory, in bytes like the others; NaN if it is unknown. */
   rss: number
   heapUsed: number
   heapLimit: number
@@ -29,7 +32,7 @@ interface Watched {
   gate: { readonly length: number }
   journal: { readonly durable: number }
   memoryBytesMax: number
-  /** Frees memory that can be spared: caches. */
+  /** Frees the memory of caches, which can be spared. */
   free(): void
 }
 
@@ -52,7 +55,7 @@ export class NodeAdmission implements AdmissionRule {
     return () => clearInterval(timer)
   }
 
-  /** Measures memory and the progress of the log; `nowMs` as performance.now(). */
+  /** Measures memory and the progress of the log; `nowMs` is a time of performance.now(). */
   measure(nowMs: number): void {
     const { load, gate, journal, memoryBytesMax, free } = this.#watched
     const { rss, heapUsed, heapLimit } = this.#memory()
@@ -63,7 +66,7 @@ export class NodeAdmission implements AdmissionRule {
     this.#stalledMs = nowMs - this.#movedMs
   }
 
-  /** Why a write must be refused now, or null. */
+  /** Returns why a write must be refused now, or null. */
   refusal(): Rejection | null {
     const { load, gate } = this.#watched
     if (load.isMemoryLow) {

@@ -1,6 +1,6 @@
-// Records what has expired: guests, unverified webhooks, old deliveries; and the time, while the
-// system clock is behind. A timer starts it. If there is much to record, each event-loop iteration
-// records a part.
+// Records the expiry of guests, unverified webhooks and old deliveries, and the time while the
+// system clock is behind. A timer starts the work. If there is much to record, each event-loop
+// iteration records a part.
 
 import { keepTime } from '../forum/expiry.ts'
 import type { Forum } from '../forum/forum.ts'

@@ -1,22 +1,24 @@
-// The role of a process among those that have one log: it decides alone, leads others, or follows.
-// Whoever takes a role or leaves it does so here, in place, in main processes and in readers.
+// The role of a process among those that share one log: it decides alone, leads others, or follows.
+// All changes of role happen here and in place, in main processes and in readers.
 //
 //              ┌─ledAlone─▶ solo ─────┐
 //   starting ──┼─followed─▶ follower ─┼─stopped─▶ stopping ─failed─▶ failed
 //              │               │ led  │ failed                        ▲
 //              └─led──────▶ leader ───┴───────────────────────────────┘
 //
-//   durable ──▶ all readers have it ──▶ shown: answers leave, polls and wakeups go on
+//   durable ──▶ all readers have it ──▶ shown: answers, polls and wakeups are released
 //
-// R1. What is shown only grows. It is durable, by the word of the log, the leader or the main
-//     process, and the readers of this process have been told (readers/hub.ts, H1).
-// R2. Nothing is shown after a failure, and no role is taken after that or after a stop: a takeover
-//     that a stop has met in the middle ends without leading (replication/lead.ts, L4).
-// R3. A follower appends nothing of its own, passes on what may write, and does no work of a node
-//     that decides. A node that decides passes nothing on. No process is between the two.
-// R4. What an answer says without a new record depends on `gate.standing` (http/gate.ts, G4), which
-//     comes with the role: a leader's lease, for readers that of their main process.
-// R5. The first failure counts: what waits is refused once, with its reason, here and at readers.
+// R1. The shown position only grows. Everything up to it is durable, as reported by the log, the
+//     leader or the main process, and the readers of this process know that (readers/hub.ts, H1).
+// R2. Nothing is shown after a failure, and no role is taken after a failure or a stop: a takeover
+//     that a stop interrupts ends without leading (replication/lead.ts, L4).
+// R3. A follower appends no records of its own, forwards requests that may write, and does none of
+//     the work of a node that decides. A node that decides forwards nothing. No process is in
+//     between.
+// R4. `gate.standing` limits how long answers without a new record are valid (http/gate.ts, G4). It
+//     comes with the role: for a leader it is the lease, for readers that of their main process.
+// R5. The first failure counts: everything that waits is refused once, with the reason of that
+//     failure, in this process and in its readers.
 //
 // Neighbours: admission.ts, expiry.ts and wakeups.ts are the work of a node that decides;
 // node/server.ts leads alone, replication/following.ts and lead.ts follow and lead, node/reader.ts
@@ -93,7 +95,7 @@ const machine = setup({
   },
 })
 
-/** Declared as the actors are; its codes are on no disk. */
+/** Declared like the actors; its codes are not on disk. */
 export const roleKind = actor({
   machine,
   codes: { starting: 0, solo: 1, follower: 2, leader: 3, stopping: 4, failed: 5 },
@@ -102,9 +104,9 @@ export const roleKind = actor({
 })
 const { compiled } = roleKind
 
-/** The log as a forum that follows sees it: commands can append nothing (R3). */
+/** The log as the forum of a follower sees it: commands cannot append to it (R3). */
 export class FollowedLog implements Pick<Journal, 'append' | 'flush' | 'separate'> {
-  /** Not `ok`, so that whoever would write is refused. */
+  /** Not `ok`, so that every write is refused. */
   readonly health: Health = 'overloaded'
   readonly #context: { readonly shown: number }
 
@@ -141,31 +143,35 @@ export interface RoleParts {
   publicUrl: string
   /** The id of the present epoch. */
   epoch: string
-  /** When the process began to start, as performance.now(). */
+  /** When the process began to start, as a time of performance.now(). */
   startedAt: number
-  /** Posts to webhooks in place of the network. */
+  /** Replaces the network for requests to webhooks. */
   send?: Send | undefined
-  /** What callers are told where it is not this process that has the role: a reader's node. */
+  /**
+   * The role that callers are told if not that of this process: a reader reports that of its node.
+   */
   name?: () => RoleName
-  /** Called with the log of a node that leads. */
+  /** Called with the log when this node begins to decide, alone or as a leader. */
   onLead?: (journal: Journal) => void
 }
 
-/** What follows needs beside the records. */
+/** What a follower needs besides the records. */
 export interface Leader {
-  /** Passes on what may write. */
+  /** Forwards requests that may write. */
   forward: NonNullable<Edge['forward']>
-  /** The log of this process, if it has one: it says what is durable. */
+  /** The log of this process, if it has one; it reports what is durable. */
   journal?: Journal
-  /** Until when the state may be answered from; by default always. */
+  /** How long answers may be given from the state; by default always. */
   standing?: Standing
-  /** Called when more is shown. */
+  /** Called when the shown position has advanced. */
   onShown?: () => void
 }
 
 /** The readers of this process (readers/readers.ts). */
 export interface RoleReaders {
-  /** Calls `show` with the position when all who serve have been told of it. */
+  /**
+   * Tells the readers the position, and calls `show` with it when all that serve have been told.
+   */
   announce(durable: number): void
   useJournal(journal: Journal): void
   fail(failure: GateFailure): void
@@ -174,9 +180,9 @@ export interface RoleReaders {
 export class Role {
   readonly gate = new Gate()
   readonly service: Service
-  /** Rejects when the process cannot go on: its storage has failed, or another node leads. */
+  /** Rejects when the process cannot continue: its storage has failed, or another node leads. */
   readonly failed: Promise<never>
-  /** The failure, from that moment on. */
+  /** The failure that `failed` rejects with; null until there is one. */
   failure: Error | null = null
   readonly #parts: RoleParts
   readonly #actor = { state: compiled.initialState, context: compiled.initialContext() }
@@ -184,7 +190,7 @@ export class Role {
   #name: RoleName = 'follower'
   #journal: Journal | null = null
   #readers: RoleReaders | null = null
-  /** The work of a node that decides; null: it does none. */
+  /** The work of a node that decides; null while it does none. */
   #work: { wakeups: Wakeups; stopExpiry: () => void } | null = null
   #onShown: () => void = () => {}
   #unwatch: () => void = () => {}
@@ -205,7 +211,7 @@ export class Role {
     this.service = {
       ...{ forum, commands, publicUrl, version, epoch },
       pollAfterSeconds: config.pollAfterSeconds,
-      // A follower passes on every request that would reach it.
+      // Never called while following: every request that would call these is forwarded.
       webhooks: { refuseUrl: unreachable, challenge: unreachable },
       access: config.access,
       compat: config.compat,
@@ -217,21 +223,21 @@ export class Role {
     this.failed = new Promise<never>((_, reject) => {
       this.#reject = reject
     })
-    this.failed.catch(() => {}) // whoever started the process handles it
+    this.failed.catch(() => {}) // the code that started the process handles it
     edge.open(this.service, this.gate)
   }
 
-  /** What callers are told: the role that it had last. */
+  /** The role that callers are told: the last one that was taken. */
   get name(): RoleName {
     return this.#name
   }
 
-  /** Whether it may lead still (R2). */
+  /** Whether it may still become the leader (R2). */
   get mayLead(): boolean {
     return compiled.may(this.#actor, { type: 'led', position: 0 })
   }
 
-  /** The log of this process; not of a reader. */
+  /** The log of this process; a reader has none. */
   get journal(): Journal {
     return this.#journal!
   }
@@ -241,7 +247,7 @@ export class Role {
     return this.#parts.forum.state.position
   }
 
-  /** Up to where everything may be shown. */
+  /** The position up to which everything may be shown. */
   get durable(): number {
     return this.#actor.context.shown
   }
@@ -251,20 +257,20 @@ export class Role {
     return this.#work === null ? [] : this.#admission.warnings
   }
 
-  /** Decides alone from now on. */
+  /** Begins to decide alone. */
   leadAlone(journal: Journal): void {
     compiled.tell(this.#actor, { type: 'ledAlone', position: journal.durable })
     this.#decide('single', journal)
   }
 
-  /** Decides for others from now on, for as long as it has this standing. */
+  /** Begins to decide for others, for as long as `standing` allows. */
   lead(journal: Journal, standing: Standing): void {
     compiled.tell(this.#actor, { type: 'led', position: journal.durable })
     this.gate.standing = standing
     this.#decide('leader', journal)
   }
 
-  /** Follows a leader from now on; what the state holds already is durable. */
+  /** Begins to follow a leader. Everything that the state already holds is durable. */
   follow({ forward, journal, standing = this.gate.standing, onShown = () => {} }: Leader): void {
     const { forum, edge } = this.#parts
     compiled.tell(this.#actor, { type: 'followed', position: this.position })
@@ -276,25 +282,31 @@ export class Role {
     this.#watch(journal)
   }
 
-  /** Tells these readers from now on, before anything is shown. */
+  /** From now on, tells these readers of each durable position before it is shown. */
   useReaders(readers: RoleReaders): void {
     this.#readers = readers
   }
 
-  /** Applies records of the leader; `receive` of forum/apply.ts. */
+  /** Applies records of the leader (`receive` of forum/apply.ts). */
   receive(first: number, count: number, records: Uint8Array): boolean {
     assert(this.#work === null, 'R3: a node that decides takes no records of others')
     return receive(this.#parts.forum, first, count, records)
   }
 
-  /** The log is durable up to this position: it is shown when the readers know. */
+  /**
+   * Must be called when the log is durable up to this position, which is then shown as soon as the
+   * readers have been told.
+   */
   becameDurable(position: number): void {
     if (!compiled.may(this.#actor, { type: 'durable', position })) return
     if (this.#readers === null) this.show(position)
     else this.#readers.announce(position)
   }
 
-  /** Releases answers, polls and wakeups up to this position, as far as it is applied. */
+  /**
+   * Releases answers, polls and wakeups up to this position, or up to the last applied record if
+   * that is earlier.
+   */
   show(durable: number): void {
     const position = Math.min(durable, this.position)
     if (!compiled.step(this.#actor, { type: 'durable', position })) return
@@ -303,16 +315,19 @@ export class Role {
     this.#onShown()
   }
 
-  /** Refuses what waits for the log, and rejects `failed`. */
+  /** Refuses everything that waits for the log, and rejects `failed`. */
   fail(error: Error): void {
     const mayBeReplaced = error instanceof JournalError && error.exitCode === 78
     if (!this.refuse(mayBeReplaced ? 'no_leader' : 'storage_failed')) return
     this.failure = error
-    // Requests that arrived before are answered first: this rejection ends the process.
+    // Requests that have arrived are answered first, because this rejection ends the process.
     setImmediate(() => this.#reject(error))
   }
 
-  /** Nothing becomes durable any more: refuses what waits for it, once (R5). */
+  /**
+   * Refuses everything that waits, because nothing becomes durable any more. After the first
+   * failure it does nothing and returns false (R5).
+   */
   refuse(failure: GateFailure): boolean {
     if (!compiled.step(this.#actor, { type: 'failed' })) return false
     this.gate.fail(failure)
@@ -320,7 +335,7 @@ export class Role {
     return true
   }
 
-  /** Takes no role any more, records and sends nothing; resolves when attempts in flight end. */
+  /** Stops taking roles, recording and sending; resolves when the attempts in flight have ended. */
   async stop(): Promise<void> {
     compiled.step(this.#actor, { type: 'stopped' })
     this.#unwatch()
@@ -346,7 +361,7 @@ export class Role {
     this.becameDurable(journal.durable)
   }
 
-  /** Watches the memory, and the log where this process has one. */
+  /** Watches the memory, and the log if this process has one. */
   #watch(journal?: Journal): void {
     this.#unwatch()
     this.#unwatch = this.#admission.start()

@@ -14,16 +14,15 @@ import { createSender, type Send, timeoutMs } from '../delivery/send.ts'
 import { beginAttempt, finishAttempt, nextDueAt, takeDue } from '../forum/deliveries.ts'
 import { type Forum, timeOf } from '../forum/forum.ts'
 
-/** The settings of wakeups. */
 export type WakeupConfig = Pick<Config, 'webhookAllowPrivate' | 'webhookCa'>
 
 export interface Wakeups {
-  /** Why a webhook may not be at this URL, as a sentence, or null. */
+  /** Returns why a webhook may not have this URL, as a sentence, or null if it may. */
   refuseUrl(url: string): string | null
   challenge: Challenger['verify']
-  /** Sends what a crash interrupted, and what has become due meanwhile. */
+  /** Sends the wakeups that a crash interrupted, and those that have become due meanwhile. */
   resume(): void
-  /** To be called when the log has become durable up to this position. */
+  /** Must be called when the log has become durable up to this position. */
   onDurable(durable: number): void
   /** Sends nothing more; resolves when the attempts in flight have ended, within 5 seconds. */
   stop(): Promise<void>

@@ -1,11 +1,13 @@
-// Schedules checkpoints: after `--checkpoint-mb` of log since the last one, when text that no
-// checkpoint has saved takes half of `--text-memory-mb`, and at a clean stop if there is enough log
-// to make the next start slow. wal/checkpoint/checkpoints.ts takes them,
-// state/saved.ts says what they hold.
+// Schedules checkpoints. One is taken after `--checkpoint-mb` of log since the last one, when text
+// that no checkpoint has saved fills half of `--text-memory-mb`, and at a clean stop if there is
+// enough log to slow down the next start. wal/checkpoint/checkpoints.ts takes them; state/saved.ts
+// declares what they save.
 //
-// T1. One at a time. After a failure the next attempt is made a minute later at the earliest.
-// T2. Two are taken at once after an erasure: then the erased text has left the disk.
-// T3. While one is written, it blocks the event loop for a slice at a time.
+// T1. One checkpoint is taken at a time. After a failure the schedule waits at least a minute
+//     before the next attempt.
+// T2. After an erasure two are taken without waiting for more log. Then the erased text has left
+//     the disk.
+// T3. While a checkpoint is being written, it blocks the event loop for one slice at a time.
 
 import type { Logger } from 'pino'
 import { Checkpoints, keptCount, type Taken } from '../../wal/checkpoint/checkpoints.ts'
@@ -32,18 +34,18 @@ import { Scrub } from './scrub.ts'
 const checkEveryMs = 1_000
 const retryAfterMs = 60_000
 const sliceMs = 1
-/** Less unsaved text causes no checkpoint, however little memory there is for text. */
+/** Unsaved text below this size causes no checkpoint, however small `--text-memory-mb` is. */
 const unsavedTextMin = 16 << 20
-/** Less log than this is replayed faster than an operator would notice. */
+/** A log shorter than this is replayed faster than an operator would notice. */
 const bytesAtStopMin = 1 << 20
 
 /** The progress of an erasure. */
 export interface Erasure {
-  /** Checkpoints that must be taken until the text has left the disk. */
+  /** The number of checkpoints still to be taken before the text has left the disk. */
   checkpoints_left: number
   /**
-   * Whether no file of the log, of the checkpoints and of the search index has it any more, and
-   * every reader has erased it from its memory. A schedule knows only the log and the checkpoints.
+   * Whether the text is gone from all files of the log, the checkpoints and the search index, and
+   * from the memory of every reader. A CheckpointSchedule covers only the log and the checkpoints.
    */
   is_gone: boolean
   /** Whether the node takes checkpoints at all. */
@@ -58,24 +60,30 @@ type CheckpointConfig = Pick<Config, 'data' | 'checkpointMb' | 'scrubHours'> & {
 
 export class CheckpointSchedule {
   readonly stats: CheckpointStats = { ...noCheckpoints }
-  /** Called when one has been taken: for whoever uploads it, and with where it is for readers. */
+  /**
+   * Both are called when a checkpoint has been taken: `onTaken` so that it can be uploaded,
+   * `tellReaders` with its number and position.
+   */
   onTaken: () => void = () => {}
   tellReaders: (number: number, position: number) => void = () => {}
-  /** Reads their page files regularly, and repairs them. */
+  /** Reads the page files regularly, and repairs them. */
   readonly scrub: Scrub
   readonly place: { disk: Disk; dir: string }
-  /** Warnings about them, until the next one is taken. */
+  /** Warnings about checkpoints; the next one that succeeds clears them. */
   #warnings: string[] = []
   readonly #checkpoints: Checkpoints
   readonly #log: Logger
   /** Bytes of log between two checkpoints; 0: none are taken. */
   readonly #everyBytes: number
-  /** Bytes of text that no checkpoint has saved, and that must stay in memory. */
+  /**
+   * The limit, in bytes, of text that no checkpoint has saved and that must therefore stay in
+   * memory.
+   */
   readonly #unsavedTextMax: number
   readonly #pause: Pause | undefined
   #journal: Journal | null = null
   #state: State | null = null
-  /** Bytes of log that existed when the newest one began. */
+  /** Bytes of log that existed when the newest checkpoint began. */
   #bytesAtLast = 0
   #notBeforeMs = 0
   #taking: Promise<void> | null = null
@@ -107,7 +115,7 @@ export class CheckpointSchedule {
     return [...this.#warnings, ...this.scrub.warnings]
   }
 
-  /** The newest checkpoint; there is one. */
+  /** The newest checkpoint; there must be one. */
   get newest(): Manifest {
     return this.#checkpoints.kept[0]
   }
@@ -117,12 +125,15 @@ export class CheckpointSchedule {
     return this.#checkpoints.kept[0] ?? null
   }
 
-  /** From now on a checkpoint waits for this journal. */
+  /** Makes later checkpoints wait for this journal. */
   useJournal(journal: Journal): void {
     this.#journal = journal
   }
 
-  /** Loads the newest good checkpoint into a state that `fresh` makes; returns its position. */
+  /**
+   * Loads the newest good checkpoint into a state that `fresh` makes; resolves to its position, or
+   * to 0 if there is none.
+   */
   async load(
     storeId: string | null,
     fresh: () => State,
@@ -138,7 +149,7 @@ export class CheckpointSchedule {
     return position
   }
 
-  /** Starts the schedule when the node has recovered. */
+  /** Starts the schedule. Called when the node has recovered. */
   begin(journal: Journal, state: State): void {
     this.#journal = journal
     this.#state = state
@@ -157,7 +168,10 @@ export class CheckpointSchedule {
     }, checkEveryMs).unref()
   }
 
-  /** Takes a last one if that makes the next start faster. The state no longer changes. */
+  /**
+   * Ends the schedule, and takes a last checkpoint if that makes the next start faster or an
+   * erasure is not complete. The state must not change any more.
+   */
   async stop(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer)
     this.#isStopped = true
@@ -168,7 +182,7 @@ export class CheckpointSchedule {
     if (this.#bytesSince() >= bytesAtStopMin || this.#isErasing) await this.take()
   }
 
-  /** Takes one now, or waits for the one being taken. */
+  /** Takes a checkpoint now, or waits for the one that is being taken. */
   take(): Promise<void> {
     this.#taking ??= this.#takeOne().finally(() => {
       this.#taking = null
@@ -177,9 +191,9 @@ export class CheckpointSchedule {
   }
 
   /**
-   * Takes one that rewrites these pages from memory, and then as many as are kept, so that none of
-   * those needs the damaged copies. Resolves to the pages that none of them needs any more: not to
-   * those that are not in memory.
+   * Rewrites these pages from memory by taking as many checkpoints as are kept, so that no kept one
+   * needs the damaged copies. Resolves to the pages whose damaged copies are no longer needed:
+   * never those that are not in memory, and none if a checkpoint fails.
    */
   async #renew(pages: readonly BadPage[]): Promise<readonly BadPage[]> {
     while (this.#taking !== null) await this.#taking
@@ -187,7 +201,10 @@ export class CheckpointSchedule {
     return renewed.length > 0 && (await this.#replaceAll()) ? renewed : []
   }
 
-  /** Moves all pages out of a file; resolves to whether no checkpoint that is kept needs it. */
+  /**
+   * Moves all pages out of a page file; resolves to whether no kept checkpoint needs the file any
+   * more.
+   */
   async #moveOut(file: number): Promise<boolean> {
     while (this.#taking !== null) await this.#taking
     this.#checkpoints.moveOut(file)
@@ -209,7 +226,7 @@ export class CheckpointSchedule {
     return this.#pause ?? inSlicesOf(sliceMs)
   }
 
-  /** Has pages repaired that are found damaged when something in them is to be erased. */
+  /** Reports each damaged page to the scrub when an erasure reads it and finds it damaged. */
   #reportDamage(text: Text): void {
     const { readPage } = text
     text.readPage = (place, page) => {
@@ -234,7 +251,7 @@ export class CheckpointSchedule {
     this.#log.info({ bytes, ofBytes: text.bytes, seconds }, 'text_in_memory')
   }
 
-  /** The progress of the erasure that the record at this position is. */
+  /** Returns the progress of the erasure that is recorded at this position. */
   erasure(position: number): Erasure {
     const { kept, hasLeftovers } = this.#checkpoints
     const behind = kept.filter((each) => each.position >= position)
@@ -309,12 +326,12 @@ export class CheckpointSchedule {
 
 const logEveryMs = 2_000
 
-/** Notes where the start is; cheap enough for every megabyte. */
+/** Receives the progress of a start; cheap enough to be called for every megabyte. */
 export type OnStartProgress = (step: StartProgress['step'], done: number, of: number) => void
 
 /**
- * The progress of a start: /readyz shows it, and a start that takes long logs it regularly.
- * `everyMs`: the time between two lines of the log.
+ * Returns a function that keeps track of the progress of a start: /readyz shows it, and a start
+ * that takes long logs it every `everyMs`.
  */
 export function startProgress(
   vitals: Pick<Vitals, 'start'>,

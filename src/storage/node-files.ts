@@ -1,22 +1,23 @@
 // The small files of a data directory beside the log: `epoch`, `secret` and `node`.
 //
-// The epoch identifies the history of the log. A node that continues from a backup assigns
-// positions that its clients have already seen to other messages: a new epoch begins. /api/status
-// shows it. A cursor beyond the end is reset to the beginning of the epoch (forum/forum.ts,
-// `pageStart`).
+// The epoch identifies one history of the log. A node that continues from a backup assigns
+// positions that its clients have already seen to other messages, so a new epoch begins there.
+// /api/status shows the epoch. A cursor beyond the end of the log is reset to the beginning of the
+// epoch (forum/forum.ts, `pageStart`).
 //
-//   no file                        the first epoch; its name is the store's
-//   {"id":null,"position":1000}    a backup: the first start on it gives it a name
+//   no file                        the first epoch; its id is that of the store
+//   {"id":null,"position":1000}    a backup: the first start from it assigns an id
 //   {"id":"5b3e…","position":1000}
 //
-// E1. Two starts on copies of one backup begin two epochs.
-// E2. The epoch has its name before the first answer in it.
+// E1. Two nodes that start from copies of one backup begin two different epochs.
+// E2. The id of an epoch is durable before the first answer in that epoch.
 //
-// From the server's secret, keys are derived that sign tickets, encrypt webhook secrets, hash
-// addresses, and seal sessions. It is AGENT_FORUM_SECRET, or a file that the first start makes in
-// the data directory. docs/decisions.md, "Publishing by GET".
+// The server's secret is AGENT_FORUM_SECRET, or a file that the first start creates in the data
+// directory. From it keys are derived that sign tickets, encrypt webhook secrets, hash addresses,
+// seal sessions, and let nodes that share a log check that they have the same secret. See
+// docs/decisions.md, "Publishing by GET".
 //
-// S1. The key for one purpose reveals nothing about the secret or other keys (HKDF, RFC 5869).
+// S1. The key for one purpose reveals nothing about the secret or the other keys (HKDF, RFC 5869).
 // S2. The file appears whole or not at all, and only its owner can read it.
 
 import { hkdfSync, randomBytes } from 'node:crypto'
@@ -32,11 +33,11 @@ const epochIdBytes = 16
 export interface Epoch {
   /** 32 hex characters. */
   id: string
-  /** The last position before it; null in the first one. */
+  /** The last position before the epoch; null for the first epoch. */
   begin: number | null
 }
 
-/** The epoch of the data directory `place`, which the caller has locked. */
+/** Returns the epoch of the data directory `place`, which the caller has locked. */
 export function loadEpoch(place: CheckpointDirectory, storeId: string): Epoch {
   const path = join(place.dir, 'epoch')
   try {
@@ -52,7 +53,7 @@ export function loadEpoch(place: CheckpointDirectory, storeId: string): Epoch {
   }
 }
 
-/** Makes the epoch of `place`, which the caller has locked, the one of other nodes. */
+/** Adopts the epoch of other nodes in the data directory `place`, which the caller has locked. */
 export function adoptEpoch(
   place: CheckpointDirectory,
   { store, epoch, epochBegin }: { store: string; epoch: string; epochBegin: number | null },
@@ -61,7 +62,7 @@ export function adoptEpoch(
   writeEpoch(place, epoch, epochBegin ?? 0)
 }
 
-/** Makes the next start on `place` begin an epoch behind `position`. */
+/** Makes the next start on `place` begin a new epoch after `position`. */
 export function beginEpochAt(place: CheckpointDirectory, position: number): void {
   writeEpoch(place, null, position)
 }
@@ -72,19 +73,18 @@ function writeEpoch({ disk, dir }: CheckpointDirectory, id: string | null, posit
 
 const keyBytes = 32
 
-/** The purposes for which keys are derived. */
 type Purpose = 'ticket' | 'webhook' | 'address' | 'replication' | 'session'
 
-/** The key of 32 bytes for one purpose. */
+/** Derives the 32-byte key for one purpose. */
 export function deriveKey(secret: string, purpose: Purpose): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', `agent-forum ${purpose}`, keyBytes))
 }
 
 /**
- * The secret of the data directory `dir`, which the caller has locked; made if there is none.
- * `configured` (AGENT_FORUM_SECRET, already checked) takes precedence. `onMade` is called when it
- * has been made. Throws a ConfigError if the
- * secret in the file is too short, a JournalError 74 if the file can be neither read nor written.
+ * Returns the secret of the data directory `dir`, which the caller has locked, and creates it if
+ * there is none. `configured` (AGENT_FORUM_SECRET, already checked) takes precedence. Calls
+ * `onMade` when it has created a secret. Throws a ConfigError if the secret in the file is too
+ * short, a JournalError 74 if the file cannot be read or written.
  */
 export function loadSecret(
   { disk, dir }: CheckpointDirectory,
@@ -121,9 +121,10 @@ const nodeIdPattern = /^[0-9a-f]{16}\n$/
 const nodeIdBytes = 8
 
 /**
- * The id of a node among those that share a log: 16 hex characters in the file `node` of its data
- * directory, made by the first start that needs it. A copy of the data gets another one.
- * The id of the node with the data in `dir`, which is locked. Throws JournalError 74.
+ * Returns the id of the node with the data in `dir`, which the caller has locked. It identifies the
+ * node among those that share a log: 16 hex characters in the file `node` of the data directory,
+ * created by the first start that needs it. A copy of the data gets another id. Throws a
+ * JournalError 74.
  */
 export function loadNodeId({ disk, dir }: CheckpointDirectory): string {
   const file = join(dir, 'node')

@@ -1,5 +1,6 @@
-// What `wal repair` saves when pages are damaged beyond parity and the log before them is gone: the
-// newest checkpoint without their contents, healed (state/salvage.ts), and the log behind it.
+// Salvages the state for `wal repair` when pages of a checkpoint are damaged beyond parity and the
+// log before it is gone. The result is the newest checkpoint without the contents of those pages,
+// healed (state/salvage.ts), and the log after it.
 
 import { type Manifest, unpackFacts } from '../../wal/checkpoint/manifest.ts'
 import { fillDamaged, replaceCheckpoint } from '../../wal/checkpoint/salvage.ts'
@@ -27,15 +28,15 @@ export interface Salvage {
 }
 
 /**
- * Reads the newest checkpoint of which something can be saved, and heals it in memory. Null: there
- * is none. Throws JournalError 77 when the damage cannot be healed.
+ * Reads the newest checkpoint from which something can be salvaged, and heals it in memory.
+ * Resolves to null if there is none. Rejects with JournalError 77 when the damage cannot be healed.
  */
 export async function salvage(
   dir: string,
   checked: readonly CheckedCheckpoint[],
 ): Promise<Salvage | null> {
   const manifest = checked.find(({ damaged }) => damaged !== null)?.damaged
-  if (manifest?.form !== formVersion) return null // older forms are converted by a start alone
+  if (manifest?.form !== formVersion) return null // only a start converts older forms
   const state = new State({ retentionMs: 0, seed: 0 })
   const target = whatIsFilled(state)
   const lost = await fillDamaged({ disk, dir }, manifest, target)
@@ -55,12 +56,12 @@ export async function salvage(
 /** Replaces all checkpoints of the directory with the healed one. */
 export async function writeSalvage(dir: string, { manifest, state, facts }: Salvage) {
   const { stores, rows } = whatIsSaved(state)
-  // The facts are written as they were read: this state has no quotas and tickets.
+  // The facts are written as they were read, because this state has no quotas or tickets.
   const saved = { stores, rows, facts: () => facts, form: formVersion }
   await replaceCheckpoint({ disk, dir }, manifest, saved)
 }
 
-/** Sentences about losses; `lost.txt` in the copy names each item. */
+/** Describes the losses in sentences; `lost.txt` in the copy names each item. */
 export function describeLosses({ keys, ...lost }: Losses): string[] {
   const what: Record<keyof typeof lost, string> = {
     messages: 'the text of messages',
@@ -77,7 +78,7 @@ export function describeLosses({ keys, ...lost }: Losses): string[] {
   return lines.length === 0 ? ['lost: nothing'] : lines
 }
 
-/** All ids, one per line. */
+/** Lists all ids, one per line. */
 export function listLosses({ keys: _, ...lost }: Losses): string {
   return `${Object.values(lost).flat().join('\n')}\n`
 }

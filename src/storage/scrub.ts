@@ -1,12 +1,13 @@
-// Schedules the scrubs of page files (wal/checkpoint/scrub.ts): a minute after the start, and then
-// every `--scrub-hours`. Files in which the start has found damage are repaired at once.
+// Schedules the scrubs of page files (wal/checkpoint/scrub.ts): the first pass begins a minute
+// after the start, and then one every `--scrub-hours`. Files in which the start has found damage
+// are repaired at once.
 //
-// S1. One pass at a time, slowly: it reads 4 MiB a second, or as much as it needs to finish in half
-//     of the hours between two passes. A file in which a read has found damage is scrubbed at once,
-//     and not slowly.
+// S1. One pass runs at a time, at a limited rate: 4 MiB a second, or as much as it needs to finish
+//     within half of the hours between two passes. A file in which a read has found damage is
+//     scrubbed at once and at full speed.
 // S2. A page that parity cannot repair is rewritten from memory, by as many checkpoints as it takes
-//     until none of those that are kept needs the damaged pages. All pages of a file that the
-//     device can no longer read or write as a whole are moved to other files in the same way.
+//     until no kept one needs the damaged copy. When the device can no longer read or write a part
+//     of a file, all pages of the file are moved to other files in the same way.
 
 import type { Logger } from 'pino'
 import {
@@ -30,15 +31,21 @@ const sliceMs = 1
 interface PeriodicScrubOptions {
   disk: Disk
   dir: string
-  /** Hours between the beginnings of two passes; 0: only damage that a start finds is repaired. */
+  /**
+   * Hours between the beginnings of two passes; 0: only damage that a start or a read finds is
+   * repaired.
+   */
   hours: number
   log: Logger
   pause: Pause | undefined
-  /** The manifests of the checkpoints that are kept, newest first. */
+  /** The manifests of the kept checkpoints, newest first. */
   kept: () => readonly Manifest[]
-  /** Takes checkpoints that rewrite these pages. Resolves to those that are rewritten. */
+  /** Takes checkpoints that rewrite these pages. Resolves to the pages that were rewritten. */
   renew: (pages: readonly BadPage[]) => Promise<readonly BadPage[]>
-  /** Takes checkpoints that move all pages out of this file. Resolves to whether none needs it. */
+  /**
+   * Takes checkpoints that move all pages out of this file. Resolves to whether no kept checkpoint
+   * needs the file any more.
+   */
   moveOut: (file: number) => Promise<boolean>
 }
 
@@ -50,19 +57,22 @@ function throwUnlessStopped(error: unknown): void {
 
 export class Scrub {
   readonly stats: ScrubStats = { ...noScrub }
-  /** Warnings about damage that is not repaired yet, by page file. */
+  /** Warnings about damage that is not repaired yet, by the number of the page file. */
   readonly #damaged = new Map<number, string>()
   readonly #options: PeriodicScrubOptions
   readonly #pause: Pause
   #bytesPerMs = bytesPerMsMin
   #isStopped = false
   #running: Promise<void> = Promise.resolve()
-  /** The scrubs of reported files, one after the other, and the number that has not ended. */
+  /**
+   * The scrubs of reported files, which run one after the other, and the number of them that have
+   * not ended.
+   */
   #reported: Promise<void> = Promise.resolve()
   #urgent = 0
-  /** A file is scrubbed once at a time. */
+  /** The scrub in progress of each file: a file is scrubbed only once at a time. */
   readonly #scrubbing = new Map<number, Promise<unknown>>()
-  /** Ends the wait of the pass at once. */
+  /** Ends the current wait of the periodic pass at once. */
   #wake: () => void = () => {}
 
   constructor(options: PeriodicScrubOptions) {
@@ -74,7 +84,10 @@ export class Scrub {
     return [...this.#damaged.values()]
   }
 
-  /** Starts the schedule. The node has recovered, and rebuilt these pages in memory. */
+  /**
+   * Starts the schedule when the node has recovered. `rebuilt` are the pages that the start has
+   * rebuilt in memory.
+   */
   begin(rebuilt: readonly BadPage[]): void {
     const files = new Set(rebuilt.map(({ file }) => file))
     for (const file of files) {
@@ -83,7 +96,10 @@ export class Scrub {
     this.#running = this.#run(files).catch(throwUnlessStopped)
   }
 
-  /** A read found this page damaged: scrubs its file now; resolves to whether it is good then. */
+  /**
+   * Reports a page that a read found damaged, and scrubs its file at once. Resolves to whether the
+   * file is good afterwards.
+   */
   report(page: BadPage): Promise<boolean> {
     const { file } = page
     if (!this.#damaged.has(file)) this.#addWarning([page])
@@ -132,7 +148,7 @@ export class Scrub {
       const manifests = this.#options.kept().filter((manifest) => manifest.files.has(file))
       if (manifests.length === 0) {
         this.#damaged.delete(file)
-        continue // removed by a checkpoint since
+        continue // a checkpoint has removed it since
       }
       try {
         found += await this.#scrub(file, manifests)
@@ -193,7 +209,7 @@ export class Scrub {
     this.#damaged.set(pages[0].file, `damaged, and not repaired yet: ${placesOf(pages)}`)
   }
 
-  /** Waits; throws Stopped once `stop` is called. */
+  /** Waits; rejects with Stopped once `stop` has been called. */
   async #wait(ms: number): Promise<void> {
     if (!this.#isStopped && ms > 0) {
       await new Promise<void>((resolve) => {

@@ -1,5 +1,5 @@
-// The files of checkpoints: how one gets its name, how those that a start may use are found, and
-// how unneeded ones are removed.
+// The files of checkpoints: how one gets its name, how a start finds those that it may use, and how
+// unneeded ones are removed.
 
 import path from 'node:path'
 import {
@@ -116,8 +116,8 @@ export function removeUnfinished({ disk, dir }: CheckpointDirectory): void {
 }
 
 /**
- * Removes older manifests than those kept, then the page files that only they named, with their
- * parity: a manifest never outlives its pages.
+ * Removes the manifests that are no longer kept, then the page files that only they named, with
+ * their parity: a manifest never outlives its pages.
  */
 export async function removeUnneeded(
   { disk, dir }: CheckpointDirectory,

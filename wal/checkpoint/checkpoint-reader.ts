@@ -11,7 +11,9 @@ import { pieceBytes } from './parity.ts'
 import { Sidecars } from './sidecar.ts'
 
 const readBytesMax = 4 * 1024 * 1024
-/** Most of the time goes into copying to new memory: three readers take 60 % of the time of one. */
+/**
+ * Most of the time is spent on copying to new memory: three readers take 60 % of the time of one.
+ */
 const readsInFlight = 3
 /** At least the longest page. */
 const verifyBytesMax = pieceBytes
@@ -81,7 +83,7 @@ interface PageRun {
   room: Uint8Array
 }
 
-/** Of stores that do not hold all pages, the others are read only where their file is `cutOff`. */
+/** Pages that a store does not hold are read only where their file is in `cutOff`. */
 function* runsOf(
   manifest: Manifest,
   stores: ReadonlyMap<string, Filled>,

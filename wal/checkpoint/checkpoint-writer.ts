@@ -1,12 +1,12 @@
 // Writes the files of one checkpoint and reads them back, while the stores continue to change.
-// checkpoints.ts decides on the time, and on the outcome.
+// checkpoints.ts decides when to do so, and deals with the outcome.
 //
 //   page file n and its parity ─▶ page file n + 1, if it is needed, and its parity ─▶ read back
 //   ─▶ log synced up to the position ─▶ manifest n ─▶ read back
 //
-// One page file has the rows and the pages that may change again; the other has pages of stores
-// that need not hold them, because these hardly change once they are full (paged-store.ts,
-// `holds`).
+// One page file has the rows and the pages that may change again. The other has the pages of stores
+// that need not hold them in memory, because these pages hardly change once they are full
+// (paged-store.ts, `holds`).
 //
 //   columns, lists, rows   ──changed──▶ file n
 //   text                   ──changed──▶ file n + 1 ◀──copied── files that are being emptied
@@ -125,7 +125,7 @@ async function writeAndCopyPages(
     const changed = store.frozen(page)
     if (changed !== null || !emptied.has(before!.files[page])) return changed
     const read = copy.subarray(0, bytes)
-    return (await source.read(before!.placeOf(page), read)) ? read : null // or it stays there
+    return (await source.read(before!.placeOf(page), read)) ? read : null // unreadable: it stays
   }
   try {
     const tables = new Map<string, PageTable>()
@@ -227,7 +227,10 @@ export function numbersOf({ head: { number }, frozen }: Attempt): number[] {
   return mayBeTwo ? [number, number + 1] : [number]
 }
 
-/** Rejects with the disk's error, or BadCheckpoint when something reads otherwise than written. */
+/**
+ * Rejects with the disk's error, or with BadCheckpoint when something does not read as it was
+ * written.
+ */
 export async function writeCheckpoint(attempt: Attempt): Promise<Written> {
   const { place, head, frozen, before, pause, syncLog } = attempt
   const written = [await writeFirst(attempt)]
@@ -266,7 +269,7 @@ function writeFirst(attempt: Attempt): Promise<WrittenFile> {
   return writeFile(attempt, head.number, (options) => writePages(holding, rows, options))
 }
 
-/** Null: all of its pages are where they were. */
+/** Resolves to null if no page has to be written or copied. */
 async function writeSecond(attempt: Attempt): Promise<WrittenFile | null> {
   const { place, frozen, head, before, emptied } = attempt
   const others = new Map([...frozen].filter(([, { store }]) => store.holds !== undefined))

@@ -84,7 +84,7 @@ export interface Target {
 /** The state that a checkpoint saves: the fold of the log, up to its last record. */
 interface Source {
   journal: Pick<Journal, 'storeId' | 'position' | 'sync' | 'dropBefore'>
-  /** Called at the moment of which the state is saved. */
+  /** Called at the instant whose state is saved. */
   facts: () => unknown
   stores: Stores
   rows: Rows
@@ -96,7 +96,7 @@ export interface Taken {
   position: number
   /** Bytes of the pages that were written because they had changed. */
   bytes: number
-  /** The milliseconds for which nothing else ran when it began. */
+  /** The milliseconds for which the checkpoint blocked the event loop when it began. */
   beginMs: number
 }
 
@@ -113,7 +113,7 @@ export class Checkpoints {
   #kept: Manifest[] = []
   /** 0: not known yet. */
   #next = 0
-  /** Page files of which the next one leaves no page in use. */
+  /** Page files that the next checkpoint empties: it uses none of their pages. */
   #emptied: ReadonlySet<number> = new Set()
   /** Page files to be emptied, because the device fails to read or write them. */
   readonly #worn = new Set<number>()
@@ -134,11 +134,12 @@ export class Checkpoints {
   }
 
   /**
-   * Fills what `fresh` made last, for the form that the checkpoint has, from the newest one that
-   * is good, and returns its position; 0 when there is none, and then it is empty. `storeId` is
-   * the log's; null: there is no log.
-   * Throws JournalError 74 when the disk fails, 76 for a newer format, 77 for one of another store.
-   * Changes no file. `onProgress` receives the bytes that are read, and their total.
+   * Loads the newest good checkpoint into the target that `fresh` makes for its form, and resolves
+   * to its position, or to 0 if there is none. `fresh` may be called several times: only the target
+   * that it made last counts, which is empty if there is no checkpoint. `storeId` is the log's;
+   * null: there is no log. Rejects with JournalError 74 when the disk fails, 76 for a newer format,
+   * 77 for a checkpoint of another store. Changes no file. `onProgress` receives the bytes that are
+   * read, and their total.
    */
   async load(
     storeId: string | null,
@@ -165,7 +166,10 @@ export class Checkpoints {
     return 0
   }
 
-  /** The start has succeeded: puts bad ones aside, and removes what a crash left half made. */
+  /**
+   * Called when the start has succeeded: puts bad checkpoints aside, and removes unfinished files
+   * that a crash left.
+   */
   finishStart(): void {
     const { disk, dir } = this.#place
     try {
@@ -186,22 +190,22 @@ export class Checkpoints {
   }
 
   /**
-   * Removes files that the last checkpoints before this start left behind. To be awaited
-   * after `finishStart` and before the first checkpoint; until then, files may be left.
+   * Removes files that the last checkpoints before this start left behind. Must be awaited after
+   * `finishStart` and before the first checkpoint; until then, files may be left.
    */
   async removeLeftovers(journal: Source['journal']): Promise<void> {
-    if (this.#kept.length < keptCount) return // the next one removes what they leave
+    if (this.#kept.length < keptCount) return // the next checkpoint removes them
     this.hasLeftovers = true
     await this.#removeUnneeded(journal)
   }
 
   /**
-   * Takes one of the state as it is now, or where text was erased since the last one, as it is as
-   * soon as all pages that may have copies are marked. Rejects with JournalError 74 when the disk
-   * fails or is full; then nothing has changed. One at a time.
+   * Takes a checkpoint of the state as it is now. If text was erased since the last one, it takes
+   * the state as it is once all pages that may have copies of that text are marked. Rejects with
+   * JournalError 74 when the disk fails or is full; then nothing has changed. One at a time.
    */
   async take({ journal, facts, stores, rows, pause }: Source): Promise<Taken> {
-    // Text that is erased meanwhile is looked for as well: nothing awaits behind the last look.
+    // Text that is erased during `#empty` counts, too: nothing awaits after the last look.
     for (;;) {
       const newest = this.#kept[0]
       const files = new Set([...this.#worn, ...filesOfErased(newest, stores)])
@@ -238,7 +242,7 @@ export class Checkpoints {
       for (const [name, { store }] of frozen) store.thaw(saved?.manifest.tables.get(name) ?? null)
       for (const source of rows.values()) source.thaw()
       if (saved !== null) {
-        this.#emptied = new Set() // it has left no page in these
+        this.#emptied = new Set() // every page that could be read has left these
         const files = filesToRewrite(saved.manifest.files, saved.live)
         await this.#empty(files, saved.manifest, stores, pause)
         await this.#removeUnneeded(journal)
@@ -270,19 +274,20 @@ export class Checkpoints {
   }
 
   /**
-   * Has the next checkpoint rewrite pages from memory that are damaged on disk, and returns them:
-   * all but those that are not in memory. Must not be called while one is being taken.
+   * Makes the next checkpoint rewrite these pages, which are damaged on disk, from memory. Returns
+   * all of them except those that are not in memory. Must not be called while a checkpoint is being
+   * taken.
    */
   renew(pages: readonly BadPage[], stores: Stores): BadPage[] {
     return markBadDirty(pages, this.#kept[0], stores)
   }
 
-  /** Has the next checkpoint move all pages out of a file. */
+  /** Makes the next checkpoint move all pages out of a file. */
   moveOut(file: number): void {
     this.#worn.add(file)
   }
 
-  /** Has the next checkpoint leave no page of the newest one in these files, too. */
+  /** Makes the next checkpoint move the pages of the newest one out of these files as well. */
   async #empty(
     files: ReadonlySet<number>,
     newest: Manifest,

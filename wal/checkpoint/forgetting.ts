@@ -1,22 +1,26 @@
-// Which page files may have a copy of a page as it was before something in it was erased. They are
-// emptied by the next checkpoint, and removed when the one after it is taken.
+// Determines which page files may have a copy of a page as it was before something in it was
+// erased. The next checkpoint empties these files, and they are removed when the one after it is
+// taken.
 //
 //   file 4   │ page 0 │ page 1 │ page 2, not yet full │        Y1. page 2 is in file 8 now, but
 //   file 6   │ page 2, not yet full │                               file 4 has an older copy
 //   file 8   │ page 2 │ page 3 │ …
 //
 // A page is written when it has changed since the last checkpoint, so its copies lie in the file
-// that has it now, and in earlier ones down to that of the page before it, which was full when the
-// first copy was written. A page before it may have moved to a later file since then: the nearest
-// one counts that has not.
+// that has it now, and in earlier ones down to that of the preceding page, which was full when the
+// first copy was written. A preceding page may have moved to a later file since then, so the
+// nearest one that has not moved determines the range.
 //
-// Y2. A page that moves may leave copies in files that this no longer counts, if the page before it
-//     has moved as well. So these files are emptied with the one that it leaves.
+// Y2. A page that moves may leave copies in files outside of this range, if the preceding page has
+//     moved as well. So these files are emptied together with the one that the page leaves.
 
 import type { Manifest } from './manifest.ts'
 import type { PageTable, Stores } from './paged-store.ts'
 
-/** The page files that may have copies of erased pages of these stores, which forget them now. */
+/**
+ * Returns the page files that may have copies of erased pages of these stores, and clears the
+ * stores' sets of erased pages.
+ */
 export function filesOfErased(newest: Manifest | undefined, stores: Stores): Set<number> {
   const all = new Set<number>()
   for (const [name, { erased }] of stores) {
@@ -29,7 +33,9 @@ export function filesOfErased(newest: Manifest | undefined, stores: Stores): Set
   return all
 }
 
-/** The files `emptied`, and those of the checkpoint that have to be emptied with them (Y2). */
+/**
+ * Returns the files `emptied`, and those of the checkpoint that have to be emptied with them (Y2).
+ */
 export function filesToEmpty(
   emptied: ReadonlySet<number>,
   { tables, files }: Manifest,
@@ -43,7 +49,7 @@ export function filesToEmpty(
   return all
 }
 
-/** The files among `files` that may have copies of these pages. */
+/** Returns those among `files` that may have copies of these pages. */
 export function filesWithCopies(
   table: PageTable,
   files: Iterable<number>,
@@ -56,7 +62,7 @@ export function filesWithCopies(
   return new Set(Array.from(files).filter(isIn))
 }
 
-/** The files `emptied`, and those among `files` that have to be emptied with them (Y2). */
+/** Returns the files `emptied`, and those among `files` that have to be emptied with them (Y2). */
 export function withOlderCopies(
   table: PageTable,
   files: readonly number[],

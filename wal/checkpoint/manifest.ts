@@ -1,6 +1,6 @@
 // The manifest of a checkpoint: a small file with the places of all its pages. Its name appears
-// when everything it names is durable. Numbers are little endian. At the end of this file are the
-// pages of a manifest that do not read as they were written, and sentences about them.
+// when everything it names is durable. Numbers are little endian. The end of this file deals with
+// pages that do not read as they were written: their places, and sentences about them.
 //
 //   0000000007.pages          0000000007.checkpoint          0000000009.pages
 //   ┌──────┬──────┬─────┐     ┌────────┬────────────┐        ┌──────┬─────┐
@@ -172,8 +172,8 @@ export function beyondParity(lost: readonly BadPage[]): string {
 }
 
 /**
- * Marks dirty those of the pages that the newest checkpoint names and that are in memory. Returns
- * all but those that are not in memory.
+ * Marks dirty the pages that the newest checkpoint names and that are in memory. Returns all pages
+ * except those that it names and that are not in memory.
  */
 export function markBadDirty(
   pages: readonly BadPage[],

@@ -25,7 +25,7 @@ export class PageFiles {
     this.#place = place
   }
 
-  /** Whether `into` could be filled. Short reads are synchronous, which is faster. */
+  /** Fills `into`; false if it cannot be filled. Short reads are synchronous, which is faster. */
   read(number: number, offset: number, into: Uint8Array): boolean | Promise<boolean> {
     if (into.length >= readLaterBytesMin) return this.readLater(number, offset, into)
     const file = this.#file(number)
@@ -37,7 +37,7 @@ export class PageFiles {
     }
   }
 
-  /** Bytes of a file, which is not kept open: there may be many of which nothing is read. */
+  /** The size of a file, which is not kept open: nothing may be read from many of them. */
   size(number: number): number {
     const { disk, dir } = this.#place
     const file = openIfThere(disk, path.join(dir, pagesName(number)))
@@ -69,7 +69,7 @@ export class PageFiles {
   }
 }
 
-/** Reads one page without waiting; null: it is damaged, or the disk fails. */
+/** Reads one page synchronously; null: it is damaged, or the disk fails. */
 export function readPageNow(
   { disk, dir }: Place,
   { file, offset, bytes, crc }: PagePlace,
@@ -98,7 +98,7 @@ export class PageSource {
     this.#sidecars = new Sidecars(place, manifest)
   }
 
-  /** Whether `into`, which is as long as the page, has its content now. */
+  /** Reads a page into `into`, which is as long as the page; resolves to whether that succeeded. */
   async read(page: PagePlace, into: Uint8Array): Promise<boolean> {
     const isRead = await this.#files.readLater(page.file, page.offset, into)
     if (isRead && crc32(into) === page.crc) return true
@@ -114,7 +114,7 @@ export class PageSource {
 }
 
 interface RebuiltPage {
-  /** Where the page lies. */
+  /** The place of the page. */
   place: BadPage
   /** The page as it was written; null when parity cannot rebuild it. */
   bytes: Buffer | null

@@ -9,12 +9,12 @@
 
 import type { Pause } from '../../src/base/pauses.ts'
 
-/** A page file of which a smaller fraction is in use is emptied: its pages are written again. */
+/** When a smaller fraction of a page file is in use, it is emptied: its pages are written again. */
 const livePartMin = 0.5
 /**
- * Each checkpoint that saves a full page which will not change adds a page file. When so many are
- * small, they are emptied, so that their pages are written into one. With 10,000 of them a start
- * took 0.2 s of processor time longer, and each checkpoint 0.13 s.
+ * Each checkpoint that saves a full page which will not change adds a page file. When so many files
+ * are small, they are emptied, so that their pages are written into one. With 10,000 of them a
+ * start took 0.2 s of processor time longer, and each checkpoint 0.13 s.
  */
 export const smallFilesMax = 32
 const smallFileBytes = 4 << 20
@@ -23,17 +23,17 @@ const smallFileBytes = 4 << 20
 export interface Filled {
   readonly pageBytes: number
   /**
-   * Allocates so many bytes, which `room` returns; `saved` is where they come from. The target must
-   * be empty.
+   * Allocates this many bytes, which `room` returns; `saved` is where they come from. The target
+   * must be empty.
    */
   fill(bytes: number, saved: PageTable): void
   /** The bytes from page `page` on, as far as they are contiguous in memory. */
   room(page: number): Uint8Array
   /**
-   * Whether the page is in memory. Only stores have this that need not hold all their pages, which
-   * hardly change once they are full. Only the pages that such a store holds after `fill` are read.
-   * `frozen` of any page may be called again. Its pages are written to files of their own, and
-   * copied from there to others without the store.
+   * Whether the page is in memory. Only stores that need not hold all their pages have this method;
+   * such pages hardly change once they are full. A start reads only the pages that the store holds
+   * after `fill`. `frozen` of any page may be called again. The pages are written to files of their
+   * own, and copied from there to others without the store.
    */
   holds?(page: number): boolean
 }
@@ -46,9 +46,12 @@ export interface PagedStore extends Filled {
    * once per page, in ascending order; valid until the store changes.
    */
   frozen(page: number): Uint8Array | null
-  /** Ends the snapshot of `freeze`. All pages are saved in these places; null: that has failed. */
+  /**
+   * Ends the snapshot of `freeze`. All pages are saved in these places; null: the checkpoint
+   * failed.
+   */
   thaw(saved: PageTable | null): void
-  /** Has a page saved again by the next checkpoint, changed or not. Not while frozen. */
+  /** Makes the next checkpoint save a page again, changed or not. Not while frozen. */
   markDirty(page: number): void
   /** Pages in which something was erased, so that no copy of them may stay on disk. */
   readonly erased?: Set<number>
@@ -157,7 +160,10 @@ export async function liveBytes(
   return live
 }
 
-/** The page files to be emptied: those of which little is in use, and small ones if many are. */
+/**
+ * Returns the page files to be emptied: those with little in use, and the oldest small ones if
+ * there are many.
+ */
 export function filesToRewrite(
   files: ReadonlyMap<number, number>,
   live: ReadonlyMap<number, number>,
@@ -174,8 +180,8 @@ export function filesToRewrite(
 }
 
 /**
- * Has the next checkpoint rewrite the pages in these files, except those that it copies. This is
- * done now, because a checkpoint must begin at one instant, however many pages there are.
+ * Makes the next checkpoint rewrite the pages in these files, except those that it copies. They are
+ * marked in advance, because a checkpoint must begin at one instant, however many pages there are.
  */
 export async function markFilesDirty(
   tables: ReadonlyMap<string, PageTable>,

@@ -1,5 +1,5 @@
-// The parity of a page file, in a separate file beside it: from this and the rest of the page file,
-// a part that is damaged or cannot be read is rebuilt. Numbers are little endian.
+// The parity of a page file, in a separate file beside it. From the parity and the rest of the page
+// file, a part that is damaged or cannot be read is rebuilt. Numbers are little endian.
 //
 //   0000000007.pages     │ piece 0 │ piece 1 │ … │ piece 15 │ piece 16 │ …    1 MiB each
 //                        └────────── stripe 0 ──────────────┘└─ stripe 1
@@ -16,10 +16,11 @@
 // A column is the blocks of 4 KiB at one offset of all pieces of a stripe, with the parity block
 // that is their XOR. Each block, of data and of parity, has a crc.
 //
-// P1. Any one block of a column is rebuilt from the others.
-// P2. A page is no longer than a piece, and one that touches a column twice does not occur: a page
-//     of nearly a whole MiB begins with a block. So any one page of a stripe is rebuilt. (Earlier
-//     builds wrote such pages: of those all blocks but the outermost.)
+// P1. Any one block of a column can be rebuilt from the others.
+// P2. A page is no longer than a piece, and no page touches a column twice, because a page of
+//     nearly a whole MiB begins at the start of a block. So any one page of a stripe can be
+//     rebuilt. (Earlier builds wrote pages that touch a column twice: of those, all blocks but the
+//     outermost.)
 // P3. The manifest is authoritative: a rebuilt page must have the crc that the manifest has for it.
 
 import { crc32 } from 'node:zlib'
@@ -67,7 +68,7 @@ export function columnOf(block: number): number {
   return Math.floor(block / blocksPerStripe) * blocksPerPiece + (block % blocksPerPiece)
 }
 
-/** The blocks of data of a column, in a file of so many blocks. */
+/** The blocks of data of a column, in a file of `blocks` blocks. */
 export function blocksIn(column: number, blocks: number): number[] {
   const first = Math.floor(column / blocksPerPiece) * blocksPerStripe + (column % blocksPerPiece)
   const all = Array.from({ length: piecesPerStripe }, (_, i) => first + i * blocksPerPiece)
@@ -137,7 +138,7 @@ export class ParityBuilder {
     await this.#write(encodeParityHeader({ ...this.#file, bytes: this.#bytes }, crcs), 0)
   }
 
-  /** Overwrites the rest of the pages; nothing is added any more. */
+  /** Overwrites what is left of the pages; nothing may be added any more. */
   wipe(): void {
     this.#stripe.fill(0)
   }
@@ -152,7 +153,9 @@ export class ParityBuilder {
   }
 }
 
-/** XORs one slice of `from` into the same place of `into`; eight bytes at a time: 0.1 ms a MiB. */
+/**
+ * XORs one slice of `from` into the same place of `into`, eight bytes at a time: 0.1 ms per MiB.
+ */
 function xorWords(into: Buffer, from: Buffer, at: number): void {
   const words = sliceBytes / 8
   const target = new BigUint64Array(into.buffer, into.byteOffset + at, words)
@@ -237,8 +240,8 @@ export class Pieces {
   }
 
   /**
-   * Resolves when no write is in progress any more, whether it succeeded or failed. The bytes here
-   * are overwritten: text in them may be erased one day.
+   * Resolves when no write is in progress any more, whether it succeeded or failed. Overwrites the
+   * bytes held here, because text in them may be erased one day.
    */
   async stop(): Promise<void> {
     await this.#writing.catch(() => {})
@@ -247,7 +250,7 @@ export class Pieces {
     this.#parity.wipe()
   }
 
-  /** The next page begins with a block (parity.ts, P2). */
+  /** Makes the next page begin at the start of a block (parity.ts, P2). */
   #align(): void {
     const aligned = Math.ceil(this.#filled / blockBytes) * blockBytes
     this.#filling.fill(0, this.#filled, aligned)

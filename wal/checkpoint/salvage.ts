@@ -1,5 +1,5 @@
-// Salvages a checkpoint of which some pages are lost: fills stores with the rest, and, when the
-// caller has repaired their content, takes a whole checkpoint in its place.
+// Salvages a checkpoint that has lost some pages: fills stores with the rest, and, when the caller
+// has repaired their content, takes a whole checkpoint in its place.
 
 import type { CheckpointDirectory } from './checkpoint-files.ts'
 import { readPages } from './checkpoint-reader.ts'

@@ -26,7 +26,7 @@ import { openIfThere, type Rebuilt, readWhole, Sidecars } from './sidecar.ts'
 
 interface ScrubOptions {
   pause: Pause
-  /** Called when so many bytes have been read; the scrub continues when it resolves. */
+  /** Called with the number of bytes just read; the scrub continues when it resolves. */
   pace: (bytes: number) => Promise<void>
 }
 
@@ -36,8 +36,9 @@ export interface Scrubbed {
   /** Pages that parity could not rebuild, and that the next checkpoint should rewrite. */
   lost: BadPage[]
   /**
-   * Whether no page is lost, but the device cannot write a page in place, or cannot read a part of
-   * the file that no page uses, so that it can have no parity: its pages should be moved.
+   * Whether the pages of the file should be moved, because the device cannot write a page in place,
+   * or cannot read a part of the file that no page uses, so that the file can have no parity. Pages
+   * may be lost as well.
    */
   isWorn: boolean
   /** Whether the parity was missing or did not match the file, and has been written again. */

@@ -47,7 +47,10 @@ export class Sidecars {
     this.#manifest = manifest
   }
 
-  /** The page and the blocks that contain it, as they were written; null if that is impossible. */
+  /**
+   * Returns the page and the blocks that contain it, as they were written; null if that is
+   * impossible.
+   */
   async rebuild(damaged: DamagedPage): Promise<(Rebuilt & { page: Buffer }) | null> {
     const { file, offset, bytes, crc } = damaged
     const rebuilt = await (await this.#sidecar(file))?.rebuild(offset, bytes)
@@ -57,8 +60,9 @@ export class Sidecars {
   }
 
   /**
-   * The good blocks of a page that cannot be rebuilt, with zeros in place of the lost blocks of
-   * 4 KiB, whose offsets in the page file are `lost`. Null when no block is known to be good.
+   * Returns the good blocks of a page that cannot be rebuilt, with zeros in place of the lost
+   * blocks of 4 KiB, whose offsets in the page file are `lost`. Null when no block is known to be
+   * good.
    */
   async salvage(damaged: DamagedPage): Promise<{ page: Buffer; lost: number[] } | null> {
     const { file, offset, bytes } = damaged
@@ -109,7 +113,10 @@ export class Sidecar {
     this.#parity = parity
   }
 
-  /** Null when there is no usable parity. Throws any other error of the disk. */
+  /**
+   * Opens the parity of a page file; null if there is none that is usable. Throws any other error
+   * of the disk.
+   */
   static async open({ disk, dir }: Place, file: PageFile): Promise<Sidecar | null> {
     const parity = openIfThere(disk, path.join(dir, parityName(file.number)))
     if (parity === null) return null
@@ -133,15 +140,18 @@ export class Sidecar {
   }
 
   /**
-   * The blocks that bytes `from` to `from + length` of the page file lie in, those that are damaged
-   * rebuilt. Null when that cannot be.
+   * Returns the blocks that contain bytes `from` to `from + length` of the page file, with damaged
+   * blocks rebuilt. Null if that is impossible.
    */
   async rebuild(from: number, length: number): Promise<Rebuilt | null> {
     const { lost, ...rebuilt } = await this.salvage(from, length, 1)
     return lost.length === 0 ? rebuilt : null
   }
 
-  /** The same, with zeros for blocks that are lost, and where they begin; at most `lostMax`. */
+  /**
+   * As `rebuild`, but with zeros for blocks that are lost, and their offsets. Stops after `lostMax`
+   * lost blocks.
+   */
   async salvage(
     from: number,
     length: number,
@@ -223,7 +233,7 @@ export class Sidecar {
   }
 }
 
-/** Whether `into` could be filled: false at the end of the file, and on a bad sector. */
+/** Fills `into`; false at the end of the file, and on a bad sector. */
 export async function readWhole(
   disk: Disk,
   file: number,
@@ -238,7 +248,7 @@ export async function readWhole(
   }
 }
 
-/** Opens a file to read it; null when it is not there. */
+/** Opens a file to read it; null if it is missing, or the device cannot read it. */
 export function openIfThere(disk: Disk, name: string): number | null {
   try {
     return disk.open(name, 'read')

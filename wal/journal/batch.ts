@@ -1,11 +1,12 @@
 // The open batch, and the segment that its frame is written to. Encoded records wait in the batch
-// until then. All batches share one buffer, because a frame is in the page cache when the write
-// returns.
+// until the frame is written. All batches share one buffer, because a frame is in the page cache
+// when the write returns.
 //
 //   │ header │ frame │ frame │ … │ 0…                    │ a sector kept for a seal │
 //                                ▲ at                                              ▲ size
 //
-// B1. Written records are overwritten here: the buffers have no bytes of records of a frame.
+// B1. Records are overwritten in these buffers once their frame is written, so that no copy of them
+//     stays there.
 
 import assert from 'node:assert/strict'
 import { Packr } from 'msgpackr'
@@ -56,12 +57,12 @@ export class OpenSegment {
     return this.#firstPosition
   }
 
-  /** Whether there is room for a frame of so many bytes, and a seal after it. */
+  /** Whether there is room for a frame of this many bytes, and a seal after it. */
   fits(bytes: number): boolean {
     return this.#at + bytes + sectorBytes <= this.#size
   }
 
-  /** Writes behind the last frame. Throws the error of the disk. */
+  /** Writes after the last frame. Throws the error of the disk. */
   write(bytes: Buffer): void {
     writeAll(this.#disk, this.#files[0], bytes, this.#at)
     this.#at += bytes.length
@@ -124,7 +125,9 @@ export class Batch {
     this.#count++
   }
 
-  /** Appends records as they stand in a frame: `count` of them, at most `recordBytesMax` each. */
+  /**
+   * Appends `count` records that are encoded as in a frame, at most `recordBytesMax` bytes each.
+   */
   addEncoded(records: Uint8Array, count: number): void {
     const isWhole = eachEncoded(records, count, (start, end) => {
       assert(end - start <= this.#recordBytesMax, 'a record is within the limit of its length')
@@ -138,8 +141,9 @@ export class Batch {
   }
 
   /**
-   * Completes the frame and begins the next batch. The bytes are whole sectors; `records` are those
-   * of the records in them. Both are valid until the next `add`, and to be overwritten with zeros.
+   * Completes the frame and begins the next batch. `bytes` are whole sectors, `records` the part of
+   * them that holds the records. Both are valid until the next `add`; the caller overwrites them
+   * with zeros (B1).
    */
   finish(
     { firstPosition, watermark, link }: Pick<Frame, 'firstPosition' | 'watermark' | 'link'>,

@@ -204,8 +204,8 @@ export function eachRecord(
 }
 
 /**
- * Calls `visit` with the range of each of `count` records, which stand as in a frame. Returns false
- * when they do not fill the bytes exactly.
+ * Calls `visit` with the range of each of `count` records, which are encoded as in a frame. Returns
+ * false when they do not fill the bytes exactly.
  */
 export function eachEncoded(
   records: Uint8Array,
@@ -225,9 +225,9 @@ export function eachEncoded(
 }
 
 /**
- * Cuts records as they stand in a frame into runs of at most `bytesMax`, each with its count. A
- * record that is longer is a run of its own, and so is one for which `isAlone` holds, which is
- * called with where the record begins, behind its header. The records must fill the bytes.
+ * Cuts records, encoded as in a frame, into runs of at most `bytesMax`, each with its count. A
+ * record that is longer is a run of its own, and so is one for which `isAlone` holds, which
+ * receives the offset at which the record begins after its header. The records must fill the bytes.
  */
 export function* cutRecords(
   records: Uint8Array,
@@ -257,7 +257,7 @@ function lengthAt(bytes: Uint8Array, at: number): number {
 
 const zeros = Buffer.alloc(64 * 1024)
 
-/** The offset after the last byte at or behind `from` that is not zero; `from` when all are. */
+/** The offset after the last byte at or after `from` that is not zero; `from` when all are. */
 export function lastNonZero(bytes: Buffer, from: number): number {
   let end = bytes.length
   while (end > from) {

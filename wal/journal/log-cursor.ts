@@ -1,12 +1,12 @@
-// Reads the records of a log from a position on while it is being written: for a process that folds
-// them elsewhere, and has to catch up before new frames can be passed on as they are written.
+// Reads the records of a log from a position on while the log is being written, for a process that
+// folds them elsewhere and has to catch up before new frames can be forwarded as they are written.
 //
 // U1. Every record is returned once, in order, without a gap.
 // U2. It reads from the page cache everything for which `write` has returned: the records need not
 //     be synced, and must not be shown before they are.
 // U3. A segment ends where the next one begins, even if more frames follow (format.ts, J8).
-// U4. Segments that a checkpoint has removed are an error with exit code 77: the reader begins
-//     again from that checkpoint.
+// U4. When a checkpoint has removed the segments, a JournalError 77 is thrown, and the reader
+//     begins again from that checkpoint.
 
 import { type Disk, readFully } from '../disk.ts'
 import { JournalError, storageError } from '../errors.ts'
@@ -25,7 +25,7 @@ import { listSegments, readHead, segmentName, segmentPath } from './segments.ts'
 
 const pieceBytes = 1024 * 1024
 
-/** Records as they stand in a frame, and the position of the first one. */
+/** Records, encoded as in a frame, and the position of the first one. */
 export interface EncodedRecords {
   first: number
   count: number
@@ -46,15 +46,15 @@ export class LogCursor {
   #position: number
   #number = 0
   #file = -1
-  /** Where the next frame begins in the segment, and the last position that belongs to it. */
+  /** Where the next frame begins in the segment, and the last position that is in this segment. */
   #at = 0
   #limit = Number.POSITIVE_INFINITY
-  /** A piece of the segment, and where it begins in it. */
+  /** A piece of the segment, and the offset at which it begins. */
   #piece = Buffer.alloc(0)
   #pieceAt = 0
   #buffer = Buffer.allocUnsafeSlow(pieceBytes)
 
-  /** Begins behind the position `after`. Throws a JournalError (U4, and 74). */
+  /** Begins after the position `after`. Throws JournalError 77 (U4) or 74. */
   constructor(log: LogPlaceToRead, after: number) {
     this.#log = log
     this.#seed = crcSeed(log.storeId)
@@ -71,7 +71,7 @@ export class LogCursor {
     return this.#position
   }
 
-  /** The records of the next frame; null: no more are written at present. */
+  /** Returns the records of the next frame, or null if no more have been written yet. */
   next(): EncodedRecords | null {
     for (;;) {
       const frame = this.#read()
@@ -96,7 +96,7 @@ export class LogCursor {
     this.#file = -1
   }
 
-  /** The frame at `#at`, its places in the segment; its bytes are in the piece. */
+  /** Reads the frame at `#at`. Its `at` is an offset in the piece, its `end` one in the segment. */
   #read(): Frame | null {
     const found = this.#inPiece()
     if (found !== null) return found
@@ -113,7 +113,7 @@ export class LogCursor {
     const at = this.#at - this.#pieceAt
     if (at >= this.#piece.length) return null
     const frame = readFrame(this.#piece, at, this.#seed)
-    // A cut-off padding would end the frame too early.
+    // Computed anew, because `readFrame` ends a frame with the piece when its padding is cut off.
     return frame === null
       ? null
       : { ...frame, end: this.#pieceAt + at + wholeSectors(frame.length) }
@@ -133,7 +133,7 @@ export class LogCursor {
     }
   }
 
-  /** The records of the frame that are behind the position. */
+  /** Returns the records of the frame after the position. */
   #rest(frame: Frame): EncodedRecords {
     const first = this.#position + 1
     const payload = this.#piece.subarray(frame.at + frameHeaderBytes, frame.at + frame.length)
@@ -158,7 +158,7 @@ export class LogCursor {
     return true
   }
 
-  /** The header of a segment of this log; null: there is none yet. */
+  /** The header of a segment of this log, or null if it does not exist yet. */
   #headerOf(number: number): SegmentHeader | null {
     const { disk, dir, storeId } = this.#log
     if (!disk.list(dir).includes(segmentName(number))) return null

@@ -29,7 +29,7 @@ class SegmentReader {
   readonly #disk: Disk
   readonly #files: SegmentFile[]
   readonly #onProgress: (done: number, total: number) => void
-  /** Bytes of the log before each segment, and in all. */
+  /** Bytes of the log before each segment, and in total. */
   readonly #starts: number[] = [0]
   #buffer: Buffer = Buffer.alloc(0)
   #sliceStartMs = performance.now()
@@ -66,7 +66,7 @@ class SegmentReader {
     return bytes
   }
 
-  /** Nothing is loaded any more: overwrites the buffer, as text in it may be erased one day. */
+  /** Overwrites the buffer when nothing is loaded any more, as text in it may be erased one day. */
   wipe(): void {
     this.#buffer.fill(0)
   }

@@ -50,7 +50,7 @@ export function listSegments(disk: Disk, dir: string): SegmentFile[] {
   })
 }
 
-/** The position before the first record; not 0 after a checkpoint had older segments removed. */
+/** The position before the first record; not 0 once a checkpoint has had older segments removed. */
 export function positionBefore([first]: SegmentFile[]): number {
   return first?.head.kind === 'good' ? first.head.header.firstPosition - 1 : 0
 }
@@ -93,8 +93,9 @@ export function fillWithZeros(disk: Disk, file: number, from: number, size: numb
 }
 
 /**
- * Opens a segment until it has a descriptor for each sync that may be in flight; returns all, with
- * those in `open`. Throws the errors of the disk, after closing the descriptors that it opened.
+ * Opens a segment so that each sync that may be in flight has a descriptor of its own. Returns all
+ * descriptors, including those in `open`. Throws the errors of the disk, after closing the
+ * descriptors that it opened.
  */
 export function openForSyncs(disk: Disk, path: string, open: readonly number[] = []): number[] {
   const files = [...open]

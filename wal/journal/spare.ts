@@ -79,7 +79,7 @@ export class Spare {
     this.#make(this.#next)
   }
 
-  /** Resolves when no write is in progress any more. */
+  /** Stops making segments; resolves when no write is in progress any more. */
   async stop(): Promise<void> {
     this.#stopped = true
     if (this.#retry !== null) clearTimeout(this.#retry)

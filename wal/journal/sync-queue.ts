@@ -52,8 +52,8 @@ export class SyncQueue {
   #uncoveredBytes = 0
 
   /**
-   * `watermark` is that of the last frame on the disk. `onSynced` receives ascending positions;
-   * after `onFailed`, called at most once, none.
+   * `watermark` is that of the last frame on the disk. `onSynced` receives ascending positions.
+   * `onFailed` is called at most once, and `onSynced` never after it.
    */
   constructor(
     disk: Disk,
@@ -86,7 +86,7 @@ export class SyncQueue {
     return this.#synced
   }
 
-  /** Bytes were written that end in a frame or header with this watermark. */
+  /** Takes note of written bytes that end in a frame or header with this watermark. */
   wrote(bytes: number, watermark: number): void {
     this.#unsyncedBytes += bytes
     this.#uncoveredBytes += bytes

@@ -24,12 +24,12 @@ export type Notice = { event: string; level?: 'info' | 'warn'; [field: string]: 
 
 /**
  * Receives a frame that has been written: the position of its first record, the count of its
- * records, and these as they stand in it (`eachEncoded` of format.ts). The bytes are valid until it
- * returns.
+ * records, and the records as they are encoded in it (`eachEncoded` of format.ts). The bytes are
+ * valid until it returns.
  */
 export type OnFrame = (first: number, count: number, records: Uint8Array) => void
 
-/** The parts of an open journal, beside the place at which it continues. */
+/** The parts of an open journal, besides the place at which it continues. */
 export interface WriterOptions {
   disk: Disk
   dir: string
@@ -47,7 +47,7 @@ export interface JournalStats {
   bytes: number
   /** Bytes of the log that were replayed when it was opened. */
   replayedBytes: number
-  /** Their durations. */
+  /** The durations of syncs. */
   syncs: Histogram
   /** Number of the segment that is written to. */
   segment: number
@@ -69,9 +69,10 @@ export interface Journal {
   /** Returns the record's position. Never waits. Throws only for a bug of ours. */
   append(record: unknown): number
   /**
-   * Appends `count` records that another journal of the same format has encoded, as they stand in
-   * its frames; returns the position of the last one. At most as many bytes at once as one record
-   * may have (`cutRecords` of format.ts), and `health` must be checked before, as for `append`.
+   * Appends `count` records that another journal of the same format has encoded, as they are in its
+   * frames; returns the position of the last one. One call may append at most as many bytes as one
+   * record may have (`cutRecords` of format.ts), and `health` must be checked before, as for
+   * `append`.
    */
   appendEncoded(records: Uint8Array, count: number): number
   /** Writes the open batch now instead of in the next event-loop iteration, if a sync may begin. */
@@ -88,8 +89,9 @@ export interface Journal {
   /** Resolves when all appended records are synced, in any mode. Rejects if that fails. */
   sync(): Promise<void>
   /**
-   * Has the next record begin a new segment, if the record at this position would share one with
-   * it: then `dropBefore` can remove the one without the other. False: not now, but soon.
+   * Makes the next record begin a new segment if it would share one with the record at `position`,
+   * so that `dropBefore` can remove that one without the next. False: this is not possible now, but
+   * it will be soon.
    */
   separate(position: number): boolean
   /** Removes segments that contain only records before `position`, which must be synced. */
@@ -112,9 +114,9 @@ const segmentBytesMin = 16 * 1024
 interface JournalLimits {
   segmentBytes: number
   recordBytesMax: number
-  /** Most that may wait for a sync: the open batch, and frames that are written. */
+  /** The most bytes that may wait for a sync: the open batch, and frames that are written. */
   unsyncedBytesMax: number
-  /** A batch as long as this goes out beside syncs in flight; a shorter one waits for them. */
+  /** A batch as long as this is written beside syncs in flight; a shorter one waits for them. */
   besideBytesMin: number
 }
 

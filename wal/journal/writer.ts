@@ -2,8 +2,9 @@
 //
 //   positions: appended >= written >= synced; with no batch open, appended = written
 //
-// Nothing here blocks: a batch is written on `flush`, or in the next event-loop iteration, when no
-// sync is in flight, or few are and it is long enough; otherwise when one of them completes.
+// Nothing here waits for a sync. A batch is written on `flush`, or in the next event-loop
+// iteration, if no sync is in flight, or if few are and the batch is long enough; otherwise when
+// one of them completes.
 
 import assert from 'node:assert/strict'
 import { type JournalError, storageError } from '../errors.ts'
@@ -154,7 +155,8 @@ export class Writer implements Journal {
     if (this.#batch.count > 0) {
       this.#writeBatch()
       const written = this.#written
-      // Not now, since the caller is about to decide. A later batch does this for both.
+      // Not now, since the caller is about to decide. If another batch is written first, it does
+      // this for both.
       setImmediate(() => written === this.#written && this.#onWritten())
     }
     if (this.#spare.state === 'ready') this.#roll() // the batch may have needed it
@@ -298,7 +300,7 @@ export class Writer implements Journal {
 
 const idleMs = 200
 
-/** Notices when nothing was written for a while. */
+/** Notices when nothing has been written for a while. */
 class IdleWatch {
   readonly #count: () => number
   readonly #onIdle: () => void
@@ -310,7 +312,7 @@ class IdleWatch {
     this.#onIdle = onIdle
   }
 
-  /** Begins to wait, unless it does so already. */
+  /** Begins to wait, unless it is waiting already. */
   begin(): void {
     if (this.#timer !== null) return
     const before = this.#count()

@@ -1,11 +1,11 @@
-// Begins a log again behind a checkpoint that was copied from another node: removes the old log and
+// Begins a log anew after a checkpoint that was copied from another node: removes the old log and
 // its checkpoints when their continuation is only in a newer checkpoint, and makes a log that does
 // not start at position 1, because this node has no records before that of the checkpoint.
 //
 //   0000000001.wal │ header: first position P + 1, store id of the other node │ seal │
 //
-// C1. While the old log is being removed, a file says so: the next process that opens the directory
-//     completes the removal first, since half of a log cannot be opened.
+// C1. While the old log is being removed, a mark file exists: the next process that opens the
+//     directory completes the removal first, since half of a log cannot be opened.
 
 import path from 'node:path'
 import type { CheckpointDirectory } from '../checkpoint/checkpoint-files.ts'
@@ -16,14 +16,14 @@ import { freeName, listSegments, segmentPath } from '../journal/segments.ts'
 import { encodeSeal } from '../journal/settle.ts'
 
 const markName = 'clear-log'
-/** As the mark, if the log itself is to be kept. */
+/** Used in place of the mark if the log itself is to be kept. */
 const keepingMarkName = 'clear-log.keep'
 const segments = /^\d{10}\.wal$/
 const parts = /^\d{10}\.(?:wal|checkpoint|pages|parity)(?:\.tmp)?$/
 
 /**
- * Decides that the log is removed, or put aside if it `keeps` it: its segments stay under names
- * that end in `.replaced`. The next `clearLog` does it. Throws JournalError 74.
+ * Decides that the log is to be removed or, with `keeps`, put aside: its segments stay under names
+ * that end in `.replaced`. The next `clearLog` carries this out. Throws JournalError 74.
  */
 export function planClearing(
   { disk, dir }: CheckpointDirectory,
@@ -41,9 +41,9 @@ export function planClearing(
 }
 
 /**
- * Removes the log and its checkpoints if that was decided; files that were put aside stay. The
- * caller has locked the directory. Returns whether there was anything to do. Throws JournalError
- * 74.
+ * Removes the log and its checkpoints if `planClearing` has decided so; files that were put aside
+ * stay. The caller has locked the directory. Returns whether there was anything to do. Throws
+ * JournalError 74.
  */
 export function clearLog({ disk, dir }: CheckpointDirectory): boolean {
   return guarded(dir, () => {

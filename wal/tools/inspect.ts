@@ -58,7 +58,7 @@ export async function inspectLog(
   return report
 }
 
-// The error of a whole log that does not match its checkpoints.
+// The error of a log that is whole, but whose checkpoints are damaged or do not match it.
 function together(dir: string, report: LogReport, begin: number): JournalError | null {
   const { log, checkpoints, files } = report
   const bad = checkpoints.find(({ manifest }) => manifest === null)
@@ -143,7 +143,7 @@ export function describeReport({ files, torn, checkpoints, log, error }: LogRepo
   ]
 }
 
-/** A report for programs, without the fields that only further reading needs. */
+/** The report for programs, without the fields that only further reading of the log needs. */
 interface ReportSummary {
   /** The fault, in a sentence; null: there is none. */
   error: string | null

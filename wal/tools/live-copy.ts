@@ -8,8 +8,7 @@
 //   a segment begins       the previous one is read once more, now up to its end
 //   segments are removed   when a checkpoint covers them: the copy fails, the caller starts again
 //   files of checkpoints   never change once they have their names, except where damage is
-//   repaired;
-//                          if they are removed, the copy fails, the caller starts again
+//                          repaired; if they are removed, the copy fails, the caller starts again
 //
 // C1. Everything synced when the copy began is in it, or the copy is refused as damaged.
 // C2. The copy ends in a seal, so later damage to it is distinguished from a torn tail.

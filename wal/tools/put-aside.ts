@@ -105,7 +105,7 @@ function checkpointsBeyond({ disk, dir, from }: PutAsideOptions, files: SegmentF
   return manifests.filter(({ position }) => position >= from).map((m) => manifestName(m.number))
 }
 
-/** The frames of one segment, or a part of one, with its bytes. */
+/** A frame with records, and the bytes of the segment that it is in. */
 interface Piece {
   bytes: Buffer
   frame: Frame
@@ -158,7 +158,10 @@ class Cut {
     return name
   }
 
-  /** A2. `files` are all segments, those without records included. */
+  /**
+   * Removes the records from the log (A2). `files` are all segments, those without records
+   * included.
+   */
   shorten(files: SegmentFile[]): void {
     const [disk, dir] = [this.#disk, this.#dir]
     const { number } = this.#last
@@ -191,7 +194,7 @@ class Cut {
     syncDirectory(disk, dir)
   }
 
-  /** The frames with records of a segment of the log. */
+  /** Returns the frames with records of a segment of the log. */
   #framesOf(number: number): Piece[] {
     const file = this.#disk.open(segmentPath(this.#dir, number), 'read')
     const bytes = Buffer.alloc(this.#log.ends.get(number) ?? 0)

@@ -253,7 +253,7 @@ function collect(name: string, bytes: Buffer, found: Runs, end: number): void {
       found.runs.push(run)
     }
   }
-  found.runs = found.runs.filter(({ first, last }) => last >= first) // not seals alone
+  found.runs = found.runs.filter(({ first, last }) => last >= first) // drops runs of seals alone
 }
 
 function startOf(name: string, frame: Frame): Run {

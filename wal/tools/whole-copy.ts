@@ -73,7 +73,9 @@ function eachPiece(
   }
 }
 
-/** Reads block by block where a sector is bad. */
+/**
+ * As `readFully`, but reads block by block where a sector is bad, and fills bad blocks with zeros.
+ */
 function readWithZeros(disk: Disk, file: number, into: Buffer, at: number): number {
   try {
     return readFully(disk, file, into, at)
