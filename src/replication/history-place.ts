@@ -200,13 +200,13 @@ export class HistoryPlace {
 
   /** Returns null when the log and the stream can be compared again, or else the reason to wait. */
   async #mend(journal: Journal, term: Term, found: Comparison): Promise<string | null> {
-    const { stream, place, node, log } = this.#options
+    const { stream, place, node, log, isStopped } = this.#options
     const { storeId, position } = journal
     if (found.kind === 'ahead' && term.node === node) {
       // The stream accepts the tail only as the continuation of its term. If another node leads, or
       // a server lags, the next comparison shows it.
-      const published = { last: found.last, position }
-      await this.#ask(() => publishTail(stream, { ...place, storeId }, published))
+      const tail = { last: found.last, position }
+      await this.#ask(() => publishTail(stream, { ...place, storeId }, tail, isStopped))
       return null
     }
     if (found.kind === 'diverged') {

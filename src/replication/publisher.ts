@@ -301,18 +301,20 @@ function stopped(): Error {
 
 /** The bytes that are read from the log ahead of the stream's acknowledgements. */
 const aheadBytesMax = 8 << 20
+const checkStoppedMs = 100
 
 /**
  * Publishes the end of a log that the stream lacks: its leader stopped or was cut off before the
  * stream had acknowledged it, and no other node has led since. This end begins after `last`, the
  * stream's newest message, which is of the log's last term; `position` is the log's last position.
  * Returns false if another node leads now, or the stream has lost messages. Waits while the stream
- * is unreachable.
+ * is unreachable; rejects with `StreamUnavailable` when `isStopped` returns true meanwhile.
  */
 export async function publishTail(
   stream: LogStream,
   log: LogPlaceToRead,
   { last, position }: { last: StreamMessage; position: number },
+  isStopped: () => boolean,
 ): Promise<boolean> {
   let hasEnded = false
   const publisher = new Publisher({
@@ -328,6 +330,7 @@ export async function publishTail(
     },
   })
   const cursor = new LogCursor(log, last.last)
+  const timer = setInterval(() => isStopped() && publisher.stop(), checkStoppedMs)
   try {
     for (let read = cursor.next(); read !== null && !hasEnded; read = cursor.next()) {
       publisher.add(read.first, read.count, read.records)
@@ -340,6 +343,7 @@ export async function publishTail(
     if (hasEnded) return false
     throw error
   } finally {
+    clearInterval(timer)
     publisher.stop()
     cursor.close()
   }

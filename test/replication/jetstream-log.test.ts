@@ -88,6 +88,26 @@ t.test(
   },
 )
 
+t.test('stream: its servers are full: writes beside it say unavailable', nats, async (t) => {
+  const { url } = await startCluster(t, { size: 1, storeBytesMax: 300_000 })
+  const options = { servers: [url], stream: 'full', replicas: 1, node: 'a', takeoverMs }
+  const log = await connectEngine({ ...options, credentials: null, tls: null }, () => {})
+  t.teardown(() => log.close())
+  const holder: LeaseHolder = { version: 1, node: 'a', term: 1, since: 0 }
+  t.ok(await log.lease.hold(holder), 'while there is room')
+  const bytes = Buffer.alloc(50_000)
+  for (let n = 1; ; n++) {
+    const published = await log.publish({ ...message(n, n), bytes }, n - 1)
+    if ('sequence' in published) continue
+    t.same(published, { rejected: 'full' })
+    break
+  }
+  const unavailable = { name: 'StreamUnavailable' }
+  const large = { filler: 'x'.repeat(60_000) }
+  await t.rejects(log.notes.write('a-note', large), unavailable)
+  await t.rejects(log.objects.put('an-object', bytes), unavailable)
+})
+
 /** Reads so many from a place on as a follower does: again, where a reading has ended before. */
 function readOn(log: JetStreamLog, from: number, count: number, seen: number[] = []): number[] {
   const take = ({ sequence }: StreamMessage) => void seen.push(sequence)

@@ -309,10 +309,16 @@ t.test(
     const found = await compareWithStream(stream, again.end)
     if (found.kind !== 'ahead') throw new Error(found.kind)
     const { storeId } = again.journal
-    t.equal(
-      await publishTail(stream, { disk: realDisk, dir, storeId }, { ...found, position }),
-      true,
-    )
+    let isStopped = false
+    const publish = () =>
+      publishTail(stream, { disk: realDisk, dir, storeId }, { ...found, position }, () => isStopped)
+    stream.isDown = true
+    const stopped = t.rejects(publish(), { name: 'StreamUnavailable' }, 'stopped, not forever')
+    isStopped = true
+    await stopped
+    stream.isDown = false
+    isStopped = false
+    t.equal(await publish(), true)
     t.equal(stream.messages.at(-1)!.last, 5)
     t.equal(await again.lead(stream), true)
     await again.close()

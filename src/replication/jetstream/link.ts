@@ -135,8 +135,9 @@ function notConnected(): StreamUnavailable {
   return new StreamUnavailable('the stream: not connected')
 }
 
-// Error codes of the servers (nats-server, server/errors.json).
-export const wrongLastSequence = 10071
+// Error codes of the servers (nats-server, server/errors.json). The second code of a wrong sequence
+// comes from newer servers, for a message that conflicts with one still being replicated.
+const wrongLastSequenceCodes = new Set([10071, 10164])
 const wrongLastMessageId = 10070
 const streamNotFound = 10059
 export const noMessageFound = 10037
@@ -151,9 +152,10 @@ export function apiCode(error: unknown): number {
   return error instanceof JetStreamApiError ? error.code : 0
 }
 
-/** Whether the stream's newest message differs from the expected one. */
+/** Whether the newest message, or the revision of a note, differs from the expected one. */
 export function isOutOfPlace(error: unknown): boolean {
-  return apiCode(error) === wrongLastSequence || apiCode(error) === wrongLastMessageId
+  const code = apiCode(error)
+  return wrongLastSequenceCodes.has(code) || code === wrongLastMessageId
 }
 
 /** Whether there are fewer servers than copies to be kept. */
@@ -169,12 +171,12 @@ export function hasNoJetStream(error: unknown): boolean {
 
 /** Whether a limit of the servers, the account or the stream is reached. */
 export function isFull(error: unknown): boolean {
-  return fullCodes.has(apiCode(error))
+  return fullCodes.has(apiCode((error as Error).cause))
 }
 
 /**
- * Makes a call. A transient error becomes `StreamUnavailable`, and so does the error for a removed
- * stream.
+ * Makes a call. A transient error becomes `StreamUnavailable`, and so do the errors for a removed
+ * stream and for a reached limit (`isFull`).
  */
 export async function available<T>(call: () => Promise<T>): Promise<T> {
   try {
@@ -184,7 +186,7 @@ export async function available<T>(call: () => Promise<T>): Promise<T> {
     if (code === streamNotFound) {
       throw new StreamGone('the stream was removed from the servers', { cause: error })
     }
-    if (code !== 0 && !passingCodes.has(code)) throw error
+    if (code !== 0 && !passingCodes.has(code) && !fullCodes.has(code)) throw error
     throw new StreamUnavailable(`the stream: ${(error as Error).message}`, { cause: error })
   }
 }

@@ -11,7 +11,7 @@ import {
   StreamGone,
   StreamUnavailable,
 } from '../log-stream.ts'
-import { apiCode, type ServerLink, wrongLastSequence } from './link.ts'
+import { isOutOfPlace, type ServerLink } from './link.ts'
 
 interface NotesParts {
   link: ServerLink
@@ -54,7 +54,7 @@ export class JetStreamNotes implements Notes {
         return this.#bucket.update(key, bytes, revision)
       })
     } catch (error) {
-      if (apiCode(error) === wrongLastSequence) return null
+      if (isOutOfPlace(error)) return null
       throw error
     }
   }
