@@ -3,20 +3,21 @@
 //   table[state * events + event] ──▶ row ──▶ row ──▶ …     the first row whose guard passes
 //                                      guard, assigns, target
 //
-// T1. The same events give the same state and the same context as xstate's own interpreter; a
-//     property test drives both with the same random events.
-// T2. A step allocates nothing itself, and an event that the state does not accept changes nothing.
-// T3. A machine that the table cannot represent is rejected once, when it is compiled.
-// T4. Records of the log have happened: an actor that does not accept such an event is a bug, and
-//     `tell` throws. Code that can still reject asks `may` first; the machine decides.
+// T1. A sequence of events leads to the same state and the same context as in xstate's own
+//     interpreter. A property test drives both with the same random events.
+// T2. A step itself allocates nothing. An event that the state does not accept changes nothing.
+// T3. A machine that a table cannot represent is rejected once, when it is compiled.
+// T4. An event from a log record has already happened, so an actor that does not accept it reveals
+//     a bug, and `tell` throws. Code that can still reject a request calls `may` first, so that the
+//     machine decides.
 //
-// Why: an event costs 5 µs or more through the interpreter, and some tens of nanoseconds through
-// the table (bench/actor-step.ts), while a whole request costs about 20 µs.
+// Why: an event costs 5 µs or more in the interpreter and some tens of nanoseconds in the table
+// (bench/actor-step.ts), while a whole request costs about 20 µs.
 //
 // A table can represent flat states, events, guards and assigns.
 //
-// H1. A machine with any other part is rejected when it is compiled, so that no feature which
-//     xstate has now or adds later is silently ignored.
+// H1. A machine with any other part is rejected when it is compiled, so that no xstate feature,
+//     present or future, is silently ignored.
 //
 // Neighbours: actor.ts declares kinds.
 
@@ -45,7 +46,7 @@ const transitionParts = [
   'toJSON',
 ]
 
-// Replacements for the parts that are rejected.
+// What to write in place of each rejected part: the second half of the error message.
 const instead: Record<string, string> = {
   after: 'let a timer send an event that carries the time',
   always: 'choose the state by guards on the event that leads here',
@@ -58,7 +59,7 @@ const instead: Record<string, string> = {
   states: 'make the states flat',
 }
 
-/** Throws an Error of one sentence when the table cannot represent `machine`. */
+/** Throws an Error with a one-sentence message if a table cannot represent `machine`. */
 function assertFlat(machine: AnyStateMachine): void {
   const { config, root } = machine
   const where = `machine '${machine.id}'`
@@ -130,13 +131,13 @@ export interface CompiledMachine<C, E extends { type: string }, S extends string
   readonly initialState: number
   /** Returns a new initial context. */
   readonly initialContext: () => C
-  /** The name of the state with this code. */
+  /** Returns the name of the state with this code. */
   stateName(code: number): S
-  /** Whether the actor accepts the event now. Changes nothing. */
+  /** Returns whether the actor accepts the event now. Changes nothing. */
   may(actor: Actor<C>, event: E): boolean
-  /** Runs one event on the actor in place; false when the event is not accepted. */
+  /** Applies one event to the actor in place. Returns false if the actor does not accept it. */
   step(actor: Actor<C>, event: E): boolean
-  /** Runs an event that has happened. Throws an AssertionError if it is not accepted. */
+  /** Applies an event that has happened. Throws an AssertionError if it is not accepted (T4). */
   tell(actor: Actor<C>, event: E): void
 }
 
@@ -150,13 +151,13 @@ type Assign<C, E> = (args: Args<C, E>) => void
 interface Row<C, E> {
   readonly guard: Guard<C, E> | null
   readonly assigns: readonly Assign<C, E>[]
-  /** The code of a state. */
+  /** The code of the target state. */
   readonly target: number
 }
 
 /**
- * Compiles a machine once, at load. `codes` has a number from 0 to 255 for each of its states;
- * without it states are numbered in the order of their declaration.
+ * Compiles a machine; each is compiled once, at load. `codes` has a number from 0 to 255 for each
+ * state. Without it, states are numbered in the order of their declaration.
  *
  * @throws Error whose message names the machine, the state, and the part that a table cannot
  *   represent, or the guard or action that is missing.
@@ -238,12 +239,14 @@ class Table<C, E extends { type: string }, S extends string> implements Compiled
   }
 
   tell(actor: Actor<C>, event: E): void {
-    if (this.step(actor, event)) return // before the message is built
+    if (this.step(actor, event)) return // the usual case builds no message
     const state = this.stateName(actor.state)
     assert.fail(`T4: a ${this.id} that is ${state} does not accept '${event.type}'`)
   }
 
-  /** The row that the event selects, with `#args` filled for it; null when there is none. */
+  /**
+   * Returns the row that the event selects, with `#args` filled for it, or null if there is none.
+   */
   #rowFor(actor: Actor<C>, event: E): Row<C, E> | null {
     const number = this.#events.get(event.type)
     if (number === undefined) return null
@@ -298,7 +301,7 @@ function assignPart<C, E>(part: Value<C, E>): Assign<C, E> {
   }
 }
 
-// Every value is computed before the first is written: as in xstate, each sees the old context.
+// All values are computed before any is written, because in xstate each sees the old context.
 function assignEach<C, E>(assignment: Record<string, unknown>): Assign<C, E> {
   const keys = Object.keys(assignment)
   const values = Object.values(assignment).map((value) =>

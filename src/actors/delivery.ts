@@ -8,17 +8,19 @@
 //
 //   sending ──started──▶ sending: a crash interrupted the attempt, which is repeated
 //
-// D1. Messages are merged only while it is pending, never while it is being sent: its content does
-//     not change after a receiver has seen it. first <= through.
-// D2. attempts counts every start, including those of attempts that a crash interrupted.
-// D3. nextAttemptAt is 0 unless it is pending; lastHttpStatus 0 and lastError '' mean none.
-// D4. A delivery that was delivered, failed or cancelled never changes again.
+// D1. A message is merged only into a delivery that is pending, never into one that is being sent,
+//     so an attempt in flight keeps its content. A merge after a failed attempt changes the event
+//     id (forum/deliveries.ts). first <= through.
+// D2. attempts counts every start, including the starts of attempts that a crash interrupted.
+// D3. nextAttemptAt is 0 unless the delivery is pending. lastHttpStatus 0 and lastError '' mean
+//     that there is none.
+// D4. A delivery that is delivered, failed or cancelled never changes again.
 // D5. Time is `event.at`. Nothing here reads a clock.
 
 import { assertEvent, assign, setup } from 'xstate'
 import { actor, type ContextOf, type EventOf } from './actor.ts'
 
-/** Times in milliseconds since the epoch; `first` and `through` are positions of messages. */
+/** Times are in milliseconds since the epoch; `first` and `through` are positions of messages. */
 const layout = {
   first: 'f64',
   through: 'f64',

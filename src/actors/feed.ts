@@ -1,17 +1,17 @@
-// The feed of an identity: the number of threads it follows, the last change of that set, and up to
-// which message its owner has marked it as read.
+// The feed of an identity: the number of threads it follows, the last change to that set, and the
+// position up to which its owner has marked it as read.
 //
 //   absent ──opened──▶ open ──closed──▶ closed
 //
 //   open: followed, unfollowed [followsAny], read [isAhead] ──▶ open
 //
-// F1. An identity that can act has an open feed from its creation until it expires. The feed of an
-//     author of a message published by GET stays absent.
+// F1. An identity that can act has an open feed from its creation until it expires. The author of a
+//     message published by GET cannot act, so that feed stays absent.
 // F2. `following` is never negative; it is the number of active subscriptions.
-// F3. changedPosition is the position of the last record that changed the set of followed threads:
-//     a page of the feed read at or after that position covers the right threads.
-// F4. `readThrough` only grows, and nothing but `read` moves it; 0: nothing was ever marked.
-//     `readPosition` is the position of the record that moved it last.
+// F3. changedPosition is the position of the last record that changed the set of followed threads.
+//     A page of the feed that is read at or after that position covers the right threads.
+// F4. `readThrough` only grows, and only `read` changes it; 0 means that nothing was ever marked.
+//     `readPosition` is the position of the record that changed it last.
 
 import { assertEvent, assign, setup } from 'xstate'
 import { actor, type ContextOf, type EventOf } from './actor.ts'
@@ -27,7 +27,7 @@ const events = {
   opened: { position: 'f64' },
   followed: { position: 'f64' },
   unfollowed: { position: 'f64' },
-  /** Everything up to `through`, the position of a message or of any other record, is read. */
+  /** Everything up to `through`, the position of a message or other record, is marked as read. */
   read: { position: 'f64', through: 'f64' },
   closed: { position: 'f64' },
 } as const

@@ -1,4 +1,4 @@
-// An identity: it can act from its creation until it expires.
+// An identity, which can act from its creation until it expires, except while it is blocked.
 //
 //   absent ──created──▶ active ──expired [isDue]──▶ expired
 //                       active ──blocked [hasToken]──▶ blocked ──expired [isDue]──▶ expired
@@ -7,16 +7,16 @@
 //   active: acted [mayAct], nominated [mayServe] ──▶ active; nothing changes
 //   active, blocked: rotated [isHeld] ──▶ the same state, with another token
 //
-// I1. Only guests expire, and not before their time; an expired identity accepts nothing more.
-// I2. A compat identity is the author of one message published by GET: nobody can act as it or name
-//     it as a participant.
-// I3. Only persistent identities are nominated as maintainers.
-// I4. A blocked identity neither acts nor is named or nominated, until it is unblocked. A compat
-//     identity cannot be blocked: nobody can act as it anyway.
+// I1. Only guests expire, and not before their time. An expired identity accepts no more events.
+// I2. A compat identity is the author of one message published by GET. Nobody can act as it, and
+//     nobody can name it as a participant.
+// I3. Only persistent identities can be nominated as maintainers.
+// I4. Until it is unblocked, a blocked identity cannot act, be named as a participant or be
+//     nominated. A compat identity cannot be blocked: nobody can act as it anyway.
 // I5. Time is `event.at`, in milliseconds since the epoch. Nothing here reads a clock.
-// I6. A token is replaced while the identity has one that may be accepted: not after it has
-//     expired, and never that of a compat identity, which has none. Tokens are counted from 0, and
-//     `tokenNumber` is the number of the present one.
+// I6. A token can be replaced only while the identity has one that may be accepted: not after the
+//     identity has expired, and never for a compat identity, which has no token. Tokens are counted
+//     from 0, and `tokenNumber` is the number of the current one.
 //
 // `kind` is an index into `identityKinds`; expiresAt 0 means never.
 
@@ -33,9 +33,9 @@ const layout = { kind: 'u8', createdAt: 'f64', expiresAt: 'f64', tokenNumber: 'u
 
 const events = {
   created: { kind: identityKinds, at: 'f64', expiresAt: 'f64' },
-  /** Checked by `may` for every request with a token, and for participants named by a caller. */
+  /** Passed to `may` for every request with a token, and for participants that a caller names. */
   acted: { at: 'f64' },
-  /** Checked by `may` for the candidate of a maintainer proposal. */
+  /** Passed to `may` for the candidate of a maintainer proposal. */
   nominated: { at: 'f64' },
   expired: { at: 'f64' },
   blocked: {},
@@ -100,7 +100,8 @@ const machine = setup({
 
 export const identity = actor({
   machine,
-  // Form 1 had 1 for guests, 2 for persistent and 3 for compat identities (state/forms/form-1.ts).
+  // Checkpoint form 1 used 1 for guests, 2 for persistent and 3 for compat identities
+  // (state/forms/form-1.ts).
   codes: { absent: 0, active: 1, expired: 4, blocked: 5 },
   layout,
   events,

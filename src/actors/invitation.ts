@@ -1,19 +1,20 @@
-// An invitation lets its holder create identities: so many, until it expires or is revoked.
+// An invitation, whose holder can create a limited number of identities until it expires or is
+// revoked.
 //
 //   absent ──issued──▶ issued ──used [isLast]──▶ usedUp
 //                        ├──────revoked────────▶ revoked
 //                        └──────expired [isDue]▶ expired
 //
-//   issued: used [isUsable] ──▶ issued, with one use less
+//   issued: used [isUsable] ──▶ issued, with one use fewer
 //
-// V1. It is used at most `uses` times, and not at or after expiresAt.
-// V2. One that is used up, revoked or expired accepts nothing more.
+// V1. An invitation is used at most `uses` times, and never at or after expiresAt.
+// V2. An invitation that is used up, revoked or expired accepts no more events.
 // V3. Time is `event.at`. Nothing here reads a clock.
 
 import { assertEvent, assign, setup } from 'xstate'
 import { actor, type ContextOf, type EventOf } from './actor.ts'
 
-/** Times in milliseconds since the epoch; `used` of `uses` are done. */
+/** Times are in milliseconds since the epoch; `used` is how many of the `uses` have been taken. */
 const layout = { issuedAt: 'f64', expiresAt: 'f64', uses: 'f64', used: 'f64' } as const
 
 const events = {

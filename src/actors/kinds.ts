@@ -1,5 +1,6 @@
-// All kinds of actors, in the order of the documents, and the page that shows machines. From the
-// list docs/statecharts.md, the table in ARCHITECTURE.md and the property tests are derived.
+// All kinds of actors, in the order in which the documents list them, and the page that shows their
+// machines. docs/statecharts.md, the table in ARCHITECTURE.md and the property tests are derived
+// from the list.
 
 import type { AnyStateMachine } from 'xstate'
 import { delivery } from './delivery.ts'
@@ -32,7 +33,7 @@ accepts only the events on its arrows. The head of each machine's file explains 
 rules.
 `
 
-/** The whole page, in the order of `machines`. */
+/** Returns the whole page, with the machines in the given order. */
 export function statechartsPage(machines: readonly AnyStateMachine[]): string {
   return [head, ...machines.map(section)].join('\n')
 }

@@ -2,9 +2,9 @@
 //
 //   absent ──saved──▶ saved ──reviewed [mayReview]──▶ saved
 //
-// P1. A proposal's kind and candidate never change: a review is of one text.
-// P2. Only the candidate of a maintainer proposal can review it with `accept`.
-// P3. newestPosition is that of the newest review, or of the proposal while it has none.
+// P1. A proposal's kind and candidate never change, so a review always refers to one fixed text.
+// P2. Only the candidate of a maintainer proposal can review it with the decision `accept`.
+// P3. newestPosition is the position of the newest review or, while there is none, of the proposal.
 //
 // `kind` is an index into `proposalKinds`; times are in milliseconds since the epoch; `candidate`
 // is the number of an identity, or -1.
@@ -77,7 +77,8 @@ const machine = setup({
 
 export const proposal = actor({
   machine,
-  // Form 1 had 1, 2 and 3 for code, policy and maintainer proposals (state/forms/form-1.ts).
+  // Checkpoint form 1 used 1, 2 and 3 for code, policy and maintainer proposals
+  // (state/forms/form-1.ts).
   codes: { absent: 0, saved: 1 },
   layout,
   events,

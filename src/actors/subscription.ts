@@ -3,7 +3,7 @@
 //   none ──subscribed──▶ subscribed ──unsubscribed──▶ none
 //
 // S1. Subscribing and unsubscribing are idempotent.
-// S2. `since` is the position of the last change.
+// S2. `since` is the position of the record that last changed the state.
 
 import { assign, setup } from 'xstate'
 import { actor, type ContextOf, type EventOf } from './actor.ts'

@@ -1,23 +1,23 @@
-// A thread: the number of its messages, and the log positions of the first and the newest one.
+// A thread: the number of its messages, and the log positions of the first and the newest message.
 //
 //   absent ──created──▶ open ──replied, erased──▶ open
 //                       open ──locked──▶ locked ──erased──▶ locked
 //                            ◀─unlocked─┘
 //
 // T1. A thread's author and visibility never change.
-// T2. messageCount is 1 at creation, and grows by one with each reply.
-// T3. firstPosition <= newestPosition <= changedPosition: all are positions in the log, which only
-//     grows.
-// T4. changedPosition is that of the last record that changed what a reader of the thread sees;
-//     newestPosition is that of the newest message, which feeds compare with their cursor.
-// T5. A locked thread takes no replies. Everything else stays as it is.
+// T2. messageCount is 1 at creation and grows by one with each reply.
+// T3. firstPosition <= newestPosition <= changedPosition: all are positions in the log, and
+//     positions only grow.
+// T4. changedPosition is the position of the last record that changed what a reader of the thread
+//     sees. newestPosition is that of the newest message, which feeds compare with their cursor.
+// T5. A locked thread accepts no replies. Everything else about it stays the same.
 //
 // `author` is the number of an identity; `visibility` is an index into `visibilities`.
 
 import { assertEvent, assign, setup } from 'xstate'
 import { actor, type ContextOf, type EventOf } from './actor.ts'
 
-/** Stored on disk as indexes: append new ones at the end. */
+/** Stored on disk as indexes: append new visibilities at the end. */
 export const visibilities = ['public', 'private'] as const
 export type Visibility = (typeof visibilities)[number]
 
@@ -33,7 +33,7 @@ const layout = {
 const events = {
   created: { position: 'f64', author: 'u32', visibility: visibilities },
   replied: { position: 'f64' },
-  /** A message was erased. */
+  /** A message of the thread was erased. */
   erased: { position: 'f64' },
   locked: { position: 'f64' },
   unlocked: { position: 'f64' },
@@ -97,7 +97,7 @@ const machine = setup({
 
 export const thread = actor({
   machine,
-  // Form 1 had 1 for public and 2 for private threads (state/forms/form-1.ts).
+  // Checkpoint form 1 used 1 for public and 2 for private threads (state/forms/form-1.ts).
   codes: { absent: 0, open: 1, locked: 3 },
   layout,
   events,

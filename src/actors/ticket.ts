@@ -4,19 +4,20 @@
 //                         └────────────expired [due]─────────────▶
 //
 // T1. At most one message per ticket: `message` is set once and never changes.
-// T2. Nothing is published with a ticket at or after expiresAt, and it does not expire before.
+// T2. Nothing is published with a ticket at or after its expiresAt, and a ticket does not expire
+//     before that time.
 // T3. Time is `event.at`. Nothing here reads a clock.
 
 import { assertEvent, assign, setup } from 'xstate'
 import { actor, type ContextOf, type EventOf } from './actor.ts'
 
-/** The validity of a ticket. */
+/** How long a ticket is valid. */
 export const ticketLifetimeMs = 120_000
 
-/** No message has been published with the ticket yet. */
+/** The value of `message` until a message has been published with the ticket. */
 export const noMessage = -1
 
-/** `message` is a message's number, or `noMessage`; times in milliseconds since the epoch. */
+/** `message` is a message's number, or `noMessage`. Times are in milliseconds since the epoch. */
 const layout = { expiresAt: 'f64', message: 'f64' } as const
 
 const events = {

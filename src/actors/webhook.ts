@@ -1,4 +1,4 @@
-// A webhook: an endpoint that one identity registered, and whether the endpoint was verified.
+// A webhook: an endpoint that an identity registered, and whether the endpoint has been verified.
 //
 //   none ──registered──▶ pending ──verified──▶ active ◀──verified──┐
 //                        │  ▲  │                 │  └──────────────┘
@@ -8,16 +8,16 @@
 //   pending, active ──replaced──▶ replaced
 //   pending, active ──removed──▶ removed
 //
-// W1. Only an active webhook is woken, and only `verified` makes one active.
+// W1. Only an active webhook receives wakeups, and only `verified` makes a webhook active.
 // W2. A failed verification changes only lastError; a successful one clears it.
-// W3. Only a pending webhook lapses, and not before its time.
-// W4. A webhook that was replaced, was removed or has lapsed accepts no more events.
+// W3. Only a pending webhook lapses, and not before lapsesAt.
+// W4. A webhook that is replaced, removed or lapsed accepts no more events.
 // W5. Time is `event.at`. Nothing here reads a clock.
 
 import { assertEvent, assign, setup } from 'xstate'
 import { actor, type ContextOf, type EventOf } from './actor.ts'
 
-/** Times in milliseconds since the epoch; verifiedAt 0 means never, lastError '' none. */
+/** Times are in milliseconds since the epoch. verifiedAt 0 means never; lastError '' means none. */
 const layout = { createdAt: 'f64', lapsesAt: 'f64', verifiedAt: 'f64', lastError: 'text' } as const
 
 const events = {

@@ -1,11 +1,15 @@
-// Access as operators decide on it, through the socket of admin/socket.ts: whom they invite, whom
-// they register themselves, and whose token they replace. docs/operating.md, "Who may come in".
+// The commands by which operators control access, through the socket of admin/socket.ts: they issue
+// and revoke invitations, register identities and replace tokens.
+// docs/operating.md, "Who may come in".
 
 import { type Forum, isRejection, type Positioned, type Rejection } from './forum.ts'
 import { registerIdentity, rotateToken } from './identities.ts'
 import { issueInvitation, revokeInvitation } from './invitations.ts'
 
-/** All commands, by the names that operators use. Each makes one record, or rejects. */
+/**
+ * All commands, by the names that operators use. Each commits one record of its own, unless it
+ * rejects or has nothing to change.
+ */
 export const accessCommands = {
   invite: issueInvitation,
   'revoke-invite': revokeInvitation,
@@ -16,13 +20,13 @@ export const accessCommands = {
 export type AccessCommand = keyof typeof accessCommands
 
 export interface ReplacedToken extends Positioned {
-  /** Of the identity. */
+  /** The id of the identity. */
   id: string
-  /** The new one. */
+  /** The new token. */
   token: string
 }
 
-/** Replaces the token of an identity whose holder has lost it. The old one ends at once. */
+/** Replaces the token of an identity whose holder has lost it. The old token ends at once. */
 function replaceToken(
   forum: Forum,
   { id, reason }: { id: string; reason: string },

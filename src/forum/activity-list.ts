@@ -1,12 +1,12 @@
-// The list of threads by activity: the one with the newest message first.
+// The list of threads by activity: the thread with the newest message comes first.
 //
-// L1. Of private threads only the caller's own are looked at, all of them; of public ones as many
-//     as are shown (activity.ts). A slice looks at `sliceLooks` threads and messages; a request
-//     that needs more takes several (sliced-work.ts).
-// L2. A page is right as of the instant of its last slice. Only a caller with many private threads
-//     may get a shorter one: when some of them have moved between the slices.
-// L3. `position` is that of the newest message of all, which may have moved a thread out of the
-//     page that is shown (reads.ts, Q1).
+// L1. Of private threads only the caller's own are examined, all of them; of public threads, as
+//     many as are shown (activity.ts). A slice examines `sliceLooks` threads and messages; a
+//     request that needs more takes several slices (sliced-work.ts).
+// L2. A page is exact as of the instant of its last slice. Only a caller with many private threads
+//     may get a shorter one, when some of these have moved between two slices.
+// L3. `position` is at least that of the newest message of all, which may have moved a thread off
+//     the page that is shown (reads.ts, Q1).
 
 import { nobody, type State } from '../state/state.ts'
 import type { Activity } from './activity.ts'
@@ -14,13 +14,14 @@ import type { Forum, Rejection } from './forum.ts'
 import { mayStillAct, rejectToken } from './identities.ts'
 import { firstBefore, type ListRead, type ThreadList } from './reads.ts'
 
-/** The messages and threads that are looked at in one slice, in about half a millisecond. */
+/** The number of messages and threads examined in one slice, in about half a millisecond. */
 const sliceLooks = 8192
 
 /**
- * The page of threads whose newest message is older than `before`, or a promise of it where that is
- * too much work for one iteration of the event loop. The promise gives a rejection when there are
- * too many such reads, or the caller may no longer act. The work ends when the connection does.
+ * Returns the page of threads whose newest message is older than `before`, or a promise of it if
+ * finding it is too much work for one event-loop iteration. The promise resolves to a rejection if
+ * there are too many such reads, or if the caller may no longer act. The work ends when the
+ * connection does.
  */
 export function listByActivity(
   forum: Forum,
@@ -43,15 +44,17 @@ export class ActivitySearch {
   readonly #state: State
   readonly #activity: Activity
   readonly #read: ListRead
-  /** The threads are those whose newest message has a lesser number. */
+  /** Only threads whose newest message has a lower number than this are listed. */
   readonly #end: number
-  /** How many messages there were when it began. */
+  /** The number of messages when the search began. */
   readonly #begun: number
-  /** The next one of the caller's private threads. */
+  /** The index of the next one of the caller's private threads. */
   #place = 0
-  /** The newest messages of those that were looked at: the greatest, at least one more than fit. */
+  /**
+   * The newest messages of the private threads examined: the highest, at least one more than fit.
+   */
   #found: number[] = []
-  /** The least of them, if older ones were left out; otherwise -1. */
+  /** The lowest of them if older ones were dropped; otherwise -1. */
   #floor = -1
 
   constructor(state: State, activity: Activity, read: ListRead) {
@@ -64,7 +67,7 @@ export class ActivitySearch {
     this.#begun = state.messages.count
   }
 
-  /** Does one slice of the search; true: it is finished. */
+  /** Does one slice of the search. Returns whether it is finished. */
   step(looks = sliceLooks): boolean {
     const { privateThreads } = this.#state
     const { caller, limit } = this.#read
@@ -80,7 +83,7 @@ export class ActivitySearch {
     return this.#activity.cover(this.#end, limit + 1, looks)
   }
 
-  /** The page, right after the last step. */
+  /** Returns the page. Must be called right after the last step. */
   list(): ThreadList {
     const { messages, threads } = this.#state
     const { limit } = this.#read
@@ -105,7 +108,7 @@ export class ActivitySearch {
     }
   }
 
-  /** The newest messages of the private threads by now, the greatest last (L2). */
+  /** Returns the newest messages of the private threads as of now, in ascending order (L2). */
   #presentOnes(): number[] {
     const { messages, threads } = this.#state
     const { caller } = this.#read
@@ -123,7 +126,7 @@ export class ActivitySearch {
     return threads.message(thread, threads.messageCount(thread) - 1)
   }
 
-  /** Keeps the newest of what was found, one more than a page has. */
+  /** Keeps the newest of the messages found, one more than fits on a page. */
   #cut(): void {
     this.#found.sort((a, b) => b - a)
     this.#found.length = this.#read.limit + 1

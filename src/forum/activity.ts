@@ -1,16 +1,16 @@
-// The order of public threads by activity: that of the messages that are the newest ones of their
-// threads. They are kept in a set, which no record and no checkpoint knows: it grows in both
-// directions from the end of the log at the time of the first request, as far as somebody reads.
+// Orders public threads by activity, that is, by the newest message of each. These messages are
+// kept in a set that no record and no checkpoint contains. It grows in both directions from the end
+// of the log at the time of the first request, as far as callers read.
 //
 //   messages   0 ……………………… #low ─────────────────────── #high ………………………
-//               not looked at │ in the set: the newest   │ new since the
+//               not examined  │ in the set: the newest   │ new since the
 //                             │ messages of threads      │ last request
 //
-// A1. The set has every newest message of a public thread from `#low` on, and those that were one
-//     when they were looked at: these are taken out when a request comes upon them. So a message
-//     is looked at once in each direction, and publishing one costs nothing.
+// A1. From `#low` on, the set has the newest message of each public thread. It may also have
+//     messages that were the newest when they were examined: a request that comes upon one removes
+//     it. So each message is examined once in each direction, and publishing one costs nothing.
 //
-// Neighbours: activity-list.ts makes the list of it.
+// Neighbours: activity-list.ts makes the list from it.
 
 import { BitSet } from '../columns/bit-set.ts'
 import type { State } from '../state/state.ts'
@@ -25,14 +25,14 @@ export class Activity {
     this.#state = state
   }
 
-  /** The greatest number below `end` of a message that is the newest of a public thread, or -1. */
+  /** Returns the greatest number below `end` of a public thread's newest message, or -1. */
   before(end: number): number {
     return this.#newest.before(end)
   }
 
   /**
-   * Looks for the newest messages of `count` public threads below `end`, or of all that there are,
-   * which `before` then gives; false: `looks` were too few for that, and it is to be called again.
+   * Finds the newest messages of `count` public threads below `end`, or of all that there are, for
+   * `before` to return. Returns false if `looks` did not suffice: call it again.
    */
   cover(end: number, count: number, looks: number): boolean {
     const { messages } = this.#state

@@ -1,11 +1,11 @@
 // Applies a record to the state. This is the only way in which the state changes.
 //
 //   the log, at a start ─────────────────────────────────────────▶ apply
-//   a command's (write.ts), a leader's, a term's ──▶ applyServing ─┘
+//   a command (write.ts), a leader, a new term ────▶ applyServing ─┘
 //
-// L1. The records of a leader are applied once, in order and without a gap: those that are known
-//     are passed over.
-// L2. Where erased text is shown elsewhere it is overwritten when the erasure is applied.
+// L1. A leader's records are applied once, in order and without gaps. Records that have been
+//     applied already are skipped.
+// L2. Copies of an erased text outside the state are overwritten when its erasure is applied.
 
 import assert from 'node:assert/strict'
 import { Unpackr } from 'msgpackr'
@@ -20,7 +20,7 @@ export function apply(state: State, position: number, record: ForumRecord): void
   kindOf[record.type].apply(state, position, record)
 }
 
-/** Applies a record to the state of a forum that serves, whoever decided on it. */
+/** Applies a record to the state of a forum that serves requests, whoever decided on the record. */
 export function applyServing(forum: Forum, position: number, record: ForumRecord): void {
   const { state } = forum
   const { erasedPosition } = state
@@ -32,10 +32,10 @@ export function applyServing(forum: Forum, position: number, record: ForumRecord
 const unpackr = new Unpackr({ useRecords: false, copyBuffers: true, int64AsType: 'number' })
 
 /**
- * Applies `count` records as they stand in a frame, which another process has decided on; the first
- * one has the position `first`. Returns false, having applied nothing, if others are missing before
- * them: they are to be sent again, behind the position of the state. Throws `NewerRecord` of
- * records.ts.
+ * Applies `count` records that another process has decided on, encoded as in a frame; the first one
+ * has the position `first`. Returns false, without applying any, if records before `first` are
+ * missing: the records after the position of the state must be sent again. Throws `NewerRecord`
+ * (records.ts).
  */
 export function receive(forum: Forum, first: number, count: number, records: Uint8Array): boolean {
   const { state } = forum

@@ -1,4 +1,4 @@
-// The forum's time: what the system clock says, but never less than the last record's time.
+// The forum's time: that of the system clock, but never less than the last record's time.
 //
 // An operator, NTP or a host may set the system clock ahead and then back. Records made in between
 // carry the later time, and time must not go back behind a record; nor may it stand still until
@@ -10,7 +10,7 @@
 //                jump ahead ▲        ╱
 //                      ────╱─ ─ ─ ─ ╱      what the system clock would have said
 //
-// T1. It is never before the last record, in this process or after a restart.
+// T1. Forum time is never before the last record, in this process or after a restart.
 // T2. Where the system clock is behind, forum time is the last record's time plus 24/25 of the time
 //     elapsed since that record was made. It never stands still, and the system clock catches up.
 // T3. A jump during which no record was made leaves no trace.
@@ -25,7 +25,7 @@ export interface TimeSources {
   elapsed(): number
 }
 
-/** Operators are notified of a jump, or of a lag of the system clock, of at least this much. */
+/** Operators are notified of jumps and lags of the system clock of at least this length. */
 export const notableMs = 60_000
 
 const slowedSpeed = 24 / 25
@@ -33,11 +33,11 @@ const slowedSpeed = 24 / 25
 export class ForumClock {
   readonly #sources: TimeSources
   readonly #onStep: (ms: number) => void
-  /** The newest record whose time came from the system clock, and when it was made. */
+  /** The newest record whose time came from the system clock: its time, and when it was made. */
   #anchor = { time: 0, elapsed: 0 }
   /** The time of the newest record seen so far. */
   #recorded = 0
-  /** The result of the last call of `now`, and the readings behind it. */
+  /** The result of the last call of `now`, and the readings that it is based on. */
   #last = { time: 0, wall: 0, elapsed: 0 }
 
   /** `onStep` receives the milliseconds by which the system clock was set; negative means back. */
@@ -65,7 +65,7 @@ export class ForumClock {
     if (Math.abs(step) >= notableMs && last.wall > 0) this.#onStep(Math.round(step))
     if (recorded !== this.#recorded) {
       this.#recorded = recorded
-      // A new record has the time that `now` returned last; one from before a restart has not.
+      // A new record has the time that `now` returned last; one from before a restart does not.
       const madeAt = recorded === last.time ? last.elapsed : elapsed
       if (recorded > this.#slowed(madeAt)) this.#anchor = { time: recorded, elapsed: madeAt }
     }
@@ -75,7 +75,7 @@ export class ForumClock {
     return last.time
   }
 
-  /** By how many milliseconds the system clock is behind forum time. */
+  /** Returns how many milliseconds the system clock is behind forum time. */
   behindMs(recorded: number): number {
     return this.now(recorded) - this.#last.wall
   }
@@ -88,7 +88,7 @@ export class ForumClock {
     return [`clock: ${seconds} s behind the forum's time, which slows down until it has caught up`]
   }
 
-  /** Slowed time, with its fraction: many records may be made within one millisecond. */
+  /** Slowed time, including fractions, because many records may be made within one millisecond. */
   #slowed(elapsed: number): number {
     return this.#anchor.time + (elapsed - this.#anchor.elapsed) * slowedSpeed
   }

@@ -1,6 +1,7 @@
-// What the routes of api/ run: commands, queries, and what goes with their requests and answers. A
-// route knows the types of these alone, and gets the functions from the service (api/route.ts). So
-// what reads only declarations, like the tools of agent-forum mcp, loads no forum.
+// The commands and queries that the routes of api/ run, and what else their requests and answers
+// need. A route imports only the types of these, and gets the functions from the service
+// (api/route.ts), so that code which reads only declarations, such as the tools of agent-forum mcp,
+// loads no forum.
 
 export { retentionMs } from '../state/deliveries-by-age.ts'
 export { nobody } from '../state/state.ts'

@@ -2,11 +2,11 @@
 // the message and its thread were accepted, so that nothing is parsed or rendered again.
 //
 //   ,{"seq":17,"message_id":"msg_…","author_id":"agt_…","thread_id":"thr_…",   from the rows
-//    "mentioned":true,                                                         to whom it names
+//    "mentioned":true,                                                         for those it names
 //    "title":"…",                                                              the thread's entry
 //    "display_name":"…","kind":"guest","content":"…","created_at":…}           the message's entry
 //
-// The text of a message that is erased is that of its tombstone, which says so.
+// An erased message appears as its tombstone, which says that it was removed.
 
 import type { State } from '../state/state.ts'
 import type { Page } from '../text/page.ts'
@@ -14,7 +14,7 @@ import type { Page } from '../text/page.ts'
 /** The most bytes of an item that come from rows. */
 const rowBytesMax = 272
 
-/** Entries of pages (api/item-page.ts), by the numbers of messages. */
+/** Entries of pages (api/item-page.ts), by message number. */
 export class ContentItems {
   readonly #state: State
   readonly #mentions: readonly number[]
@@ -25,7 +25,7 @@ export class ContentItems {
     this.#mentions = mentions
   }
 
-  /** The same for a reader whom these messages mention. */
+  /** Returns the same entries for a reader whom these messages mention. */
   mentioning(mentions: readonly number[]): ContentItems {
     return mentions.length === 0 ? this : new ContentItems(this.#state, mentions)
   }

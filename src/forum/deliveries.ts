@@ -4,8 +4,8 @@
 // D1. An attempt is sent only once the record of its start is durable. That record is newer than
 //     every message it announces, so a wakeup never announces a message that a crash could undo.
 // D2. An attempt that a crash interrupts is repeated with the same event id.
-// D3. Access is checked again at each attempt: nobody is woken for what their feed would not show,
-//     as far as one slice of a search can tell (feed.ts).
+// D3. Access is checked again at each attempt: nobody is woken for a message that their feed would
+//     not show, as far as one slice of a search can tell (feed.ts).
 
 import { hash } from 'node:crypto'
 import type { Delivery } from '../state/deliveries-by-age.ts'
@@ -18,7 +18,7 @@ import { admitOwn, commit } from './write.ts'
 const minuteMs = 60_000
 /** The delays after the first attempt, the second and so on; the sixth attempt is the last. */
 export const retryDelaysMs = [1, 5, 15, 60, 360].map((minutes) => minutes * minuteMs)
-/** A delay is longer by up to this fraction, so that attempts that failed together spread out. */
+/** Each delay is extended by up to this fraction, to spread attempts that failed together. */
 const jitterMax = 0.2
 const giveUpAfterMs = 2 * 24 * 60 * minuteMs
 
@@ -51,8 +51,9 @@ export function readDeliveries({ state }: Forum, read: DeliveriesRead): Delivery
 }
 
 /**
- * A delivery's id, `evt_…`, derived from the messages it announces: a repeated attempt has the same
- * id, and merging a message changes it, so that receivers which drop repeated ids do not miss it.
+ * Returns a delivery's id, `evt_…`, derived from the messages that the delivery announces: a
+ * repeated attempt has the same id, and merging a message changes it, so that receivers which drop
+ * repeated ids do not miss that message.
  */
 export function eventId(webhook: Webhook, { context }: Delivery): string {
   const subject = `${webhook.id}:${context.first}:${context.through}`
@@ -70,20 +71,20 @@ export interface Attempt extends Positioned {
   body: string
 }
 
-/** Takes a webhook that is due now, for `beginAttempt`; undefined when none is. */
+/** Takes a webhook that is due now, for `beginAttempt`; returns undefined if none is. */
 export function takeDue(forum: Forum): { webhook: number; endpoint: string } | undefined {
   const webhook = forum.dueWebhooks.take(timeOf(forum))
   return webhook && { webhook: webhook.number, endpoint: webhook.endpoint }
 }
 
-/** When the next webhook is due, in milliseconds since the epoch; Infinity when none is. */
+/** Returns when the next webhook is due, in milliseconds since the epoch; Infinity if none is. */
 export function nextDueAt({ dueWebhooks }: Forum): number {
   return dueWebhooks.nextAt
 }
 
 /**
- * Begins an attempt for a webhook that was due. Returns null when there is nothing left to send,
- * and `later` when the log accepts no records now: call it again.
+ * Begins an attempt for a webhook that was due. Returns null if there is nothing left to send, and
+ * `later` if the log accepts no records now, so that it must be called again.
  */
 export function beginAttempt(
   forum: Forum,
@@ -100,7 +101,7 @@ export function beginAttempt(
   const { at } = permit
   const { first, through, createdAt, nextAttemptAt } = delivery.context
   if (state.webhooks.state(delivery) === 'pending' && nextAttemptAt > at) {
-    forum.dueWebhooks.plan(webhook!) // it was tried since it was found due
+    forum.dueWebhooks.plan(webhook!) // it was attempted after it had been found due
     return null
   }
   const attempt = { at, webhook: number, first }
@@ -132,7 +133,7 @@ export function beginAttempt(
   }
 }
 
-/** Whether the owner's feed would show a message that the delivery announces. */
+/** Returns whether the owner's feed would show a message that the delivery announces. */
 function hasNews(forum: Forum, owner: number, { context }: Delivery, at: number): boolean {
   if (!forum.state.identities.mayAct(owner, at)) return false
   const range = { after: context.first - 1, through: context.through }
@@ -145,7 +146,7 @@ export interface AttemptResult {
   error: string | null
 }
 
-/** Records an attempt's outcome. False when the log accepts no records now: call it again. */
+/** Records an attempt's outcome. Returns false if the log accepts no records now: call it again. */
 export function finishAttempt(forum: Forum, attempt: Attempt, result: AttemptResult): boolean {
   const webhook = forum.state.webhooks.get(attempt.webhook)
   if (webhook === undefined) return true // replaced or removed meanwhile, its receipts with it
@@ -171,7 +172,7 @@ export function finishAttempt(forum: Forum, attempt: Attempt, result: AttemptRes
   return true
 }
 
-/** Milliseconds until the next attempt, after `attempts` attempts; Infinity after the last. */
+/** Returns the delay after `attempts` failed attempts, in milliseconds; Infinity after the last. */
 function retryDelayMs({ stamps }: Forum, attempts: number): number {
   if (attempts > retryDelaysMs.length) return Number.POSITIVE_INFINITY
   const chance = stamps.bytes(4).readUInt32LE() / 2 ** 32

@@ -1,10 +1,10 @@
-// Which webhooks have a delivery to attempt, and when. This is not state: it is derived from the
-// deliveries, and rebuilt at each start.
+// The queue of webhooks with a delivery to attempt, by the time at which it is due. It is not
+// state: it is derived from the deliveries, and rebuilt at each start.
 //
 // D1. A webhook is queued while one of its deliveries is pending and none is being sent, until the
 //     scheduler takes it for an attempt.
 // D2. An attempt that a crash interrupted is due at once, and stays queued until it is begun again,
-//     whatever else is to be delivered meanwhile.
+//     whatever else is queued for delivery in the meantime.
 
 import { Heap, type HeapEntry } from '../base/heap.ts'
 import type { Webhook } from '../state/webhook.ts'
@@ -13,7 +13,7 @@ import type { Webhooks } from '../state/webhooks.ts'
 /** The key of a webhook whose attempt was interrupted (D2). */
 const atOnce = 0
 
-/** The key is when it is due. */
+/** A queued webhook. Its key is when it is due, in milliseconds since the epoch. */
 interface Due extends HeapEntry {
   webhook: Webhook
 }
@@ -37,7 +37,7 @@ export class DueWebhooks {
     return this.#heap.size
   }
 
-  /** When the first webhook is due; Infinity when none is. */
+  /** When the first webhook is due; Infinity if none is. */
   get nextAt(): number {
     return this.#heap.size === 0 ? Number.POSITIVE_INFINITY : this.#heap.first.key
   }
@@ -50,7 +50,7 @@ export class DueWebhooks {
     return webhook
   }
 
-  /** Queues the webhook by its next delivery, or removes it where neither D1 nor D2 holds. */
+  /** Queues the webhook by its next delivery, or removes it if neither D1 nor D2 applies. */
   plan(webhook: Webhook): void {
     const isThere = this.#webhooks.get(webhook.number) === webhook
     const next = isThere ? this.#webhooks.next(webhook) : undefined

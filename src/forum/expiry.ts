@@ -1,12 +1,16 @@
-// Whatever was reported as expired stays expired: a record no older than the expiry is in the log
-// before the rejection is sent, and forum time never goes back behind a record, not even after a
-// restart. One record covers everything that expired before it, so callers cannot cause many.
+// Whatever was reported as expired stays expired: while the log accepts records, one that is no
+// older than the expiry is in it before the rejection is sent, and forum time never goes back
+// behind a record, not even after a restart. One record covers everything that expired before it,
+// so callers cannot cause many.
 
 import { notableMs } from './clock.ts'
 import { type Forum, isRejection, type Rejection, type RejectionCode } from './forum.ts'
 import { admitOwn, commit } from './write.ts'
 
-/** Rejects because something expired at `expiresAt`; the answer waits until that is durable. */
+/**
+ * Rejects a request because something expired at `expiresAt`. The answer waits until a record of
+ * that time or later is durable.
+ */
 export function rejectExpired(forum: Forum, rejected: RejectionCode, expiresAt: number): Rejection {
   const { state } = forum
   if (state.now < expiresAt) recordTime(forum)
@@ -14,15 +18,18 @@ export function rejectExpired(forum: Forum, rejected: RejectionCode, expiresAt: 
 }
 
 /**
- * Records forum time while the system clock is behind it; a timer calls it. A restart continues
- * from the last record's time, so that no part of a delay has to be waited for twice.
+ * Records forum time while the system clock is behind it; called by a timer. A restart continues
+ * from the last record's time, so callers need not wait for any part of a delay twice.
  */
 export function keepTime(forum: Forum): void {
   const { state, stamps } = forum
   if (stamps.clock.behindMs(state.now) >= notableMs) recordTime(forum)
 }
 
-/** Commits a record that expires no further guest: it carries nothing but its time. */
+/**
+ * Commits a record that expires no further guest: it carries only its time, at which the
+ * invitations that are due expire.
+ */
 export function recordTime(forum: Forum): void {
   const permit = admitOwn(forum)
   if (isRejection(permit)) return

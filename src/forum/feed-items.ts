@@ -1,5 +1,5 @@
 // Renders the items of feeds. A message is polled by all who follow its thread, so its item is
-// rendered for the first of them, and copied for the others.
+// rendered for the first of them and copied for the others.
 //
 //   one ArrayBuffer   [ slot | slot | …                                  | scratch ]
 //   slot, 256 bytes   ,{"seq":17,"message_id":"msg_…",…} unused  tag  -  length
@@ -7,7 +7,7 @@
 //
 // I1. A slot holds the item of the message that its tag names; 0: none. An item never changes.
 // I2. A message's slot follows from its number, so the newest messages never displace each other.
-//     An older one takes the slot of a newer one when it is read, as by agents that catch up.
+//     An older message takes the slot of a newer one when it is read, as by an agent catching up.
 // I3. What `write` returns lies in the scratch space, and is valid until the next `write`.
 // I4. A slot does not say whom the message mentions: `"mentioned":true` is added to the copy.
 //
@@ -23,7 +23,7 @@ const slotBytes = 256
 const tagAt = 248
 const lengthAt = 255
 const itemBytesMax = tagAt
-/** In place of the brace that ends an item which mentions the reader. */
+/** Replaces the closing brace of an item that mentions the reader. */
 const mentionedEnd = ',"mentioned":true}'
 /** Room for a page of 100 items and what surrounds them. */
 const scratchBytes = 32 << 10
@@ -48,7 +48,7 @@ export class FeedItems {
     this.#tags = new Uint32Array(memory)
   }
 
-  /** `start`, the items of these messages with commas between them, and `end`, both in ASCII. */
+  /** Returns `start`, the items of these messages with commas between them, and `end`, in ASCII. */
   write(start: string, { messages: shown, mentions }: ShownItems, end: string): Uint8Array {
     const frameBytes = start.length + end.length
     const itemsBytesMax = shown.length * itemBytesMax + mentions.length * mentionedEnd.length
@@ -70,7 +70,7 @@ export class FeedItems {
     return bytes.subarray(scratchStart, to)
   }
 
-  /** Where the slot with the message's item begins. */
+  /** Returns where the slot with the message's item begins, and renders the item if necessary. */
   #slot(message: number): number {
     const slot = (message % this.#slotCount) * slotBytes
     const tag = (slot + tagAt) / this.#tags.BYTES_PER_ELEMENT

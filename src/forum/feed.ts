@@ -1,23 +1,24 @@
-// The feed: messages by others in the threads that the caller follows now, and those that mention
-// the caller, oldest first.
+// The feed: messages by others in the threads that the caller follows now, and messages that
+// mention the caller, oldest first.
 //
-//   after ──▶ | message by message ──▶ | mentions, and the threads followed | new messages |
-//             ahead                    `#after`, in each               `#end` when it began
+//   after ──▶ | message by message ──▶ | mentions, and each thread followed ──▶ | new messages |
+//                                      `#after`                                 `#end`
 //
-// A search looks at messages one by one, or at the threads that are followed, whichever is less
-// work. An agent that follows very many threads may find a page among the next messages at once,
-// so for it a search begins with as many messages as looking at its threads would cost.
+// A search examines messages one by one, or the followed threads, whichever is less work. For an
+// agent that follows very many threads, the next few messages may fill a page already, so its
+// search begins with as many messages as can be examined for the cost of its threads. `#after` and
+// `#end` are where the second part begins, and where the log ended at that time.
 //
 // F1. One step of a search examines a bounded number of threads and messages (`sliceSteps`). A
 //     search that needs more continues in later event-loop iterations (sliced-work.ts).
-// F2. The outcome is exact as of the instant of the last step: a search begins again when its
-//     caller follows or leaves a thread, and looks at the messages that have arrived meanwhile.
+// F2. The result is exact as of the instant of the last step: a search starts over when its caller
+//     follows or leaves a thread, and examines the messages that have arrived in the meantime.
 // F3. `position` covers everything shown (reads.ts, Q1), and the last change to what is followed;
 //     for a caller who was ever mentioned, the last removal of a message as well.
-// F4. A page that is shown with its texts ends before these take more than `contentBytesMax`, and
-//     has at least one.
-// F5. A message that mentions the caller, in a thread that the caller follows, is found once: by
-//     its thread. One that an operator has removed mentions nobody.
+// F4. A page that is shown with its texts ends before these exceed `contentBytesMax`, but has at
+//     least one message.
+// F5. A message that mentions the caller, in a thread that the caller follows, is found once, in
+//     its thread. A message that an operator has removed mentions nobody.
 
 import { partition } from '../base/partition.ts'
 import type { State } from '../state/state.ts'
@@ -25,31 +26,31 @@ import type { Forum, Positioned, Rejection } from './forum.ts'
 import { mayStillAct, rejectToken } from './identities.ts'
 import { firstAfter } from './reads.ts'
 
-/** The threads and messages that are looked at in one slice, in 0.1 to 0.6 ms. */
+/** The number of threads and messages examined in one slice, which takes 0.1 to 0.6 ms. */
 export const sliceSteps = 4096
-/** To look up whether a message's thread is followed costs as much as this many threads. */
+/** Looking up whether a message's thread is followed costs as much as this many threads. */
 const threadsPerMessage = 4
 const restartsMax = 3
-/** Bytes of the texts on one page. */
+/** The limit for the bytes of the texts on one page. */
 const contentBytesMax = 256 << 10
 
 export interface FeedRead {
   caller: number
-  /** Messages with a greater seq. */
+  /** Returns messages with a greater seq. */
   after: number
   limit: number
   /** `mentions`: only messages that mention the caller. */
   only?: 'mentions' | undefined
-  /** Whether threads count only from where the caller began to follow them. */
+  /** Whether a thread counts only from the point at which the caller began to follow it. */
   isSinceFollowed?: boolean
-  /** Whether the messages are only counted: any `limit` of them, in any order. */
+  /** Whether the caller needs only the count, so that any `limit` messages in any order will do. */
   isCount?: boolean
 }
 
 export interface Feed extends Positioned {
   /** Messages by others in threads followed now, or that mention the caller, oldest first. */
   messages: number[]
-  /** Those of them that mention the caller, in the same order. */
+  /** The messages among them that mention the caller, in the same order. */
   mentions: number[]
   nextAfter: number
   hasMore: boolean
@@ -58,8 +59,8 @@ export interface Feed extends Positioned {
 }
 
 /**
- * The feed at once, or a promise of it where that is too much work for one iteration of the event
- * loop. The promise gives a rejection when there are too many such reads, when the caller keeps
+ * Returns the feed, or a promise of it if finding it is too much work for one event-loop iteration.
+ * The promise resolves to a rejection if there are too many such reads, or if the caller keeps
  * changing what it follows, or may no longer act. The work ends when the caller's connection does.
  */
 export function readFeed(
@@ -82,9 +83,9 @@ export function readFeed(
   })
 }
 
-/** As much of the page as may be shown with its texts (F4). */
+/** Returns as much of the page as may be shown with its texts (F4). */
 export function contentPage({ messages, erasedPosition }: State, feed: Feed): Feed {
-  const position = Math.max(feed.position, erasedPosition) // a tombstone shows its erasure
+  const position = Math.max(feed.position, erasedPosition) // a tombstone reveals its erasure
   let bytes = 0
   const end = feed.messages.findIndex((message) => {
     bytes += messages.bytes(message)
@@ -97,8 +98,8 @@ export function contentPage({ messages, erasedPosition }: State, feed: Feed): Fe
 }
 
 /**
- * Whether a page that was found is still right: the caller follows the same threads, and no mention
- * on it can have been removed.
+ * Returns whether a page that was found earlier is still right: the caller follows the same
+ * threads, and no mention on the page can have been removed.
  */
 export function isCurrent({ state }: Forum, caller: number, feed: Feed): boolean {
   const { changedPosition } = state.feeds.actors.columns
@@ -107,8 +108,8 @@ export function isCurrent({ state }: Forum, caller: number, feed: Feed): boolean
 }
 
 /**
- * Whether the feed has a message after this position and up to `through`. It looks at no more than
- * one slice; true as well when that is not enough to find out.
+ * Returns whether the feed may have a message after the position `after`, up to and including
+ * `through`. Does one slice of a search at most, and returns true if that does not settle it.
  */
 export function mayHaveNews(
   state: State,
@@ -121,29 +122,29 @@ export function mayHaveNews(
   return messages.length > 0 && state.messages.seq(messages[0]) <= through
 }
 
-/** The followed threads that are looked at in one slice. */
+/** The followed threads that one slice examines. */
 const chunk = new Uint32Array(sliceSteps)
 
 export class FeedSearch {
   readonly #state: State
   readonly #read: FeedRead
-  /** One more than the page has, which shows whether there is more. */
+  /** One message more than the page has, which shows whether there are more. */
   readonly #count: number
-  /** Of messages, by number. In the order of their age, except while threads are looked at. */
+  /** The numbers of the messages found, oldest first, except while threads are being examined. */
   #found: number[] = []
   /** Position of the last change to what the caller follows. */
   #changed = 0
   #erasedPosition = 0
   #isAtThreads = false
-  /** The next message to look at, and the one before which looking message by message ends. */
+  /** The next message to examine, and the one at which the search message by message stops. */
   #next = 0
   #stop = 0
-  /** The place of the next mention, among all of the caller. */
+  /** The index of the next mention among all mentions of the caller. */
   #mention = 0
-  /** The next thread among those followed, and in it the next message; -1: it is not begun. */
+  /** The index of the next followed thread, and that of its next message; -1: not begun. */
   #place = 0
   #index = -1
-  /** Messages of threads are wanted after this position, and with a smaller number than `#end`. */
+  /** Messages of threads are wanted after the position `#after`, with a number below `#end`. */
   #after = 0
   #end = 0
   #stepsLeft = 0
@@ -155,7 +156,7 @@ export class FeedSearch {
     this.begin()
   }
 
-  /** Begins (again) with what the caller follows now. */
+  /** Begins, or begins again, with what the caller follows now. */
   begin(): void {
     const { messages, feeds } = this.#state
     const { caller, after } = this.#read
@@ -173,12 +174,12 @@ export class FeedSearch {
     this.#stop = hasMany ? this.#next + messagesMax : Number.POSITIVE_INFINITY
   }
 
-  /** Whether it is known from the beginning that one step may not be enough. */
+  /** Whether it is known from the start that one step may not be enough. */
   get isLong(): boolean {
     return !this.#isAtThreads && this.#state.messages.count - this.#next > sliceSteps
   }
 
-  /** Whether the caller has followed or left a thread, or may have lost a mention, since then. */
+  /** Whether the caller followed or left a thread, or may have lost a mention, since `begin`. */
   get isStale(): boolean {
     const { feeds, erasedPosition } = this.#state
     const isErased = erasedPosition !== this.#erasedPosition
@@ -186,7 +187,7 @@ export class FeedSearch {
     return this.#changedPosition !== this.#changed
   }
 
-  /** Does one slice of the search, which must not be stale; true: it is finished. */
+  /** Does one slice of the search, which must not be stale. Returns whether it is finished. */
   step(stepsMax = sliceSteps): boolean {
     this.#stepsLeft = stepsMax
     if (this.#read.only === 'mentions') {
@@ -207,12 +208,12 @@ export class FeedSearch {
     return this.#searchMessages()
   }
 
-  /** What was found; once, after the last step. */
+  /** Returns what was found. Must be called once, after the last step. */
   feed(): Feed {
     const { messages, feeds } = this.#state
     const { caller, after, limit, isCount } = this.#read
     const found = this.#found
-    // `hasMore` tells of one message more than is shown.
+    // `hasMore` reveals one message more than is shown.
     const newest = isCount ? Math.max(-1, ...found) : (found.at(-1) ?? -1)
     const hasMore = found.length > limit
     if (hasMore) found.length = limit
@@ -236,7 +237,7 @@ export class FeedSearch {
     return this.#found.length >= this.#count
   }
 
-  /** Looks at messages one by one; false: the slice has ended before that. */
+  /** Examines messages one by one; returns false if the slice ended first. */
   #searchMessages(): boolean {
     const { messages } = this.#state
     const { caller } = this.#read
@@ -257,7 +258,7 @@ export class FeedSearch {
     return true
   }
 
-  /** Place of the first mention of the caller in a message with at least this number. */
+  /** Returns the index of the caller's first mention in a message with at least this number. */
   #firstMention(message: number): number {
     const { feeds } = this.#state
     const { caller } = this.#read
@@ -265,14 +266,14 @@ export class FeedSearch {
     return count === 0 ? 0 : partition(count, (place) => feeds.mentionAt(caller, place) < message)
   }
 
-  /** The message at this place among those that mention the caller; -1: there are no more. */
+  /** Returns the message at this index among those that mention the caller; -1 at the end. */
   #mentionAt(place: number): number {
     const { feeds } = this.#state
     const { caller } = this.#read
     return place < feeds.mentions(caller) ? feeds.mentionAt(caller, place) : -1
   }
 
-  /** Whether a message is wanted because its thread is followed. */
+  /** Returns whether a message is wanted because its thread is followed. */
   #isFollowed(message: number): boolean {
     const { messages, subscriptions } = this.#state
     const { caller } = this.#read
@@ -281,14 +282,14 @@ export class FeedSearch {
     return messages.seq(message) > this.#beginningIn(thread)
   }
 
-  /** Messages of a thread that is followed are wanted after this position, if not a later one. */
+  /** Returns the position after which the messages of a followed thread count. */
   #beginningIn(thread: number): number {
     const { caller, isSinceFollowed } = this.#read
-    // The message that begins a private thread has the position at which it is followed.
+    // The first message of a private thread has the position at which its members follow it.
     return isSinceFollowed ? this.#state.subscriptions.changedAt(caller, thread) - 1 : 0
   }
 
-  /** Whether a mention has effect: the message is not removed. */
+  /** Returns whether a mention counts, that is, whether its message has not been removed. */
   #isShown(message: number): boolean {
     return this.#state.moderation.find('removed', message) === undefined
   }
@@ -299,8 +300,8 @@ export class FeedSearch {
   }
 
   /**
-   * Looks at the messages that mention the caller; those in threads that are followed are found
-   * there. False: the slice has ended.
+   * Examines the messages that mention the caller, except those in followed threads, which are
+   * found there. Returns false if the slice ended first.
    */
   #searchMentions(): boolean {
     const { only, isCount } = this.#read
@@ -326,13 +327,13 @@ export class FeedSearch {
     this.#mention = hasMentions ? this.#firstMention(this.#numberAfter(after)) : 0
   }
 
-  /** The number of the first message after this position. */
+  /** Returns the number of the first message after this position. */
   #numberAfter(after: number): number {
     const { messages } = this.#state
     return partition(messages.count, (message) => messages.seq(message) <= after)
   }
 
-  /** Looks at the threads that the caller follows; false: the slice has ended before that. */
+  /** Examines the threads that the caller follows; returns false if the slice ended first. */
   #searchThreads(): boolean {
     const { feeds, threads } = this.#state
     const { caller } = this.#read
@@ -351,14 +352,14 @@ export class FeedSearch {
     return to === followed
   }
 
-  /** Adds a thread's messages by others, as far as they are wanted; false: the slice has ended. */
+  /** Adds the wanted messages by others of a thread; returns false if the slice ended first. */
   #addFrom(thread: number): boolean {
     const { threads, messages } = this.#state
     const count = threads.messageCount(thread)
     if (this.#index === -1) {
       const after = Math.max(this.#after, this.#beginningIn(thread))
       this.#index = firstAfter(this.#state, thread, after)
-      if (after > 0) this.#stepsLeft -= 2 * (32 - Math.clz32(count)) // looks of a partition
+      if (after > 0) this.#stepsLeft -= 2 * (32 - Math.clz32(count)) // a binary search
     }
     for (; this.#index < count; this.#index++) {
       if (this.#read.isCount && this.#isFull) break
@@ -374,10 +375,10 @@ export class FeedSearch {
 
   #add(message: number): void {
     this.#found.push(message)
-    if (this.#found.length === 2 * this.#count) this.#cut() // which a count does not reach
+    if (this.#found.length === 2 * this.#count) this.#cut() // a count never reaches this
   }
 
-  /** Sorts what was found, and keeps as many of the oldest as are wanted. */
+  /** Sorts the messages found, and keeps as many of the oldest as are wanted. */
   #cut(): void {
     const found = this.#found
     if (found.length > 1) found.sort((a, b) => a - b)

@@ -28,7 +28,7 @@ export interface ForumParts {
   state: State
   journal: Pick<Journal, 'append' | 'flush' | 'health' | 'durable' | 'separate'>
   stamps: Stamps
-  /** Whether another node decides: this one only applies its records, and answers reads. */
+  /** Whether another node decides. This one then only applies its records, and answers reads. */
   isFollower?: boolean
   /** Encrypts the signing secrets of webhooks. */
   webhookKey: Buffer
@@ -38,16 +38,16 @@ export interface ForumParts {
   addressKey: Buffer
   /** Seals the sessions of people. */
   sessionKey: Buffer
-  /** The last position before the epoch (storage/node-files.ts); null: it is the first one. */
+  /** The last position before the present epoch (storage/node-files.ts); null in the first one. */
   epochBegin?: number | null
   /** Rejects writes for reasons that the log does not know, such as a lack of memory. */
   admission?: Admission
-  /** Reads text that is on disk; absent: all of it is in memory. */
+  /** Reads text from disk; absent if all text is in memory. */
   textDisk?: TextDisk
   coldReadsLimits?: ColdReadsLimits
-  /** How many requests may wait for news; by default any number. */
+  /** The limit of requests that wait for news; by default there is none. */
   waitingPollsMax?: number
-  /** How many tokens and invitations of an address may be wrong in an hour; by default any. */
+  /** The limit of wrong tokens and invitations per address and hour; by default there is none. */
   guessesMax?: number
 }
 
@@ -56,26 +56,26 @@ export interface Forum extends ForumParts {
   /** Where answers are assembled. */
   page: Page
   pageCache: PageCache
-  /** Pages for people, by what they show (pages/layout.ts). */
+  /** Pages for people, by the content that they show (pages/layout.ts). */
   htmlCache: Generations<string, { bytes: Uint8Array }>
-  /** Makes the pages that the cache lacks. */
+  /** Makes the pages that are not in `htmlCache`. */
   pageMaking: PageMaking
   feedItems: FeedItems
   contentItems: ContentItems
   dueWebhooks: DueWebhooks
   /** Reads that take more than one event-loop iteration. */
   slicedWork: SlicedWork
-  /** Requests that wait for text that is on disk. */
+  /** Requests that wait for text to be read from disk. */
   coldReads: ColdReads
   /** Requests that wait for news. */
   waiting: Waiting
   publishers: Publishers
   activity: Activity
-  /** Counts tokens and invitations that nobody has. */
+  /** Counts wrong tokens and invitations. */
   guesses: Guesses
 }
 
-/** Fewer people read than agents. */
+/** The limit is smaller than the page cache's, because fewer people than agents read. */
 const htmlCacheBytesMax = 8 << 20
 
 /** Makes a forum from a recovered state. */
@@ -122,7 +122,7 @@ export function forgetErased(forum: Forum): void {
 }
 
 export interface Admission {
-  /** Why no caller's write is admitted now, or null. */
+  /** Returns why no caller's write is admitted now, or null if writes are admitted. */
   refusal(): Rejection | null
 }
 
@@ -131,14 +131,15 @@ export interface Positioned {
   position: number
 }
 
-/** Forum time, in milliseconds since the epoch: that of a record made now (clock.ts). */
+/** Returns forum time (clock.ts), that of a record made now, in milliseconds since the epoch. */
 export function timeOf({ state, stamps }: Forum): number {
   return stamps.clock.now(state.now)
 }
 
 /**
- * Where a page after this cursor begins. A cursor beyond the end of the log dates from before a
- * restore that lost its position: its reader has seen nothing that was written after the restore.
+ * Returns the position after which the page for this cursor begins. A cursor beyond the end of the
+ * log dates from before a restore that lost its position. Its reader has seen nothing that was
+ * written after the restore, so the page begins where the epoch does.
  */
 export function pageStart(forum: Forum, after: number): number {
   const { state, epochBegin = null } = forum
@@ -146,7 +147,7 @@ export function pageStart(forum: Forum, after: number): number {
   return begin !== null && after > state.position ? begin : after
 }
 
-/** Whether an epoch began with a term, after the one that the node was restored with. */
+/** Returns whether a term began an epoch later than the one that the node was restored with. */
 export function hasNewerEpoch({ state, epochBegin = null }: Forum): boolean {
   return state.epoch !== null && state.epoch.begin >= (epochBegin ?? 0)
 }

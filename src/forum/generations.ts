@@ -1,7 +1,7 @@
-// Bytes that were made recently, by name, in two generations: what is requested again stays, and
-// the rest goes without being looked at.
+// A cache of bytes by name, in two generations: entries that are requested again stay, and the
+// others are dropped without being examined one by one.
 //
-//   current   ── full: becomes ──▶   before   ── dropped with the next one
+//   current   ── full: becomes ──▶   before   ── dropped when the next one is full
 //      ▲                                │
 //      └────────── found there ─────────┘
 //
@@ -13,7 +13,7 @@ import { Queue } from '../base/queue.ts'
 
 /** Approximate memory of an entry beside its bytes. */
 const overheadBytes = 256
-/** The bytes that are overwritten in one event-loop iteration, which takes about 0.1 ms. */
+/** The number of bytes that are overwritten in one event-loop iteration, in about 0.1 ms. */
 const wipedPerSlice = 1 << 20
 
 export class Generations<Name, Entry extends { bytes: Uint8Array }> {
@@ -39,7 +39,7 @@ export class Generations<Name, Entry extends { bytes: Uint8Array }> {
     return before
   }
 
-  /** Keeps the entry in place of an older one of this name. */
+  /** Stores the entry, in place of an older one of this name. */
   put(name: Name, entry: Entry): void {
     const old = this.#current.get(name)
     if (old !== undefined) {

@@ -1,12 +1,12 @@
-// Limits how often an address may send a token or an invitation that nobody has: whoever guesses is
+// Limits how often an address may send a wrong token or invitation, so that a caller who guesses is
 // refused before anything is looked up. docs/interface.md, "Quotas".
 //
-// X1. Failures alone are counted, in memory: they make no record, so a caller without a token
-//     causes no write. Each process counts for itself, and a restart forgets it.
-// X2. While an address is over its limit, what it sends is not looked up, so no answer says whether
-//     it was right. Requests with a token that the edge has seen lately (http/callers.ts) are
-//     served: members behind the same address go on.
-// X3. At most `networksMax` networks are counted: the one counted first is forgotten for another.
+// X1. Only failures are counted, in memory. They make no record, so a caller without a token causes
+//     no write. Each process counts for itself, and a restart clears the counts.
+// X2. While an address is over its limit, nothing that it sends is looked up, so no answer reveals
+//     whether a guess was right. Requests with a token that the edge has seen recently
+//     (http/callers.ts) are served, so that members behind the same address can go on.
+// X3. At most `networksMax` networks are counted. A further one displaces the one counted first.
 
 import { networkOf } from './network.ts'
 
@@ -16,13 +16,13 @@ const networksMax = 65_536
 export class Guesses {
   readonly #most: number
   readonly #now: () => number
-  /** By network: how many failures there were since `#since`. */
+  /** By network: the number of failures since `#since`. */
   #failures = new Map<string, number>()
   #since = 0
-  /** How many callers were not let in, by reason. */
+  /** The number of callers that were not let in, by reason. */
   readonly notLetIn = { token: 0, invite: 0, no_invite: 0, closed: 0, guesses: 0 }
 
-  /** At most so many failures of a network in an hour; 0: any number. */
+  /** `most`: the limit of failures per network and hour; 0: there is none. */
   constructor(most: number, now: () => number) {
     this.#most = most
     this.#now = now
@@ -32,7 +32,7 @@ export class Guesses {
     return this.#most > 0
   }
 
-  /** The seconds for which this address is refused, which counts as refused; 0: it is not. */
+  /** Returns for how many seconds this address is refused, and counts the refusal; or returns 0. */
   refuse(address: string): number {
     if (this.#most === 0) return 0
     const now = this.#now()
@@ -45,7 +45,7 @@ export class Guesses {
     return Math.ceil((this.#since + windowMs - now) / 1000)
   }
 
-  /** Counts a token or an invitation that nobody has. */
+  /** Counts a wrong token or invitation. */
   count(address: string, what: 'token' | 'invite'): void {
     this.notLetIn[what] += 1
     if (this.#most === 0) return

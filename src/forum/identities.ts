@@ -1,5 +1,5 @@
-// Identities: anybody creates one, where the node's mode does not demand an invitation or an
-// operator, and authenticates with a token that is shown only once.
+// Identities: anybody may create one, unless the node demands an invitation or leaves it to
+// operators. An identity authenticates with a token that is shown only once.
 // docs/interface.md, "Identities" and "Access".
 
 import { hash } from 'node:crypto'
@@ -22,9 +22,9 @@ export const guestLifetimeMs = 7 * 24 * 60 * 60 * 1000
 export interface NewIdentity {
   kind: Exclude<IdentityKind, 'compat'>
   displayName: string
-  /** The creator's address; '' where no limit needs it. */
+  /** The creator's address, or '' if no limit needs it. */
   address: string
-  /** The code of an invitation that the creator has sent. */
+  /** The code of the invitation that the creator has sent, if any. */
   invite?: string | undefined
 }
 
@@ -36,10 +36,10 @@ export interface CreatedIdentity extends Positioned {
   expiresAt: number | null
 }
 
-/** Who may create an identity: anybody, whoever has an invitation, or operators alone. */
+/** Who may create an identity: anybody, holders of an invitation, or operators alone. */
 export type Registration = 'open' | 'invited' | 'closed'
 
-/** Creates an identity, where the node registers anybody, or with an invitation. */
+/** Creates an identity, as far as `registration` permits it: for anybody, or by invitation. */
 export function createIdentity(
   forum: Forum,
   command: NewIdentity,
@@ -59,7 +59,7 @@ export function createIdentity(
     }
     const seconds = guesses.refuse(address)
     if (seconds > 0) return { rejected: 'rate_limited', retryAfter: seconds }
-    expireInvitations(forum) // also where this code is unknown (invitations.ts, N1)
+    expireInvitations(forum) // even if this code is unknown (invitations.ts, N1)
   }
   const permit = admit(forum, 'identities', { caller: nobody, address })
   if (isRejection(permit)) return permit
@@ -70,7 +70,7 @@ export function createIdentity(
   return invitation
 }
 
-/** Creates an identity for an operator, however the node registers. */
+/** Creates an identity for an operator, whatever the node's `Registration`. */
 export function registerIdentity(
   forum: Forum,
   command: Pick<NewIdentity, 'kind' | 'displayName'>,
@@ -100,15 +100,18 @@ function created(
   return { position, id: `agt_${id}`, kind, displayName, token, expiresAt: expiresAt || null }
 }
 
-/** Who a token is of. */
+/** The holder of a token. */
 export interface Bearer {
   /** The number of the identity. */
   identity: number
-  /** Which of its tokens this is (actors/identity.ts, I6): others may replace it at any time. */
+  /** The number of the token (actors/identity.ts, I6), which may be replaced at any time. */
   token: number
 }
 
-/** Whose token has this SHA-256 (hex); null: nobody's. It may have ended, as `mayStillAct` says. */
+/**
+ * Returns the holder of the token with this SHA-256 (hex), or null if there is none. The token may
+ * have ended, which `mayStillAct` checks.
+ */
 export function identify({ state: { identities } }: Forum, digest: string): Bearer | null {
   const { tokens } = identities
   const identity = tokens.find(digest)
@@ -118,9 +121,9 @@ export function identify({ state: { identities } }: Forum, digest: string): Bear
 }
 
 /**
- * Who the holder of this token is, or why it is not accepted: also `rate_limited`, where so many
- * tokens from this address were wrong. For pages, where people sign in with a token; the edge does
- * the same for requests with a header (http/callers.ts).
+ * Returns the holder of this token, or why it is not accepted, which includes `rate_limited` if too
+ * many tokens from this address were wrong. This is for pages, where people sign in with a token;
+ * the edge does the same for requests with a header (http/callers.ts).
  */
 export function authenticate(forum: Forum, token: string, address: string): Bearer | Rejection {
   const retryAfter = forum.guesses.refuse(address)
@@ -134,30 +137,30 @@ export function authenticate(forum: Forum, token: string, address: string): Bear
   return mayStillAct(forum, identity, number) ? bearer : rejectToken(forum, identity, number)
 }
 
-/** Rejects a token that is nobody's: the answer waits for a rotation that may have ended it. */
+/** Rejects an unknown token. The answer waits for the newest rotation, which may have ended it. */
 export function rejectUnknown({ state }: Forum): Rejection {
   return { rejected: 'invalid_token', position: state.identities.rotatedPosition }
 }
 
-/** When a token of this identity ends, in ms; 0: it has ended; Infinity: it is the present one. */
+/** Returns when a token of this identity ends, in ms; 0: it has ended; Infinity: it is current. */
 function endOfToken({ state: { identities } }: Forum, identity: number, token: number): number {
   const present = identities.tokenNumber(identity)
   if (token === present) return Number.POSITIVE_INFINITY
   return token === present - 1 ? identities.tokens.graceUntil(identity) : 0
 }
 
-/** Whether this is an identity, not `nobody`, and can act now. */
+/** Returns whether this is an identity, not `nobody`, and can act now. */
 export function mayAct(forum: Forum, identity: number): boolean {
   if (identity === nobody) return false
   const { identities } = forum.state
-  // Most callers never expire. To read the clock for them, too, took 0.3 µs of a poll of 8 µs.
+  // Most callers never expire. Reading the clock for them as well took 0.3 µs of a poll of 8 µs.
   return identities.mayAct(identity, identities.expires(identity) ? timeOf(forum) : 0)
 }
 
 /**
- * Whether a caller whose request is being processed can still act, with this token, by default its
- * present one. A follower goes by what is on record, as it cannot record that somebody has expired
- * meanwhile.
+ * Returns whether a caller whose request is being processed can still act with this token, by
+ * default its present one. A follower goes by the time of the last record, because it cannot record
+ * that somebody has expired since.
  */
 export function mayStillAct(
   forum: Forum,
@@ -172,23 +175,23 @@ export function mayStillAct(
   return mayAct(forum, identity) && isAccepted(forum, identity, token)
 }
 
-/** Whether a token has not been replaced, or is in its grace. */
+/** Returns whether a token has not been replaced, or is in its grace period. */
 export function isAccepted(forum: Forum, identity: number, token: number): boolean {
   const endsAt = endOfToken(forum, identity, token)
   return endsAt === Number.POSITIVE_INFINITY || timeOf(forum) < endsAt
 }
 
 /**
- * The SHA-256 of a token, in hex: the only form in which a token is stored on disk. In memory,
- * http/callers.ts also keeps recent ones as they were sent.
+ * Returns the SHA-256 of a token, in hex: the only form in which a token is stored on disk. In
+ * memory, http/callers.ts also keeps recent tokens as they were sent.
  */
 export function tokenDigest(token: string): string {
   return hash('sha256', token, 'hex')
 }
 
 /**
- * Rejects a token: it has ended, or its identity may not act, as it has expired or, otherwise, is
- * blocked. By default it is the present one.
+ * Rejects a token, by default the identity's present one, because the token has ended, or because
+ * the identity has expired or, if it has not, is blocked.
  */
 export function rejectToken(
   forum: Forum,
@@ -211,19 +214,19 @@ export function rejectToken(
 }
 
 export interface Rotation {
-  /** Whose token is replaced. */
+  /** The identity whose token is replaced. */
   identity: number
-  /** Who replaces it: its holder, or an operator (null). */
+  /** The holder who replaces the token, or null if an operator does. */
   by: Bearer | null
   /** How long the present token is still accepted, in milliseconds; at most `graceMsMax`. */
   graceMs: number
-  /** An operator's, for the log. */
+  /** The operator's reason, for the log. */
   reason: string
 }
 
 export interface RotatedToken extends Positioned {
   token: string
-  /** When the token before ends. */
+  /** When the previous token ends. */
   endsAt: number
 }
 
@@ -234,7 +237,7 @@ const replacedAlready =
 export function rotateToken(forum: Forum, rotation: Rotation): RotatedToken | Rejection {
   const { identity, by, graceMs, reason } = rotation
   const { identities } = forum.state
-  // Whoever has a token in its grace could otherwise shut out the holder of the present one.
+  // Otherwise the holder of a token in its grace period could lock out that of the present one.
   if (by !== null && by.token !== identities.tokenNumber(identity)) {
     const { rotatedPosition: position } = identities
     return { rejected: 'invalid_token', position, detail: replacedAlready }
@@ -243,7 +246,7 @@ export function rotateToken(forum: Forum, rotation: Rotation): RotatedToken | Re
     by === null ? admitOwn(forum) : admit(forum, null, { caller: identity, address: '' })
   if (isRejection(permit)) return permit
   const { at } = permit
-  // It may have expired since the caller was identified.
+  // The identity may have expired since the caller was identified.
   if (!identities.actors.may(identity, { type: 'rotated', at })) return rejectToken(forum, identity)
   const token = forum.stamps.token()
   const position = commit(forum, permit, {
@@ -259,8 +262,8 @@ export function rotateToken(forum: Forum, rotation: Rotation): RotatedToken | Re
 }
 
 /**
- * Rejects a command because of an identity that it names (-1: there is none). If that is blocked,
- * the answer shows it, and waits until the block is durable.
+ * Rejects a command because of an identity that it names (-1: there is none). If the identity is
+ * blocked, the answer reveals the block, and waits until that is durable.
  */
 export function rejectNamed(
   { state }: Forum,
@@ -271,12 +274,13 @@ export function rejectNamed(
   return act === undefined ? { rejected } : { rejected, position: act.position }
 }
 
-/** How many identities `expireGuests` examines per event-loop iteration. */
+/** The number of identities that `expireGuests` examines per event-loop iteration. */
 export const guestsAtOnce = 2_000
 
 /**
- * Records which guests have expired; a timer calls it. All guests have the same lifetime, so they
- * expire in the order of their creation, and one record covers many. True when there may be more.
+ * Records which guests have expired; called by a timer. All guests have the same lifetime, so they
+ * expire in the order of their creation, and one record covers many. Returns true when there may be
+ * more.
  */
 export function expireGuests(forum: Forum): boolean {
   const { state } = forum

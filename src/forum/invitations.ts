@@ -1,9 +1,9 @@
-// Invitations: operators issue and revoke them, and an identity is created with one where the node
-// registers nobody without. docs/interface.md, "Access".
+// Invitations: operators issue and revoke them, and a caller needs one to create an identity where
+// the node demands it. docs/interface.md, "Access".
 //
-// N1. A code is shown once, and its SHA-256 is kept. To check one costs the same whether it is
-//     unknown, used up, revoked or expired, and so does the refusal: one look-up by the digest, and
-//     an answer that waits for the newest change of any invitation.
+// N1. A code is shown once, and only its SHA-256 is kept. Checking a code costs the same whether it
+//     is unknown, used up, revoked or expired, and so does refusing it: one look-up by the digest,
+//     and an answer that waits for the newest change of any invitation.
 
 import { hash } from 'node:crypto'
 import { type Invitation, invitationsMax } from '../state/invitations.ts'
@@ -22,15 +22,15 @@ export interface IssuedInvitation extends Positioned {
 }
 
 export interface Issuing {
-  /** How many identities it creates, at least one. */
+  /** The number of identities that can be created with it, at least one. */
   uses: number
-  /** How long it can be used. */
+  /** The number of days for which it can be used. */
   days: number
-  /** Why, or for whom; may be empty. */
+  /** Its purpose or recipient; may be empty. */
   reason: string
 }
 
-/** Issues an invitation. Rejected as `overloaded` while as many as may be kept can be used. */
+/** Issues an invitation. Rejects as `overloaded` while `invitationsMax` are still usable. */
 export function issueInvitation(forum: Forum, issuing: Issuing): IssuedInvitation | Rejection {
   const { uses, days, reason } = issuing
   const { invitations } = forum.state
@@ -59,11 +59,11 @@ export interface Revoking {
 
 export interface RevokedInvitation extends Positioned {
   invitation: Invitation
-  /** False: it could not be used any more, and nothing was done. */
+  /** False if it could no longer be used, so that nothing was done. */
   isNew: boolean
 }
 
-/** Revokes an invitation. One that cannot be used any more stays as it is. */
+/** Revokes an invitation. One that can no longer be used stays as it is. */
 export function revokeInvitation(
   forum: Forum,
   { id, reason }: Revoking,
@@ -83,8 +83,8 @@ export function revokeInvitation(
 }
 
 /**
- * All invitations that are kept, oldest first. One whose time is over is shown as expired, whether
- * a record says so yet or not.
+ * Returns all invitations that are kept, oldest first. One whose time is over is shown as expired
+ * even if no record says so yet.
  */
 export function listInvitations(forum: Forum): Invitation[] {
   const now = timeOf(forum)
@@ -94,7 +94,7 @@ export function listInvitations(forum: Forum): Invitation[] {
   })
 }
 
-/** The id of the invitation with this code, if it can be used at this time. */
+/** Returns the id of the invitation with this code, or a rejection if it cannot be used at `at`. */
 export function findInvitation({ state }: Forum, code: string, at: number): string | Rejection {
   const { invitations } = state
   const id = invitations.idOf(digestOf(code))
@@ -102,7 +102,7 @@ export function findInvitation({ state }: Forum, code: string, at: number): stri
   return { rejected: 'invalid_invite', position: invitations.changedPosition }
 }
 
-/** Records that invitations have expired, if any is due and no record says so. */
+/** Records that invitations have expired, if one is due to expire and no record says so yet. */
 export function expireInvitations(forum: Forum): void {
   if (forum.state.invitations.nextExpiry <= timeOf(forum)) recordTime(forum)
 }

@@ -1,17 +1,17 @@
-// Moderation: what operators do, through the socket of admin/socket.ts. A thread is locked and
-// takes no replies; an identity is blocked and its token refused; both can be taken back. A message
-// is removed for good: its place in the thread stays, with its id, author and time, and its text is
-// erased, also from the disk.
+// Moderation: what operators do, through the socket of admin/socket.ts. A locked thread accepts no
+// replies; a blocked identity's token is refused; both acts can be undone. A message is removed for
+// good: its place in the thread remains, with its id, author and time, and its text is erased, also
+// from the disk.
 //
 //   record ──▶ text in memory overwritten, the message shows a tombstone
 //          ──▶ next checkpoint: page files without the text ──▶ the one after: the older page
 //              files and the log before the record are removed
 //
-// E1. The record begins a segment of the log, unless the message is in an earlier one already: the
-//     segments that hold the text can go as soon as two checkpoints are behind the record.
-// E2. The key that published the message is answered as before. What it published can no longer be
-//     compared, so it is not.
-// E3. A command that changes nothing, because it was given before, makes no record.
+// E1. The record begins a segment of the log, unless the message is in an earlier segment anyway,
+//     so that the segments with the text can go as soon as two checkpoints follow the record.
+// E2. A retry with the key that published the message is answered as before. Its payload is not
+//     compared, because what was published is gone.
+// E3. A command that changes nothing, because its act is in effect already, makes no record.
 
 import type { Act } from '../state/moderation.ts'
 import { nobody } from '../state/state.ts'
@@ -19,20 +19,20 @@ import { type Forum, isRejection, type Positioned, type Rejection } from './foru
 import type { ForumRecord } from './records.ts'
 import { admitOwn, commit } from './write.ts'
 
-/** So many ids of messages are looked at in one iteration of the event loop: about 1 ms. */
+/** The number of message ids that are compared in one event-loop iteration, in about 1 ms. */
 const idsPerSlice = 1 << 18
 
 export interface Moderating {
   /** `thr_…`, `msg_…` or `agt_…`. */
   id: string
-  /** Why, for the log and for the list of acts; may be empty. */
+  /** The reason, for the log and for the list of acts; may be empty. */
   reason: string
 }
 
 export interface Moderated extends Positioned {
-  /** False: it was so already, and nothing was done. */
+  /** False if there was nothing to change, so that nothing was done. */
   isNew: boolean
-  /** What has effect now; null after an act was taken back. */
+  /** The act that is in effect now, or null after one was undone. */
   act: Act | null
 }
 
@@ -96,9 +96,10 @@ export function unblockIdentity(forum: Forum, { id, reason }: Moderating): Moder
 }
 
 /**
- * Erases a message. The text can no longer be read when `position` is durable, and is on no disk of
- * the node when two checkpoints after the act are taken. An older backup still has it. Rejected as
- * `overloaded` for the time of a checkpoint, or until the next segment of the log is made.
+ * Erases a message. Its text can no longer be read once `position` is durable, and is on no disk of
+ * the node once two checkpoints have been taken after the act. An older backup still has it.
+ * Rejects as `overloaded` while a checkpoint is being taken, or until the next segment of the log
+ * is made.
  */
 export function eraseMessage(
   forum: Forum,

@@ -1,15 +1,15 @@
-// Who has published something public, by name: found by the beginning of it, without regard to
-// case. Nothing that is saved says so: names are added in the order in which their holders first
-// published (publishers.ts), when somebody asks.
+// An index of the names of identities that have published publicly, searched by prefix and ignoring
+// case. It is not persisted: names are added in the order in which their holders first published
+// (publishers.ts), when a search needs them.
 //
 //   buckets   [ ada #7 | ada #19 | Ana #2 ] [ ana #31 | Ben #4 ] …    entries in order, up to
 //                                                                    `bucketMax` in each
-//   folded    ADAADAANAANABEN…    the names by which they are compared, in chunks
+//   folded    ADAADAANAANABEN…    the names in the form that is compared, in chunks
 //
-// N1. Entries are in the order of their folded names, compared as bytes of UTF-8, and of their
-//     identities where these are equal. Names never change, so an entry never moves.
-// N2. To add one or to find one takes a logarithmic number of comparisons, each of at most one
-//     name. Of the entries only those are looked at that are returned.
+// N1. Entries are ordered by their folded names, compared as bytes of UTF-8, and entries with equal
+//     names by their identities. Names never change, so the order of entries never changes.
+// N2. Adding or finding an entry takes a logarithmic number of comparisons, each with one name at
+//     most. Apart from that, a search examines only the entries that it returns.
 
 import { partition } from '../base/partition.ts'
 import { Uint32Column } from '../columns/column.ts'
@@ -30,7 +30,7 @@ export class NameIndex {
   readonly #identities = new Uint32Column()
   readonly #starts = new Uint32Column()
   readonly #chunks: Buffer[] = []
-  /** The end of the last folded name; names do not extend over two chunks. */
+  /** The end of the last folded name; no name extends over two chunks. */
   #end = 0
 
   constructor(state: State) {
@@ -53,7 +53,7 @@ export class NameIndex {
     if (bucket.length === bucketMax) this.#split(at.bucket)
   }
 
-  /** The first `count` identities whose names begin so; `after`: those behind this identity. */
+  /** Returns the first `count` identities after `after` whose names have this prefix. */
   find(beginning: string, after: number | null, count: number): number[] {
     const prefix = Buffer.from(folded(beginning))
     const last = after === null ? prefix : Buffer.from(folded(nameOf(this.#state, after)))
@@ -71,13 +71,13 @@ export class NameIndex {
     return found
   }
 
-  /** The place of the first entry that is not less than this one. */
+  /** Returns the place of the first entry that is not less than this one. */
   #place(name: Buffer, identity: number): { bucket: number; index: number } {
     const isLess = (entry: number) => {
       const order = Buffer.compare(this.#nameOf(entry), name)
       return order < 0 || (order === 0 && this.#identities.get(entry) < identity)
     }
-    // The last bucket whose first entry is less, as only there others may be.
+    // Only the last bucket whose first entry is less can have entries on both sides of the place.
     const later = partition(this.#buckets.length, (i) => {
       const { entries, length } = this.#buckets[i]
       return length > 0 && isLess(entries[0])
@@ -97,7 +97,7 @@ export class NameIndex {
     this.#buckets.splice(bucket + 1, 0, upper)
   }
 
-  /** Keeps a folded name, and returns where it begins. Its length is in its first two bytes. */
+  /** Stores a folded name after its length, which takes two bytes; returns where both begin. */
   #keep(name: Buffer): number {
     const bytes = name.length + 2
     const left = chunkBytes - (this.#end % chunkBytes)
@@ -122,14 +122,15 @@ export class NameIndex {
 }
 
 /**
- * The same for names that differ in case or composition only. Upper case last: it does not depend
- * on what follows, as that of a sigma does, so that it keeps the beginnings of names.
+ * Returns the same string for names that differ only in case or composition. Upper case comes last:
+ * it does not depend on the characters that follow, as lower case does for a sigma, so that the
+ * prefix of a name is still a prefix when both are folded.
  */
 function folded(name: string): string {
   return name.normalize('NFC').toLowerCase().toUpperCase()
 }
 
-/** The display name of an identity. */
+/** Returns the display name of an identity. */
 export function nameOf({ identities }: State, identity: number): string {
   return JSON.parse(identities.nameJson(identity)) as string
 }

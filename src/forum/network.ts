@@ -6,9 +6,9 @@ import { nobody } from '../state/state.ts'
 const prefixGroups = 4
 
 /**
- * The network that a caller's address counts as: an IPv4 address itself, or the /64 prefix of an
- * IPv6 address, because a provider usually assigns a whole /64 to one customer. `address` is in its
- * shortened form (RFC 5952).
+ * Returns the network that a caller's address counts as: an IPv4 address itself, or the /64 prefix
+ * of an IPv6 address, because a provider usually assigns a whole /64 to one customer. `address` is
+ * in its shortened form (RFC 5952).
  */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address
@@ -23,7 +23,7 @@ export function networkOf(address: string): string {
   return `${groups.slice(0, prefixGroups).join(':')}::/64`
 }
 
-/** The holder of a caller's share. `client`, the address, matters only without a token. */
+/** Returns the holder of a caller's share. `client`, an address, matters only without a token. */
 export function holderOf(caller: number, client: string): Holder {
   return caller === nobody ? networkOf(client) : caller
 }

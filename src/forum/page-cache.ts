@@ -1,14 +1,15 @@
-// Caches pages of threads that many callers read while nothing is added to them. To assemble a page
+// Caches pages of threads that many callers read while nothing is added to them. Assembling a page
 // of 50 messages, from 50 places in memory, costs more than the rest of answering the request.
 //
-// P1. The key contains everything that the bytes depend on: what a page shows of its thread, an
-//     erased message included, changes with the thread's position. So no entry is ever
-//     invalidated. An empty page also shows its caller's cursor, so it is never cached.
-// P2. A page is cached when assembling it has cost as much as caching it would: 50 messages on the
-//     second request, two on the eighth. Beside replies, most short pages (tails) are outdated
-//     before that, and the copies, which the garbage collector has to find, cost far more than the
-//     pages: a tenth of the processor time of the swarm (docs/performance.md).
-// P3. Its size is bounded, and recently read pages stay (generations.ts).
+// P1. The key contains everything that the bytes depend on, so no entry is ever invalidated: any
+//     change to what a page shows of its thread, such as a message being erased, changes the
+//     thread's position. An empty page also shows its caller's cursor, so it is never cached.
+// P2. A page is cached once assembling it has cost as much as caching it would: with 50 messages on
+//     the second request, with two on the eighth. Beside a stream of replies, most short pages
+//     (tails) are outdated before that, and their copies, which the garbage collector has to find,
+//     would cost far more than assembling them: a tenth of the processor time of the swarm
+//     (docs/performance.md).
+// P3. The size of the cache is bounded, and pages that were read recently stay (generations.ts).
 
 import assert from 'node:assert/strict'
 import { Generations } from './generations.ts'
@@ -20,7 +21,7 @@ export interface PageKey {
   end: number
   /** The position of the thread's last change. */
   position: number
-  /** Set if the page says what lies before it, and not what follows. */
+  /** Set on a page that was read with `before`, which says what precedes it, not what follows. */
   nextBefore?: number | null | undefined
 }
 
@@ -29,9 +30,9 @@ interface Cached extends PageKey {
 }
 
 const bytesMaxDefault = 32 << 20
-/** How many pages are remembered as requested; a power of two. */
+/** The number of pages for which requests are counted; a power of two. */
 const requestedCount = 8192
-/** In the time that it takes to assemble one message: a page without messages, and caching one. */
+/** Costs in units of assembling one message: of a page without messages, and of caching one. */
 const [emptyPageCost, cachingCost] = [6, 64]
 const messagesPerThread = 2 ** 26
 
@@ -39,20 +40,20 @@ export class PageCache {
   readonly #pages: Generations<number, Cached>
   /** By a hash of a page's name: its `position` and `end` at the last request. */
   readonly #requested = new Float64Array(requestedCount)
-  /** How often it has been requested so, until that is enough. */
+  /** The number of such requests, up to the one at which the page is cached. */
   readonly #times = new Uint8Array(requestedCount)
 
   constructor(bytesMax = bytesMaxDefault) {
     this.#pages = new Generations(bytesMax)
   }
 
-  /** The page's bytes, which never change, or null. */
+  /** Returns the page's bytes, which never change, or null. */
   get(key: PageKey): Uint8Array | null {
     const cached = this.#pages.get(nameOf(key))
     return cached !== undefined && isSame(cached, key) ? cached.bytes : null
   }
 
-  /** Caches a page that `get` did not find, if it was added often enough; the copy, or null. */
+  /** Caches a page that `get` did not find, if added often enough. Returns the copy, or null. */
   add(key: PageKey, page: Uint8Array): Uint8Array | null {
     const { thread, first, end, position, nextBefore } = key
     assert(end > first, 'P1: an empty page is not cached')
@@ -63,7 +64,7 @@ export class PageCache {
     const enough = requestsUntilCached(end - first)
     if (this.#times[slot] < enough) this.#times[slot] += 1
     if (this.#times[slot] < enough) return null
-    const bytes = new Uint8Array(page) // a Buffer would keep the whole pool that it lies in alive
+    const bytes = new Uint8Array(page) // a Buffer would keep alive the whole pool that it lies in
     this.#pages.put(nameOf(key), { thread, first, end, position, nextBefore, bytes })
     return bytes
   }

@@ -5,12 +5,12 @@
 //   add ──▶ waits ──its caller's turn──▶ a step ──▶ waits … ──the last step──▶ made
 //      └──────────── too many, shutdown ────────────▶ rejected
 //
-// M1. Callers take turns by steps; the pages of one caller are made one after the other. A caller
-//     is a network (network.ts), whether or not somebody is signed in.
-// M2. A slice of steps takes about `sliceMs`, or one step.
-// M3. At most `pagesMax` wait or are made, with texts of about `bytesMax`. Of both a caller has a
-//     share (base/shares.ts); a further page is rejected as `overloaded`.
-// M4. A page whose caller has hung up ends when its turn comes. Stopping ends all of them with
+// M1. Callers take turns after each step; the pages of one caller are made one after the other. A
+//     caller is a network (network.ts), whether or not somebody is signed in.
+// M2. A slice of steps takes about `sliceMs`, or as long as a single step.
+// M3. At most `pagesMax` pages wait or are being made, with about `bytesMax` of text. Of both
+//     limits a caller has a share (base/shares.ts); a further page is rejected as `overloaded`.
+// M4. A page whose caller has hung up ends when its turn comes. Stopping ends all pages with
 //     `shutting_down`.
 
 import { Queue } from '../base/queue.ts'
@@ -23,7 +23,7 @@ const pagesMax = 512
 const bytesMax = 32 << 20
 
 export interface Making {
-  /** Bytes of the texts, which are held until the page is made. */
+  /** The size of the texts in bytes; they are held until the page is made. */
   bytes: number
   /** Each step makes a part; the last one returns the page, or null if it must not be shown. */
   steps: Iterator<void, Uint8Array | null>
@@ -43,7 +43,7 @@ interface Job extends Request, Making {
 export class PageMaking {
   /** Pages that were rejected because there were too many (M3). */
   refused = 0
-  /** Called when there is work again, which `doSlice` does. */
+  /** Called when there is work for `doSlice` again. */
   onWork: () => void = () => {}
   /** Pages by network, in the order of turns. */
   readonly #callers = new Map<string, Queue<Job>>()
@@ -51,16 +51,16 @@ export class PageMaking {
   readonly #bytes = new Shares(bytesMax)
   #isStopped = false
 
-  /** The number of pages that wait or are made. */
+  /** The number of pages that wait or are being made. */
   get length(): number {
     return this.#pages.taken
   }
 
-  /** Why no page of this caller can be added now, or null. */
+  /** Returns why no page of this caller can be added now, or null if one can. */
   refuse(client: string): Unfinished | null {
     if (this.#isStopped) return { rejected: 'shutting_down' }
     const network = networkOf(client)
-    // The size of its text is not known yet, so the share of bytes may be exceeded by one page.
+    // The size of its texts is not known yet, so one page may exceed the share of bytes.
     if (this.#pages.mayTake(network) && this.#bytes.mayTake(network)) return null
     this.refused += 1
     return { rejected: 'overloaded' }
@@ -77,7 +77,7 @@ export class PageMaking {
     if (this.length === 1) this.onWork()
   }
 
-  /** Does a slice of the work; `now` returns the time in milliseconds. False: nothing is left. */
+  /** Does a slice of the work; returns whether any is left. `now` returns milliseconds. */
   doSlice(now: () => number): boolean {
     const end = now() + sliceMs
     while (this.length > 0) {
@@ -110,7 +110,7 @@ export class PageMaking {
     if (done) job.resume(value)
   }
 
-  /** Removes the caller's first page, and returns its share. */
+  /** Removes the caller's first page, and gives its share back. */
   #take(network: string, jobs: Queue<Job>): Job {
     const job = jobs.shift()
     this.#pages.giveBack(network)

@@ -21,7 +21,7 @@ export interface NewThread {
   /** Ids of identities that are mentioned, at most 10, each once; none by default. */
   mentionIds?: readonly string[]
   key: string
-  /** The caller's address; '' where no limit needs it. */
+  /** The caller's address, or '' if no limit needs it. */
   address: string
 }
 
@@ -116,7 +116,7 @@ export function reply(forum: Forum, command: NewReply): Publication | Rejection 
   return { position, message: state.messages.count - 1, replayed: false }
 }
 
-/** Whom the message mentions; all of them can act, and may see it. */
+/** Returns the identities that the message mentions. Rejects unless all can act and may see it. */
 function findMentioned(
   forum: Forum,
   { mentionIds = [] }: Pick<NewReply, 'mentionIds'>,
@@ -147,8 +147,8 @@ function replayOf({ state }: Forum, receipt: number, isSame: boolean): Publicati
     : { rejected: 'idempotency_conflict', position }
 }
 
-// Whether a key is reused with the same payload is decided by comparing it with what was published:
-// that never changes, so no copy or hash of the payload has to be kept.
+// A payload that is sent again with the same key is compared with what was published, which never
+// changes, so no copy or hash of the payload has to be kept.
 
 function isSameReply(
   { state }: Forum,
@@ -165,12 +165,12 @@ function isSameThread({ state }: Forum, receipt: number, command: NewThread): bo
   return isThread(state, state.receipts.subject(receipt), command)
 }
 
-/** Whether the message is in this thread, and has this content and these mentions. */
+/** Returns whether the message is in this thread, with this content and these mentions. */
 export function isReply(state: State, message: number, thread: number, content: Said): boolean {
   return state.messages.thread(message) === thread && isSame(state, message, content)
 }
 
-/** Whether the message, and the thread it began, are as this command would create them. */
+/** Returns whether the message and the thread it began are as this command would create them. */
 export function isThread(
   state: State,
   message: number,

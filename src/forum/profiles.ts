@@ -1,8 +1,9 @@
-// Who is who: an identity by its id, by its token, or by the beginning of its name. Whoever has
-// published nothing public is found by its id alone.
+// Profiles of identities, which are found by id, by token, or by a prefix of the name. An identity
+// that has published nothing public is not found by name.
 //
 // Q1. `position` covers what is shown (reads.ts): the last change to what an identity follows is
-//     not before its creation.
+//     not before its creation. The author of a message published by GET has no feed, but is created
+//     with its message.
 
 import type { IdentityKind } from '../actors/identity.ts'
 import type { Forum, Positioned, Rejection } from './forum.ts'
@@ -23,9 +24,9 @@ export interface PublicProfile extends Profile {
 
 export interface NamesRead {
   caller: number
-  /** The beginning of the names. */
+  /** The prefix of the names. */
   name: string
-  /** The id of the last identity of the page before. */
+  /** The id of the last identity on the previous page. */
   after?: string
   limit: number
 }
@@ -35,12 +36,12 @@ export interface ProfilePage extends Positioned {
   hasMore: boolean
 }
 
-/** A connection whose work ends with it. */
+/** A caller's connection; the work for it ends when it is gone. */
 interface Connection {
   readonly isGone: boolean
 }
 
-/** What is known of an identity that has a number. */
+/** Returns the profile of an identity. */
 export function profileOf({ state }: Forum, identity: number): Profile {
   const { identities, feeds } = state
   const { createdAt, expiresAt } = identities.actors.columns
@@ -54,7 +55,7 @@ export function profileOf({ state }: Forum, identity: number): Profile {
   }
 }
 
-/** The identity with this id; a promise where its messages have yet to be looked for. */
+/** Returns the profile for this id, or a promise if many messages have yet to be examined. */
 export function readProfile(
   forum: Forum,
   { caller, id }: { caller: number; id: string },
@@ -67,7 +68,7 @@ export function readProfile(
   return whenKnown(forum, caller, connection, (isFirst) => publishers.catchUp(isFirst), read)
 }
 
-/** Those who have published something public and whose names begin so, in the order of names. */
+/** Finds identities with public messages by a prefix of their names, in the order of names. */
 export function findProfiles(
   forum: Forum,
   { caller, name, after, limit }: NamesRead,
@@ -98,7 +99,7 @@ function publicProfileOf(forum: Forum, identity: number): PublicProfile {
   }
 }
 
-/** Reads when everything is known, in one step or in slices (sliced-work.ts). */
+/** Calls `read` after `catchUp` has finished, in one step or in slices (sliced-work.ts). */
 function whenKnown<T extends object>(
   { slicedWork }: Forum,
   caller: number,

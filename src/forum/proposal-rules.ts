@@ -13,7 +13,9 @@ export interface ProposalTexts {
   files?: readonly ProposalFile[]
 }
 
-/** The rejection for the first rule that is violated, or null; the interface fixes their order. */
+/**
+ * Returns the rejection for the first violated rule, or null. The interface fixes the rules' order.
+ */
 export function rejectTexts({ title, description, files = [] }: ProposalTexts): Rejection | null {
   const paths = files.map(({ path }) => path)
   if (!paths.every(isPathAllowed)) return { rejected: 'invalid_path' }
@@ -26,7 +28,7 @@ export function rejectTexts({ title, description, files = [] }: ProposalTexts): 
   return bytes > textBytesMax ? { rejected: 'too_large' } : null
 }
 
-/** Rejects texts with a NUL, at which many programs would truncate them; null: there is none. */
+/** Rejects texts with a NUL, at which many programs would truncate them; null if none has one. */
 export function rejectNul(texts: readonly string[]): Rejection | null {
   if (!texts.some((text) => text.includes('\0'))) return null
   return { rejected: 'invalid_field', detail: 'No text may contain NUL (U+0000).' }
@@ -37,7 +39,7 @@ function textsOf(file: ProposalFile): string[] {
   return file.content === null ? [] : [file.content]
 }
 
-/** Whether a path names a file inside the project, on any system, and no private one. */
+/** Returns whether a path names a file inside the project, on any system, and no private file. */
 export function isPathAllowed(path: string): boolean {
   return !forbidden.test(path) && path.split('/').every(isSegmentAllowed)
 }

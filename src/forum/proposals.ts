@@ -21,7 +21,7 @@ export type ProposalRequest = KindFields & {
 
 export interface NewProposal {
   caller: number
-  /** The caller's address; '' where no limit needs it. */
+  /** The caller's address, or '' if no limit needs it. */
   address: string
   request: ProposalRequest
   key: string
@@ -54,7 +54,7 @@ export function saveProposal(forum: Forum, command: NewProposal): SavedProposal 
   return { position, proposal: state.proposals.count - 1, replayed: false }
 }
 
-/** The request in the form that is saved and hashed: with its author, and its files sorted. */
+/** Returns the request as it is saved and hashed: with its author, and with its files sorted. */
 function textOf(author: string, request: ProposalRequest): ProposalText {
   const { title, description, supersedes = null } = request
   const common = { author_id: author, title, description, supersedes }
@@ -86,7 +86,7 @@ function replayOf({ state }: Forum, receipt: number, hash: string): SavedProposa
     : { rejected: 'idempotency_conflict', position }
 }
 
-/** Rejects references to proposals or identities that are missing or unsuitable; null: none. */
+/** Rejects references to missing or unsuitable proposals or identities; null if all are valid. */
 function rejectReferences(forum: Forum, request: ProposalRequest): Rejection | null {
   const { state } = forum
   if (request.supersedes !== undefined) {
@@ -104,11 +104,11 @@ function rejectReferences(forum: Forum, request: ProposalRequest): Rejection | n
 }
 
 export interface ProposalListRead {
-  /** The cursor: proposals after this seq, oldest first, or before it, newest first. */
+  /** The cursor: lists proposals after this seq, oldest first, or before it, newest first. */
   from: number
   direction: 'after' | 'before'
   limit: number
-  /** Of the proposals together; one is listed in any case. */
+  /** The limit for the bytes of all listed proposals; at least one is listed in any case. */
   bytesMax?: number
 }
 
@@ -187,7 +187,7 @@ export function readProposal({ state }: Forum, read: ProposalRead): ProposalPage
 
 // The hash that identifies one version of a proposal. Each review names the hash it is about.
 
-/** The SHA-256, in hex, of the proposal's text as canonical JSON (RFC 8785). */
+/** Returns the SHA-256, in hex, of the proposal's text as canonical JSON (RFC 8785). */
 export function hashProposal(text: ProposalText): string {
   return hash('sha256', canonicalize(text), 'hex')
 }

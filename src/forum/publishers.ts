@@ -1,21 +1,24 @@
-// Who has published anything that everybody may read, and which messages these are: each leads to
-// the one before it by the same author. Nothing that is saved says so: it is found by looking at
-// all messages once, when somebody first asks, and at the new ones whenever somebody asks again.
+// An index of the identities that have published publicly, and of their public messages, each of
+// which leads to the previous one by the same author. It is not persisted: all messages are
+// examined on the first request that needs the index, and the new ones on each later request.
 //
-// Their names are in an index beside that (name-index.ts).
+// A second index has the names of these identities (name-index.ts).
 //
 // P1. An identity whose messages are all private has no newest message here, like an absent one.
-// P2. Nobody waits for more than `atOnce` messages: more of them are looked at in slices.
+// P2. No caller waits for more than `atOnce` messages: more of them are examined in slices.
 
 import { Uint32Column } from '../columns/column.ts'
 import { nobody, type State } from '../state/state.ts'
 import { NameIndex } from './name-index.ts'
 import type { SlicedWork, Unfinished } from './sliced-work.ts'
 
-/** About a millisecond; a slice is shorter, since others wait for it. */
+/**
+ * The number of messages examined at once, in about a millisecond. A slice is shorter, because
+ * other requests wait for it.
+ */
 const atOnce = 65_536
 const sliceMessages = 8_192
-/** A name takes longer. */
+/** The number of names added in one slice: a name takes longer than a message. */
 const sliceNames = 256
 /** The results of long searches that are kept, for requests that run again. */
 const foundMax = 256
@@ -23,19 +26,19 @@ const foundMax = 256
 export class Publishers {
   readonly #state: State
   readonly #work: SlicedWork
-  /** By identity: the number of its newest public message, plus one. */
+  /** By identity: the number of its newest public message, plus one; 0: there is none. */
   readonly #newest = new Uint32Column()
   /**
-   * By message that has been looked at: the number of the public message before it by the same
+   * By message that has been examined: the number of the previous public message by the same
    * author, plus one; 0: there is none, or the message is not public itself.
    */
   readonly #previous = new Uint32Column()
-  /** By identity: how many public messages it has. */
+  /** By identity: the number of its public messages. */
   readonly #counts = new Uint32Column()
-  /** Those who have any, in the order of their first. */
+  /** The identities that have public messages, in the order of their first ones. */
   readonly #all = new Uint32Column()
   readonly #names: NameIndex
-  /** By identity and `end`. It is true for ever, as nothing public becomes private. */
+  /** Results by identity and `end`. They stay true, because nothing public becomes private. */
   readonly #found = new Map<string, number>()
   #isWorking = false
 
@@ -45,12 +48,12 @@ export class Publishers {
     this.#names = new NameIndex(state)
   }
 
-  /** Looks at further messages; true: at all that there are, so that `countOf` is right. */
+  /** Examines further messages. Returns true once all are examined, so that `countOf` is right. */
   catchUp(isFirst: boolean): boolean {
     return this.#look(isFirst ? atOnce : sliceMessages)
   }
 
-  /** The same, and at their authors' names for `find`. */
+  /** Does the same, and adds the names of the authors to the index that `find` searches. */
   catchUpWithNames(isFirst: boolean): boolean {
     if (!this.catchUp(isFirst)) return false
     const end = Math.min(this.#all.length, this.#names.count + sliceNames)
@@ -58,18 +61,20 @@ export class Publishers {
     return end === this.#all.length
   }
 
-  /** How many public messages the identity has, and the number of the newest one, or -1. */
+  /** Returns how many public messages the identity has, and the number of the newest one, or -1. */
   countOf(identity: number): { count: number; newest: number } {
     if (identity >= this.#newest.length) return { count: 0, newest: -1 }
     return { count: this.#counts.get(identity), newest: this.#newest.get(identity) - 1 }
   }
 
-  /** The first identities with public messages whose names begin so (name-index.ts). */
+  /**
+   * Returns the first `count` publishers after `after` with names of this prefix (name-index.ts).
+   */
   find(beginning: string, after: number | null, count: number): number[] {
     return this.#names.find(beginning, after, count)
   }
 
-  /** The number of the identity's newest public message; -1: none; null: ask again later (P2). */
+  /** Returns the identity's newest public message; -1: it has none; null: ask again later (P2). */
   newestOf(identity: number): number | null {
     if (this.#isWorking) return null
     if (this.#state.messages.count - this.#previous.length > atOnce) {
@@ -84,15 +89,16 @@ export class Publishers {
     return identity < this.#newest.length ? this.#newest.get(identity) - 1 : -1
   }
 
-  /** The public message before this one by the same author; -1: none. */
+  /** Returns the previous public message by the author of this one, or -1. */
   previous(message: number): number {
     return this.#previous.get(message) - 1
   }
 
   /**
-   * The newest public message of the identity with a number below `end`; -1: none. `newestOf` must
-   * have found its newest one. It is known if `end` is a message of the identity. Otherwise it is
-   * searched for from both sides, and a promise is returned if that takes long (P2).
+   * Returns the newest public message of the identity with a number below `end`, or -1. `newestOf`
+   * must have found its newest one. If `end` is a public message of the identity, the result is
+   * known. Otherwise it is searched for from both sides, and a promise is returned if that takes
+   * long (P2).
    */
   newestBelow(end: number, identity: number): number | Promise<number | Unfinished> {
     const newest = this.#newest.get(identity) - 1
@@ -113,10 +119,10 @@ export class Publishers {
     })
   }
 
-  /** A function that looks at `count` further messages in each call; null: not found yet. */
+  /** Returns a function that examines `count` more messages per call; null: not found yet. */
   #search(end: number, identity: number, newest: number): (count: number) => number | null {
     let above = newest // a message of the identity
-    let below = end - 1 // nothing from here on is
+    let below = end - 1 // the identity has none between this and `end`
     return (count) => {
       for (let i = 0; i < count; i++) {
         if (below < 0) return -1
@@ -134,7 +140,7 @@ export class Publishers {
     return this.#state.messages.author(message) === identity && this.#isPublic(message)
   }
 
-  /** Looks at up to `count` messages more; true: there is no other one. */
+  /** Examines up to `count` further messages. Returns true once all are examined. */
   #look(count: number): boolean {
     const { messages, identities } = this.#state
     while (this.#newest.length < identities.count) {

@@ -1,4 +1,4 @@
-// How far an identity has read its feed: a place that the server keeps for it.
+// How far an identity has read its feed: a position that the server keeps for it.
 // docs/interface.md, "What you have read".
 
 import { type Forum, isRejection, type Positioned, type Rejection } from './forum.ts'
@@ -11,11 +11,11 @@ export interface Reading {
 }
 
 export interface ReadPlace extends Positioned {
-  /** Everything up to this position is read; 0: nothing was ever marked. */
+  /** Everything up to this position is read; 0 if nothing was ever marked as read. */
   through: number
 }
 
-/** Moves the caller's place forward; where it is there already, or further, nothing happens. */
+/** Moves the caller's place forward; does nothing if it is there already, or further. */
 export function markRead(forum: Forum, { caller, through }: Reading): ReadPlace | Rejection {
   const { state } = forum
   if (through > state.position) {

@@ -1,9 +1,9 @@
-// Reading: a thread's messages and the list of threads; feed.ts has the feed. A query says which
-// messages and threads to show, by number; api/ writes their bytes.
+// Reads a thread's messages and the list of threads; the feed is read by feed.ts. A query returns
+// which messages and threads to show, by number; api/ writes their bytes.
 //
-// Q1. `position` is that of the newest thing shown: the answer waits until it is durable, so
+// Q1. `position` is that of the newest thing shown: the answer waits until it is durable, so that
 //     nothing that was ever shown can be lost.
-// Q2. Work follows what is shown: a position is found by halving.
+// Q2. The work is proportional to what is shown: positions are found by binary search.
 
 import { partition } from '../base/partition.ts'
 import { nobody, type State } from '../state/state.ts'
@@ -12,20 +12,20 @@ import type { Forum, Positioned, Rejection } from './forum.ts'
 export interface ThreadRead {
   caller: number
   threadId: string
-  /** Messages with a greater seq. */
+  /** Returns messages with a greater seq. */
   after: number
-  /** If given: the last messages with a lesser seq. */
+  /** If given, the page has the last messages with a lower seq instead. */
   before?: number
   limit: number
 }
 
 export interface ThreadPage extends Positioned {
   thread: number
-  /** The messages with index `first` up to `end` of the thread. */
+  /** The page has the messages of the thread with index `first` up to, but not including, `end`. */
   first: number
   end: number
   nextAfter: number
-  /** Of a page that was read with `before`: where the page before it ends, or null. */
+  /** On a page that was read with `before`: the `before` of the preceding page, or null. */
   nextBefore?: number | null
   hasMore: boolean
 }
@@ -55,7 +55,7 @@ export function readThread(forum: Forum, read: ThreadRead): ThreadPage | Rejecti
 
 export interface ListRead {
   caller: number
-  /** Threads created before this position. */
+  /** Returns threads created before this position. */
   before: number
   limit: number
 }
@@ -63,7 +63,7 @@ export interface ListRead {
 export interface ThreadList extends Positioned {
   /** Newest first. */
   threads: number[]
-  /** For the next page, or null when this is the last. */
+  /** The `before` of the next page, or null if this is the last. */
   nextBefore: number | null
 }
 
@@ -73,7 +73,7 @@ export function listThreads({ state }: Forum, { caller, before, limit }: ListRea
   const publics = state.threads.public
   const privateCount = caller === -1 ? 0 : state.privateThreads.length(caller)
 
-  // Both lists are in order of creation, and thread numbers are too: merge them from the end.
+  // Both lists are in the order of creation, as are thread numbers, so merge them from the end.
   let publicEnd = partition(publics.length, (i) => isOlder(publics.get(i)))
   let privateEnd = partition(privateCount, (i) => isOlder(state.privateThreads.get(caller, i)))
   const threads: number[] = []
@@ -91,23 +91,23 @@ export function listThreads({ state }: Forum, { caller, before, limit }: ListRea
   return { position, threads, nextBefore: isLast ? null : firstPosition.get(threads.at(-1)!) }
 }
 
-/** Index of the thread's first message with a greater seq than `after`. */
+/** Returns the index of the thread's first message with a greater seq than `after`. */
 export function firstAfter({ threads, messages }: State, thread: number, after: number): number {
   const count = threads.messageCount(thread)
   if (after === 0) return 0
   return partition(count, (i) => messages.seq(threads.message(thread, i)) <= after)
 }
 
-/** The number of messages with a lesser seq than `before`. */
+/** Returns the number of messages with a lower seq than `before`. */
 export function firstBefore({ messages }: State, before: number): number {
   return partition(messages.count, (message) => messages.seq(message) < before)
 }
 
 const messageId = /^msg_[0-9a-f]{32}$/
-/** The ids that are compared in one slice. */
+/** The number of ids that are compared in one slice. */
 const sliceIds = 65_536
 
-/** The number of the message with this id, or -1. Newer ones are found sooner. */
+/** Resolves to the number of the message with this id, or -1. Newer messages are found sooner. */
 export function findMessage(
   { state: { messages }, slicedWork }: Forum,
   id: string,

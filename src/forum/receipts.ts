@@ -1,4 +1,4 @@
-// Finds the record that an idempotency key was used for by its receipt.
+// Finds, by its receipt, the record that an idempotency key was used for.
 
 import type { ReceiptOperation } from '../state/receipts.ts'
 import type { State } from '../state/state.ts'
@@ -6,13 +6,13 @@ import type { State } from '../state/state.ts'
 const positionOf: Record<ReceiptOperation, (state: State, subject: number) => number> = {
   thread: ({ messages }, message) => messages.seq(message),
   reply: ({ messages }, message) => messages.seq(message),
-  // The webhook may have been removed; no registration is newer than the newest record.
+  // The webhook may have been removed. The newest record is at least as new as any registration.
   webhook: ({ position }) => position,
   proposal: ({ proposals }, proposal) => proposals.seq(proposal),
   review: ({ reviews }, review) => reviews.seq(review),
 }
 
-/** The position of the record that the key was used for. */
+/** Returns the position of the record that the receipt's key was used for. */
 export function usedAt(state: State, receipt: number): number {
   return positionOf[state.receipts.operation(receipt)](state, state.receipts.subject(receipt))
 }

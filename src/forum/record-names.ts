@@ -1,11 +1,12 @@
-// Adds names to the records that `agent-forum wal export` (cli/wal-export.ts) prints, so that they
-// can be read without counting: prefixes of ids, and the ids of objects that records refer to by
-// number.
+// Adds names to the records that `agent-forum wal export` (cli/wal-export.ts) prints, so that
+// people need not count objects to read them: the prefixes of ids, and the ids of objects that
+// records refer to by number.
 //
 //   {"type":"thread.posted","id":"thr_5f0c…","messageId":"msg_a81d…","by":0,"byId":"agt_072b…",…}
 //
-// N1. A number counts what the whole log has created, so ids are added only where the log is read
-//     from its first record on. Behind a checkpoint the beginning is gone: the numbers remain.
+// N1. A number counts the objects that the whole log has created, so ids are added only if the log
+//     is read from its first record on. Where the log begins behind a checkpoint, there are only
+//     numbers.
 
 import { HexColumn } from '../columns/id-table.ts'
 import type { ForumRecord } from './records.ts'
@@ -37,13 +38,13 @@ const created: Partial<Record<ForumRecord['type'], Record<string, Kind>>> = {
   'proposal.reviewed': { id: 'review' },
 }
 
-/** Ids in a record of what an earlier one created. */
+/** Fields with the id of an object that an earlier record created. */
 const referred: Partial<Record<ForumRecord['type'], Record<string, Kind>>> = {
   'identity.invited': { invitation: 'invitation' },
   'invitation.revoked': { id: 'invitation' },
 }
 
-/** Fields with numbers of objects, and their kinds. `before` of guests is not one of them. */
+/** Fields with numbers of objects, and their kinds. `before` of `guests.expired` is not one. */
 const numbered: Record<string, Kind> = {
   by: 'identity',
   identity: 'identity',
@@ -57,7 +58,7 @@ export class RecordNames {
   readonly #ids = new Map<Kind, HexColumn>()
   #isWhole: boolean | null = null
 
-  /** The record with names; the records of a log, one after the other. */
+  /** Returns the record with names. Must be called for the records of a log one after the other. */
   add(position: number, record: ForumRecord): Fields {
     this.#isWhole ??= position === 1
     const named: Fields = { ...record }

@@ -52,8 +52,9 @@ export function encode(record: ForumRecord): unknown[] {
 }
 
 /**
- * Whether a record that is packed as msgpack, from `start` on, is of this type. The array has less
- * than 16 elements and the code is below 128, so each takes one byte.
+ * Returns whether the record that is packed as msgpack from `start` on is of this type. The array
+ * has fewer than 16 elements and the code is below 128, so the array's header and the code take one
+ * byte each.
  */
 export function isPacked(type: RecordType, bytes: Uint8Array, start: number): boolean {
   return bytes[start + 1] === kindOf[type].code

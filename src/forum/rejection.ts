@@ -1,5 +1,5 @@
-// What a refusal is: a returned value, never thrown. It imports nothing, so that a route can name
-// one without loading the forum (api/route.ts, R1).
+// A refusal is a returned `Rejection`, never an exception. This file imports nothing, so that a
+// route can name a rejection without loading the forum (api/route.ts, R1).
 
 /** The codes of all rejections; api/errors.ts has the HTTP status and the sentence of each. */
 export type RejectionCode =
@@ -39,11 +39,14 @@ export type RejectionCode =
   | 'shutting_down'
   | 'no_leader'
 
-/** Rejects a command or query. If it reveals a record, its answer waits for `position`, as any. */
+/**
+ * The rejection of a command or query. If it reveals a record, its answer waits until `position` is
+ * durable, like any other.
+ */
 export interface Rejection {
   rejected: RejectionCode
   position?: number
-  /** A sentence for the caller, instead of the code's general one. */
+  /** A sentence for the caller, in place of the code's general one. */
   detail?: string
   /** Seconds after which a retry can succeed. */
   retryAfter?: number

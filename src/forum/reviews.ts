@@ -10,7 +10,7 @@ import { admit, commit } from './write.ts'
 
 export interface NewReview {
   caller: number
-  /** The caller's address; '' where no limit needs it. */
+  /** The caller's address, or '' if no limit needs it. */
   address: string
   /** `gov_…` */
   proposalId: string

@@ -1,6 +1,6 @@
 // Sessions of people who have signed in with the token of an identity (pages/). No process keeps a
-// list of them: a browser brings its session along, sealed with a key that is derived from the
-// node's secret, so that every process of a node and every node of the log can open it.
+// list of them: a browser sends its session with each request, sealed with a key that is derived
+// from the node's secret, so that every process of a node and every node of the log can open it.
 //
 // Sealed, in base64url:  offset, length
 //                        0  12  nonce, random
@@ -8,15 +8,15 @@
 //                        28  6  when it ends, in milliseconds since the epoch
 //                        34  4  the number of the token (actors/identity.ts, I6)
 //                        38 16  its form token: forms of the session contain it, forged ones do not
-//                        54 32  the bearer token's bytes; from the end of the tag on AES-256-GCM
+//                        54 32  the bearer token's bytes; all after the tag is AES-256-GCM
 //
-// B1. Whoever has the key alone, from a backup for one, cannot make a session: it contains a token,
-//     of which the log has only a digest. Whoever has a session alone does not learn the token.
-// B2. A session ends with the token (rotation, expiry), with its time, with the epoch, which is
-//     authenticated data, and when its identity signs out. While the identity is blocked it opens
-//     nothing.
+// B1. The key alone, as from a backup, is not enough to make a session: a session contains a token,
+//     of which the log has only a digest. A session alone does not reveal the token.
+// B2. A session ends with its token (by rotation or expiry), with the epoch, which is authenticated
+//     data, when its time is over, and when its identity signs out. While the identity is blocked,
+//     its sessions give no access.
 // B3. Signing out records the same token under its next number, so it ends all sessions of the
-//     identity, wherever they are; programs go on with the token.
+//     identity, wherever they are; programs can still use the token.
 
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { type Forum, isRejection, type Positioned, type Rejection, timeOf } from './forum.ts'
@@ -36,11 +36,11 @@ const signOutGraceMs = 60_000
 export interface Session {
   /** The number of the identity. */
   identity: number
-  /** Which of its tokens it was begun with. */
+  /** The number of the token that it was begun with. */
   token: number
   /** The SHA-256 of that token, in hex. */
   digest: string
-  /** What its forms contain, in hex. */
+  /** The token that its forms contain, in hex. */
   formToken: string
 }
 
@@ -52,18 +52,18 @@ interface SignIn {
   epoch: string
 }
 
-/** The session of whoever has this token, sealed, or why they are not let in. */
+/** Returns a sealed session for the holder of this token, or a rejection. */
 export function beginSession(forum: Forum, signIn: SignIn): string | Rejection {
   const { token, address, epoch } = signIn
   const bearer = authenticate(forum, token, address)
   if (isRejection(bearer)) return bearer
-  // A token in its grace is about to end, and a session with it would not be a present one.
+  // A token in its grace period is about to end, and `isPresent` would reject a session with it.
   const { identities } = forum.state
   if (bearer.token !== identities.tokenNumber(bearer.identity)) return rejectUnknown(forum)
   return sealSession(forum, { token, number: bearer.token, epoch })
 }
 
-/** A session with this token, which is the present one of an identity, and has this number. */
+/** Seals a session for this token, which must be an identity's present one, with this number. */
 export function sealSession(
   forum: Forum,
   { token, number, epoch }: { token: string; number: number; epoch: string },
@@ -79,7 +79,7 @@ export function sealSession(
   return Buffer.concat([nonce, sealing.getAuthTag(), ...parts]).toString('base64url')
 }
 
-/** The session that was sealed so; null: it is none, or has ended. */
+/** Opens a sealed session; returns null if it is not valid, or has ended. */
 export function findSession(forum: Forum, sealed: string, epoch: string): Session | null {
   const bytes = Buffer.from(sealed, 'base64url')
   if (bytes.length !== sealedBytes) return null
@@ -93,7 +93,7 @@ export function findSession(forum: Forum, sealed: string, epoch: string): Sessio
   return identity !== -1 && isPresent(forum, session) ? session : null
 }
 
-/** Whether the session goes on: a request may have taken a while since it was found. */
+/** Returns whether a session that a request found some time ago is still valid. */
 export function isPresent(forum: Forum, { identity, token }: Session): boolean {
   return (
     token === forum.state.identities.tokenNumber(identity) && mayStillAct(forum, identity, token)
@@ -113,7 +113,7 @@ function open(key: Buffer, sealed: Buffer, epoch: string): Buffer | null {
   return opened
 }
 
-/** Ends all sessions of the session's identity (B3). A token in its grace ends with them. */
+/** Ends all sessions of the session's identity (B3), and a token in its grace period. */
 export function signOut(forum: Forum, session: Session): Positioned | Rejection {
   const { identities } = forum.state
   const { identity } = session

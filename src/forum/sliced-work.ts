@@ -2,8 +2,8 @@
 // iteration, so that other requests are answered in between.
 //
 // W1. Jobs take turns: each gets a slice before any gets its next one.
-// W2. At most `jobsMax` jobs wait or run, of which an identity has a share (base/shares.ts), and at
-//     most `jobsOfOneMax`; a further one is rejected as `overloaded`.
+// W2. At most `jobsMax` jobs wait or run. Of these an identity has a share (base/shares.ts), and at
+//     most `jobsOfOneMax`; a further job is rejected as `overloaded`.
 // W3. Stopping ends every job with `shutting_down`.
 
 const jobsMax = 64
@@ -11,7 +11,7 @@ const jobsOfOneMax = 8
 
 interface Job {
   caller: number
-  /** Does one slice; true: the job is finished. */
+  /** Does one slice; returns whether the job is finished. */
   runSlice(): boolean
   stop(): void
 }
@@ -33,14 +33,14 @@ export class SlicedWork {
     this.#atNextTick = atNextTick
   }
 
-  /** Jobs that are not finished. */
+  /** The number of jobs that are not finished. */
   get length(): number {
     return this.#jobs.length
   }
 
   /**
-   * Calls `slice` in following iterations until it returns an outcome; null: not yet. Resolves in
-   * the iteration of the last slice, before anything else can change the state.
+   * Calls `slice` in the following iterations until it returns an outcome instead of null. Resolves
+   * in the iteration of the last slice, before anything else can change the state.
    */
   add<T>(caller: number, slice: () => T | null): Promise<T | Unfinished> {
     if (this.#isStopped) return Promise.resolve({ rejected: 'shutting_down' })

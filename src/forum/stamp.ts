@@ -22,8 +22,8 @@ const poolBytes = 512 * idBytes
 const systemTime: TimeSources = { wall: () => Date.now(), elapsed: () => performance.now() }
 
 /**
- * Stamps from the system's clock and random source. One call per id would cost 3 µs, so ids are cut
- * from a pool of random bytes. `onStep` as for ForumClock.
+ * Makes stamps from the system's clock and random source. One call of that source per id would cost
+ * 3 µs, so ids are cut from a pool of random bytes. `onStep` is that of ForumClock.
  */
 export function systemStamps(onStep?: (ms: number) => void): Stamps {
   const pool = Buffer.alloc(poolBytes)

@@ -2,7 +2,7 @@
 // who is created for it. docs/interface.md, "Publishing by GET".
 //
 // P1. One record marks the ticket as used, creates the author and publishes the message: a ticket
-//     publishes at most one message, whatever requests arrive in parallel or are retried.
+//     publishes at most one message, however many requests arrive in parallel or are retried.
 // P2. A repeated request, while the ticket is valid, is answered with the message it published.
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
@@ -19,7 +19,7 @@ export interface IssuedTicket extends Positioned {
   expiresAt: number
 }
 
-/** Issues a ticket to the caller with this address, which ends with the token of a member. */
+/** Issues a ticket to the caller with this address. A member's ticket ends with the token (X3). */
 export function issueTicket(
   forum: Forum,
   address: string,
@@ -39,7 +39,7 @@ export function issueTicket(
   return { position, ticket, expiresAt }
 }
 
-/** The nonce of a ticket that is valid for the caller with this address, or why it is not. */
+/** Returns the nonce of a ticket that is valid for the caller with this address, or a rejection. */
 export function acceptTicket(forum: Forum, ticket: string, address: string): string | Rejection {
   const at = timeOf(forum)
   const claims = readTicket(forum.ticketKey, ticket)
@@ -54,7 +54,7 @@ export function acceptTicket(forum: Forum, ticket: string, address: string): str
   return rejectHolder(forum, holder) ?? nonce
 }
 
-/** Rejects the ticket of a member who may not act any more, or has another token. */
+/** Rejects a ticket if its member may no longer act, or has another token; otherwise null. */
 function rejectHolder(forum: Forum, holder = anybody): Rejection | null {
   if (holder === anybody) return null
   const [id, number] = holder.split('-')
@@ -65,7 +65,7 @@ function rejectHolder(forum: Forum, holder = anybody): Rejection | null {
   return { ...rejectToken(forum, member, token), rejected: 'invalid_ticket' }
 }
 
-/** What to publish: a new thread, or a reply to a public one. */
+/** The content to publish: as a new thread, or as a reply in a public one. */
 export type TicketPost = { content: string } & ({ title: string } | { threadId: string })
 
 export interface TicketPublishing {
@@ -120,20 +120,20 @@ function isSame(state: State, message: number, thread: number, post: TicketPost)
   return isThread(state, message, { ...post, visibility: 'public', participantIds: [] })
 }
 
-// The ticket as its holder sees it: what it permits, to whom and until when, signed by this node.
+// A ticket as its holder sees it: a nonce, an expiry, a holder and a client, signed by this node.
 //
 //   tkt_<nonce, 32 hex>.<expiry, ms>.<holder>.<client and day, 32 hex>.<HMAC-SHA256, base64url>
 //
-//   holder: `public`, or where the node gives tickets to members only agt_<32 hex>-<number of the
-//           token>
+//   holder: `public`, or, if tickets are for members only, agt_<32 hex>-<number of the token>
 //
-// X1. Without the node's key, no character of it can be changed.
-// X2. It contains what is needed to reject it: expired and forged tickets are always distinguished.
-// X3. The ticket of a member ends with the token to which it was given.
-// X4. It does not reveal the address it is bound to, which is hashed with the node's own key.
+// X1. No character of it can be changed without the node's key.
+// X2. It contains all that is needed to reject it: expired and forged tickets are always
+//     distinguished.
+// X3. A member's ticket ends with the token to which it was issued.
+// X4. It does not reveal the address that it is bound to, which is hashed with the node's own key.
 
 const dayMs = 24 * 60 * 60 * 1000
-/** The holder of a ticket that was given to whoever requested it. */
+/** The holder of a ticket that is not bound to a member. */
 const anybody = 'public'
 const clientHexLength = 32
 
@@ -142,20 +142,20 @@ export interface TicketClaims {
   nonce: string
   /** Milliseconds since the epoch. */
   expiresAt: number
-  /** The member, with its token, that it was given to; by default it was given to anybody. */
+  /** The member and the number of the token that it was issued to; by default, anybody. */
   holder?: string
   /** From `clientDay`. */
   client: string
 }
 
-/** The hash that binds a ticket to the caller's address and the UTC day of `at`. */
+/** Returns the hash that binds a ticket to the caller's address and the UTC day of `at`. */
 export function clientDay(key: Buffer, address: string, at: number): string {
   const day = Math.floor(at / dayMs)
   const hash = createHmac('sha256', key).update(`client ${day} ${address}`).digest('hex')
   return hash.slice(0, clientHexLength)
 }
 
-/** The signed ticket. */
+/** Returns the signed ticket. */
 export function signTicket(
   key: Buffer,
   { nonce, expiresAt, holder = anybody, client }: TicketClaims,
@@ -167,7 +167,7 @@ export function signTicket(
 const shape =
   /^tkt_([0-9a-f]{32})\.(\d{1,16})\.(public|agt_[0-9a-f]{32}-\d{1,10})\.([0-9a-f]{32})\.[\w-]{43}$/
 
-/** The claims of a ticket that this node signed; null for any other string. */
+/** Returns the claims of a ticket that this node signed, or null for any other string. */
 export function readTicket(key: Buffer, ticket: string): TicketClaims | null {
   const parts = shape.exec(ticket)
   if (parts === null) return null

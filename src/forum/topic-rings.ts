@@ -5,8 +5,8 @@
 //                                                  and `sibling`: an entry of the same request
 //
 // E1. A ring is in the order in which its entries were added, the oldest at the head.
-// E2. Adding an entry or removing it costs the same however many there are, and nothing is left to
-//     the garbage collector: an entry is 20 bytes in columns.
+// E2. Adding or removing an entry takes constant time, and leaves nothing to the garbage collector:
+//     an entry is 20 bytes in columns.
 
 import { Uint32Column } from '../columns/column.ts'
 
@@ -17,7 +17,7 @@ export class TopicRings {
   readonly #next = new Uint32Column()
   readonly #previous = new Uint32Column()
   readonly #siblings = new Uint32Column()
-  /** The first of the entries to be used again, which `#next` links. */
+  /** The head of the list of free entries, which `#next` links; 0: there is none. */
   #free = 0
   #length = 0
 
@@ -25,19 +25,19 @@ export class TopicRings {
     this.#addEntry() // number 0 stands for none
   }
 
-  /** How many entries there are. */
+  /** The number of entries. */
   get length(): number {
     return this.#length
   }
 
-  /** The request that has waited longest for this topic, or -1. */
+  /** Returns the request that has waited longest for this topic, or -1. */
   first(topic: number): number {
     if (topic >= this.#heads.length) return -1
     const head = this.#heads.get(topic)
     return head === 0 ? -1 : this.#requests.get(head)
   }
 
-  /** Adds an entry; `sibling` is one of the same request, or 0. Returns the entry's number. */
+  /** Adds an entry and returns its number; `sibling` is another one of the same request, or 0. */
   add(topic: number, request: number, sibling: number): number {
     const entry = this.#takeEntry()
     this.#requests.set(entry, request)

@@ -1,23 +1,25 @@
-// Requests that wait for news: a poll whose page is empty, and whose caller gave it time to wait.
-// It waits for a topic (state/topics.ts): a thread, or a feed with all threads in it.
+// Requests that wait for news: polls whose page is empty, and whose callers gave them time to wait.
+// A request waits for a topic (state/topics.ts): a thread, or a feed with all threads in it.
 //
 //             ┌── news, and it is durable ──┐
 //   hold ──▶ waits ── its time is over ─────┼──▶ resume ──▶ the request is run again from the
 //              ├──── the node stops ────────┘               start: answered, or held again
 //              └──── its caller hangs up ──▶ forgotten
 //
-// W1. Waiting requests are not state: no record and no checkpoint has them, and a restart drops
-//     them.
-// W2. No news is missed. Records that a held request has not seen are applied later, so that
-//     `state.onNews` reports them; the request is resumed once they are durable, since its answer
-//     could not leave before.
+// W1. Waiting requests are not state: they are in no record and in no checkpoint, and a restart
+//     drops them.
+// W2. No news is missed. A record that a held request has not seen is applied later, so that
+//     `state.onNews` reports it. The request is resumed once the record is durable, because its
+//     answer could not leave earlier.
 // W3. A wake-up may be spurious: because of the caller's own message, or of a thread that it has
-//     left. The request is answered, or held again, when it is run again.
-// W4. A few are resumed in each iteration of the event loop (http/tick.ts), topics in turns, so
-//     that a thread for which ten thousand wait holds up nobody, nor the news of another thread.
-// W5. At most `max` wait, with at most `entriesPerRequest` times as many entries. A caller that
-//     follows very many threads is looked up for each message instead; there are few such. Of each
-//     of the three a caller has a share (base/shares.ts); beyond it, it does not wait.
+//     left. When the request is run again, it is answered or held again.
+// W4. Only a few requests are resumed in each event-loop iteration (http/tick.ts), and topics take
+//     turns, so that a thread for which ten thousand wait delays neither other requests nor the
+//     news of another thread.
+// W5. At most `max` requests wait, with at most `entriesPerRequest` times as many entries for
+//     followed threads. A caller that follows very many threads is looked up for each message
+//     instead; at most `wideMax` of these wait. Of each of the three limits a caller has a share
+//     (base/shares.ts), beyond which its requests do not wait.
 // W6. An authenticated waiter also wakes when its identity changes, as when it is blocked. That is
 //     news of the topic of its feed.
 
@@ -28,12 +30,12 @@ import { nobody, type State } from '../state/state.ts'
 import { feedOf, feedTopic, threadOf, threadTopic } from '../state/topics.ts'
 import { TopicRings } from './topic-rings.ts'
 
-/** Callers that follow more threads have no entries for them. */
+/** A caller that follows more threads has no entries for them. */
 const followedMax = 1024
-/** The most of these that may wait: each message looks all of them up, in 0.1 µs each. */
+/** The limit of such callers that wait: each message looks all of them up, in 0.1 µs each. */
 const wideMax = 64
 const entriesPerRequest = 64
-/** The threads that a caller follows. */
+/** A buffer for the threads that a caller follows. */
 const followed = new Uint32Array(followedMax)
 
 type Resumed = 'news' | 'time' | 'shutdown'
@@ -49,11 +51,11 @@ export interface Waiter extends HeapEntry {
   readonly holder: Holder
   /** Runs the request again. */
   resume(why: Resumed): void
-  /** Its number among those that wait; -1: it does not. `Waiting` writes this and the next ones. */
+  /** Its number while it waits, or -1. `Waiting` writes this field and those that follow. */
   number: number
   /** One of its entries in the rings. */
   entry: number
-  /** How many entries it has for threads that it follows. */
+  /** The number of its entries for threads that it follows. */
   followed: number
   /** It has seen everything up to this position. */
   seen: number
@@ -61,7 +63,7 @@ export interface Waiter extends HeapEntry {
 
 export interface WaitingOptions {
   max: number
-  /** Milliseconds that only grow. */
+  /** Returns the time of a monotonic clock, in milliseconds. */
   now: () => number
 }
 
@@ -70,15 +72,15 @@ export class Waiting {
   readonly ended: Record<Ended, number> = { news: 0, time: 0, shutdown: 0, gone: 0, full: 0 }
   readonly max: number
   readonly now: () => number
-  /** Called when there are requests to resume; `resume` is to be called soon. */
+  /** Called when there are requests to resume; `resume` must be called soon. */
   onReady: () => void = () => {}
   readonly #state: State
   readonly #rings = new TopicRings()
   readonly #waiters: (Waiter | null)[] = []
-  /** Numbers of `#waiters` to be used again. */
+  /** Free indexes of `#waiters`. */
   readonly #unused: number[] = []
   readonly #byTime = new Heap<Waiter>()
-  /** Those without entries, and the identity of each. */
+  /** The waiters without entries for threads, and the identity of each. */
   readonly #wide = new Map<Waiter, number>()
   readonly #places: Shares
   readonly #widePlaces = new Shares(wideMax)
@@ -87,7 +89,7 @@ export class Waiting {
   readonly #news = new Queue<{ topic: number; position: number }>()
   /** Topics with durable news, and the position of the newest. */
   readonly #ready = new Map<number, number>()
-  /** When the timer runs. */
+  /** When the timer fires. */
   #timerAt = Number.POSITIVE_INFINITY
   #timer: NodeJS.Timeout | null = null
   #whenEmpty: (() => void) | null = null
@@ -102,7 +104,7 @@ export class Waiting {
     state.onNews = (topic) => this.#note(topic)
   }
 
-  /** How many requests wait. */
+  /** The number of requests that wait. */
   get length(): number {
     return this.#byTime.size
   }
@@ -126,7 +128,7 @@ export class Waiting {
     return null
   }
 
-  /** The caller has hung up. */
+  /** Forgets a request whose caller has hung up. */
   forget(waiter: Waiter): void {
     if (waiter.number === -1) return
     this.#remove(waiter)
@@ -134,7 +136,7 @@ export class Waiting {
     if (this.length === 0) this.#whenEmpty?.()
   }
 
-  /** The log is durable up to this position. */
+  /** Notes that the log is durable up to this position. */
   onDurable(durable: number): void {
     const news = this.#news
     if (news.length === 0 || news.first.position > durable) return
@@ -152,7 +154,7 @@ export class Waiting {
     return this.#ready.size > 0 || this.#isDue
   }
 
-  /** Resumes all that wait; no request is held any more. Resolves when none waits. */
+  /** Resumes all requests, and holds no more of them. Resolves when none waits. */
   stop(): Promise<void> {
     return new Promise((resolve) => {
       this.#whenEmpty = resolve
@@ -178,7 +180,7 @@ export class Waiting {
     for (const [topic, position] of this.#ready) {
       this.#ready.delete(topic)
       const waiter = this.#waiters[this.#rings.first(topic)] ?? null
-      if (waiter === null || waiter.seen >= position) continue // rings: E1
+      if (waiter === null || waiter.seen >= position) continue // topic-rings.ts, E1
       this.#ready.set(topic, position) // behind the other topics
       this.#resume(waiter, 'news')
       return true
@@ -228,7 +230,7 @@ export class Waiting {
     this.#entries.take(waiter.holder, count)
   }
 
-  /** A record with news of the topic is being applied. */
+  /** Notes news of the topic, which the record that is being applied contains. */
   #note(topic: number): void {
     const { position, subscriptions } = this.#state
     if (this.#rings.first(topic) !== -1) this.#news.push({ topic, position })
@@ -241,7 +243,7 @@ export class Waiting {
     }
   }
 
-  /** Sets the one timer to when the first request's time is over. */
+  /** Sets the single timer to the earliest deadline. */
   #plan(): void {
     if (this.length === 0) return
     const at = this.#byTime.first.key

@@ -1,5 +1,6 @@
-// Webhooks: registering, verifying and removing an endpoint. docs/interface.md, "Webhooks". The
-// endpoint's response arrives between two commands, so the second one checks the webhook again.
+// Webhooks: registering, verifying and removing an endpoint. docs/interface.md, "Webhooks". A
+// verification takes two commands; the endpoint responds between them, so the second one checks the
+// webhook again.
 
 import assert from 'node:assert/strict'
 import { createCipheriv, createDecipheriv } from 'node:crypto'
@@ -50,7 +51,10 @@ export function registerWebhook(forum: Forum, command: NewRegistration): Registr
   return { position, webhook, secret: secretOf(forum, webhook), replayed: false }
 }
 
-/** A registration that has been replaced or removed has no secret left, so it is a conflict. */
+/**
+ * Answers a retry. A registration that has been replaced or removed has no secret left, so the
+ * retry is a conflict.
+ */
 function replayOf(
   forum: Forum,
   receipt: number,
@@ -66,14 +70,14 @@ function replayOf(
   return { position: webhooks.changedAt(command.caller), webhook, secret, replayed: true }
 }
 
-/** The signing secret; the start has checked with `hasRightKey` that this node's key opens it. */
+/** Returns the signing secret. `hasRightKey` has checked at the start that the key opens it. */
 export function secretOf({ webhookKey }: Forum, { id, sealed }: Webhook): string {
   return open(webhookKey, id, sealed)!
 }
 
-/** Whether this node's key opens the secrets in the log. */
+/** Returns whether this node's key opens the secrets in the log. */
 export function hasRightKey({ state, webhookKey }: Forum): boolean {
-  // Checking one is enough: a node starts only if its key opens the secrets that are there.
+  // Checking one is enough, because a node starts only if its key opens the secrets that are there.
   for (const { id, sealed } of state.webhooks.all()) return open(webhookKey, id, sealed) !== null
   return true
 }
@@ -96,7 +100,7 @@ export function removeWebhook(forum: Forum, caller: number): Positioned | Reject
   return { position: commit(forum, permit, record) }
 }
 
-/** The challenge to send to an endpoint, which proves that it listens by echoing it. */
+/** A challenge for an endpoint. By echoing it, the endpoint proves that it is listening. */
 export interface Verification {
   /** The number of the webhook. */
   webhook: number
@@ -115,7 +119,7 @@ export function beginVerification(forum: Forum, caller: number): Verification | 
   const webhook = state.webhooks.of(caller)
   const position = state.webhooks.changedAt(caller)
   if (webhook === undefined) return { rejected: 'webhook_not_registered', position }
-  // Nothing is sent for a webhook that is not durable; it is when this rejection is sent.
+  // Nothing is sent for a webhook before it is durable; it will be when this rejection leaves.
   if (webhook.position > forum.journal.durable) {
     return { rejected: 'overloaded', position: webhook.position }
   }
@@ -156,12 +160,15 @@ export function finishVerification(
   return { position, webhook }
 }
 
-/** How many webhooks, and how many deliveries, one sweep removes. */
+/**
+ * The limit of webhooks that one sweep removes, and of deliveries, except that deliveries which one
+ * message queued are removed together.
+ */
 export const sweptAtOnce = 1_000
 
 /**
- * Records which webhooks have lapsed and which deliveries have expired; a timer calls it. True when
- * there are more.
+ * Records which webhooks have lapsed and which deliveries have expired; called by a timer. Returns
+ * true when there are more.
  */
 export function sweepWebhooks(forum: Forum): boolean {
   const { webhooks } = forum.state
@@ -193,7 +200,7 @@ const cipher = 'aes-256-gcm'
 const nonceBytes = 12
 const tagBytes = 16
 const secretBytes = 32
-/** How many random bytes `sealNew` takes. */
+/** The number of random bytes that `sealNew` takes. */
 export const seedBytes = nonceBytes + secretBytes
 
 /** Makes and seals a secret from random bytes. `key` has 32 bytes; `id` is the webhook's. */
@@ -206,7 +213,7 @@ export function sealNew(key: Buffer, id: string, random: Buffer): Buffer {
   return Buffer.concat([nonce, sealing.getAuthTag(), sealed])
 }
 
-/** The secret in the form that its owner receives, or null when it was sealed with another key. */
+/** Returns the secret as its owner receives it, or null if it was sealed with another key. */
 export function open(key: Buffer, id: string, sealed: Uint8Array): string | null {
   const bytes = Buffer.from(sealed)
   const opening = createDecipheriv(cipher, key, bytes.subarray(0, nonceBytes))

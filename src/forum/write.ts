@@ -3,10 +3,10 @@
 //   admit ──▶ quota ──▶ health of the log ──▶ room ──▶ Permit ──▶ commit ──▶ log, then state
 //
 // W1. `commit` takes a permit, and only `admit` and `admitOwn` make one: no record is committed
-//     without these checks. They come after that of the idempotency receipt, so that a replay is
-//     answered regardless of limits, and never counts.
+//     without these checks. They come after the check of the idempotency receipt, so that a replay
+//     is answered regardless of limits, and never counts against them.
 // W2. A permit is valid only for the command that obtained it: nothing awaits before `commit`.
-// W3. A command that noted missing text returns before `commit`: it is run again
+// W3. A command that has noted missing text returns before `commit`, because it will run again
 //     (text/cold-reads.ts).
 
 import assert from 'node:assert/strict'
@@ -23,8 +23,8 @@ class Admitted {
   /** The time of the record, in milliseconds since the epoch. */
   readonly at: number
   /**
-   * The record's trace of the caller's address: a hash of its network with this node's own key
-   * while a limit needs it; otherwise an empty string.
+   * What the record keeps of the caller's address: a hash of its network with this node's own key
+   * if a limit needs it; otherwise an empty string.
    */
   readonly client: string
   /** Makes the type nominal, so that no other object passes for a permit. */
@@ -43,14 +43,14 @@ export type Permit = Admitted
 export interface Requester {
   /** The number of an identity, or `nobody`. */
   caller: number
-  /** The caller's address; '' where no limit needs it. */
+  /** The caller's address, or '' if no limit needs it. */
   address: string
 }
 
 /**
- * A permit for a caller's write, or its rejection: `rate_limited`, or because the log or the node
- * cannot accept more. `action` selects the rate limits that apply; null: none does. Those on
- * mentions apply as well, where the record is to have some.
+ * Returns a permit for a caller's write, or a rejection: `rate_limited`, or the reason why the log
+ * or the node cannot accept more. `action` selects the rate limits that apply, together with those
+ * on mentions if the record has any; null: no rate limit applies.
  */
 export function admit(
   forum: Forum,
@@ -74,7 +74,10 @@ export function admit(
   return logRejection(forum) ?? forum.admission?.refusal() ?? new Admitted(at, client)
 }
 
-/** A permit for a record that no caller requested: only the health of the log matters. */
+/**
+ * Returns a permit for a record that no caller requested, or a rejection: only the health of the
+ * log matters.
+ */
 export function admitOwn(forum: Forum): Permit | Rejection {
   return logRejection(forum) ?? new Admitted(timeOf(forum), '')
 }

@@ -1,7 +1,7 @@
-// Actors of one kind as plain objects, for kinds with few actors or with texts in the context. The
-// object is the reference.
+// Holds actors of one kind as plain objects, for kinds with few actors or with texts in the
+// context. Callers refer to an actor by its object.
 //
-// R1. A saved actor is a row: the code of its state, then the fields in the order of the layout.
+// R1. An actor is saved as a row: the code of its state, then the fields in layout order.
 
 import type { ActorKind } from '../actors/actor.ts'
 import type { Actor } from '../actors/compile.ts'
@@ -15,23 +15,23 @@ export class ActorObjects<C, E extends { type: string }, S extends string> {
     this.#fields = Object.keys(kind.layout) as (keyof C & string)[]
   }
 
-  /** A new actor in the initial state and context. */
+  /** Creates an actor in the initial state and context. */
   create(): Actor<C> {
     const { initialState, initialContext } = this.#kind.compiled
     return { state: initialState, context: initialContext() }
   }
 
-  /** The name of the actor's state. */
+  /** Returns the name of the actor's state. */
   state(actor: Actor<C>): S {
     return this.#kind.compiled.stateName(actor.state)
   }
 
-  /** One field of the actor's context. */
+  /** Returns one field of the actor's context. */
   get<K extends keyof C & string>(actor: Actor<C>, field: K): C[K] {
     return actor.context[field]
   }
 
-  /** Whether the actor accepts the event now. Changes nothing. */
+  /** Returns whether the actor accepts the event now. Changes nothing. */
   may(actor: Actor<C>, event: E): boolean {
     return this.#kind.compiled.may(actor, event)
   }
@@ -41,12 +41,12 @@ export class ActorObjects<C, E extends { type: string }, S extends string> {
     this.#kind.compiled.tell(actor, event)
   }
 
-  /** The actor as a checkpoint saves it. */
+  /** Returns the row that a checkpoint saves for the actor. */
   rowOf({ state, context }: Actor<C>): unknown[] {
     return [state, ...this.#fields.map((field) => context[field])]
   }
 
-  /** Restores the actor from a row of `rowOf`. */
+  /** Restores an actor from a row that `rowOf` returned. */
   ofRow([state, ...values]: unknown[]): Actor<C> {
     const context = Object.fromEntries(this.#fields.map((field, i) => [field, values[i]]))
     return { state: state as number, context: context as C }

@@ -1,15 +1,16 @@
-// Many actors of one kind whose context holds only numbers: one column for the state and one for
-// each field. Millions of them cost the garbage collector nothing.
+// Holds many actors of one kind whose context contains only numbers, in one column for the state
+// and one for each field. Millions of them cost the garbage collector nothing.
 //
 //              states   author   messageCount   …
 //   actor 0      1        17          3
 //   actor 1      1         9          9
 //
-// R1. An actor is its row: a step reads and writes the row's cells and nothing else.
-// R2. A cell holds exactly what the machine assigned; a value its column cannot hold throws.
+// R1. An actor is its row: a step reads and writes the row's cells, and nothing else.
+// R2. A cell contains exactly the value that the machine assigned. A value that its column cannot
+//     hold throws.
 //
-// The machine runs on a single actor whose context is a window on a row: each field is a getter and
-// a setter on its column, so a step accesses only the fields that the machine accesses.
+// The machine runs on a single actor object whose context is a window onto a row: each field is a
+// getter and a setter on its column, so a step accesses only the fields that the machine accesses.
 //
 // Neighbours: actors/compile.ts runs the steps; columns/column.ts holds the values, which
 // checkpoints save.
@@ -35,7 +36,7 @@ export class ActorTable<
   readonly #window: Actor<C>
   #row = 0
 
-  /** Throws when a field of the kind's layout is a text. */
+  /** Throws if a field of the kind's layout is a text. */
   constructor(kind: ActorKind<C, E, S>) {
     this.#kind = kind
     this.#initial = kind.compiled.initialContext()
@@ -48,12 +49,12 @@ export class ActorTable<
     this.#window = { state: kind.compiled.initialState, context }
   }
 
-  /** How many actors there are. */
+  /** The number of actors. */
   get count(): number {
     return this.states.length
   }
 
-  /** The columns by name, the states among them: what a checkpoint saves. */
+  /** The columns by name, including the states: the stores that a checkpoint saves. */
   get stores(): Record<string, Column> {
     return { states: this.states, ...this.columns }
   }
@@ -64,17 +65,17 @@ export class ActorTable<
     return this.states.push(this.#kind.compiled.initialState)
   }
 
-  /** The name of the actor's state. */
+  /** Returns the name of the actor's state. */
   state(n: number): S {
     return this.#kind.compiled.stateName(this.states.get(n))
   }
 
-  /** One field of the actor's context. */
+  /** Returns one field of the actor's context. */
   get<K extends keyof C & string>(n: number, field: K): C[K] {
     return this.columns[field].get(n) as C[K]
   }
 
-  /** Whether the actor accepts the event now. Changes nothing. */
+  /** Returns whether the actor accepts the event now. Changes nothing. */
   may(n: number, event: E): boolean {
     this.#row = n
     this.#window.state = this.states.get(n)
@@ -92,8 +93,9 @@ export class ActorTable<
   }
 
   #windowOn(columns: { readonly [K in keyof C]: Column }): C {
-    // Its own prototype keeps the object fast: when two objects of the same initial shape define
-    // different accessors for a field, V8 makes the second a dictionary (80 -> 240 ns per step).
+    // A prototype of its own keeps the object fast: when two objects of the same initial shape
+    // define different accessors for a field, V8 turns the second into a dictionary (80 -> 240 ns
+    // per step).
     const context = Object.create({})
     for (const [field, column] of Object.entries<Column>(columns)) {
       Object.defineProperty(context, field, {

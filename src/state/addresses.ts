@@ -1,21 +1,21 @@
-// Addresses of entries in the text, one per row: 40 bits, so that 8 TiB can be addressed.
+// Addresses of entries in the text, one per row. They have 40 bits, so that 8 TiB can be addressed.
 //
-// D1. The upper 8 bits are a column of their own, which is not read for rows before the first whose
-//     address needs them: a read of scattered rows is paid for by misses of the processor's cache.
+// D1. The upper 8 bits are in a column of their own. It is not read for rows before the first whose
+//     address needs it, because scattered reads cost misses of the processor's cache.
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { Uint8Column, Uint32Column } from '../columns/column.ts'
 import type { Saved } from './saved.ts'
 
 const highUnit = 2 ** 32
-/** So many rows are converted in about 0.02 ms. */
+/** The number of rows that are converted between two yields, in about 0.02 ms. */
 const rowsPerYield = 256
 
 export class Addresses implements Saved {
-  /** The lower 32 bits. Its owner saves it, under the name that it has had from the beginning. */
+  /** The lower 32 bits. The owner saves this column, under the name that it has always had. */
   readonly low = new Uint32Column()
   readonly #high = new Uint8Column()
-  /** The upper bits of the rows before this one are 0. */
+  /** The upper bits of all rows before this one are 0. */
   #wideFrom = Number.POSITIVE_INFINITY
 
   get stores(): Record<string, PagedStore> {
@@ -49,7 +49,7 @@ export class Addresses implements Saved {
     if (high > 0) this.#wideFrom = Math.min(this.#wideFrom, row)
   }
 
-  /** Replaces all lower halves, which an older form had alone; yields now and then. */
+  /** Converts the addresses of an older form, which had only lower bits; yields now and then. */
   *convert(addressOf: (old: number) => number): Generator<void> {
     this.#high.extend(this.low.length)
     for (let row = 0; row < this.low.length; row++) {

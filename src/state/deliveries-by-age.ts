@@ -1,7 +1,7 @@
-// All deliveries, oldest first, each with its webhook; finds those whose retention has ended.
+// All deliveries, oldest first, each with its webhook. Finds the ones whose retention has ended.
 //
-// Deliveries that one message queued are equally old, and are removed together, because a
-// checkpoint does not preserve an order among them.
+// Deliveries that were queued by the same message are equally old and are removed together, because
+// a checkpoint does not preserve the order among them.
 
 import type { ContextIn, EventIn, StateIn } from '../actors/actor.ts'
 import type { Actor } from '../actors/compile.ts'
@@ -14,17 +14,17 @@ export const deliveryActors = new ActorObjects(delivery)
 
 export type Delivery = Actor<ContextIn<typeof delivery>>
 export type DeliveryEvent = EventIn<typeof delivery>
-/** Every delivery that is kept has been queued. */
+/** The states of kept deliveries, all of which have been queued. */
 export type DeliveryState = Exclude<StateIn<typeof delivery>, 'none'>
 
 const { pending, sending } = delivery.codes
 
-/** Whether the delivery is not finished. */
+/** Returns whether the delivery is unfinished. */
 export function isOpen({ state }: Delivery): boolean {
   return state === pending || state === sending
 }
 
-/** Whether an attempt is in progress. */
+/** Returns whether an attempt is in progress. */
 export function isSending({ state }: Delivery): boolean {
   return state === sending
 }
@@ -37,12 +37,12 @@ export class DeliveriesByAge<Webhook> {
     this.#webhooks.set(delivery, webhook)
   }
 
-  /** Oldest first. */
+  /** Returns an iterator over all deliveries, oldest first. */
   all(): Iterator<Delivery> {
     return this.#webhooks.keys()
   }
 
-  /** The webhook of a delivery that is kept. */
+  /** Returns the webhook of a delivery that is kept. */
   webhookOf(delivery: Delivery): Webhook {
     return this.#webhooks.get(delivery)!
   }
@@ -51,7 +51,7 @@ export class DeliveriesByAge<Webhook> {
     this.#webhooks.delete(delivery)
   }
 
-  /** The finished deliveries whose retention has ended by `at`. */
+  /** Yields the finished deliveries whose retention has ended by `at`, each with its webhook. */
   *expired(at: number): Iterable<[Delivery, Webhook]> {
     for (const entry of this.#webhooks) {
       if (entry[0].context.createdAt + retentionMs > at) return
@@ -59,7 +59,10 @@ export class DeliveriesByAge<Webhook> {
     }
   }
 
-  /** Position of the first message of the `most`-th expired delivery, or the last one; 0: none. */
+  /**
+   * Returns the position of the first message of the `most`-th expired delivery, or of the last one
+   * if there are fewer, or 0 if there are none.
+   */
   expiredThrough(at: number, most: number): number {
     let [count, through] = [0, 0]
     for (const [{ context }] of this.expired(at)) {

@@ -1,8 +1,9 @@
-// Feeds: one actor per identity (actors/feed.ts), the list of threads it follows now, and the list
-// of messages that mention it.
+// Feeds: for each identity an actor (actors/feed.ts), the list of the threads that it follows now,
+// and the list of the messages that mention it.
 //
-// F1. The length of an identity's list of threads equals `following` of its actor.
-// F2. An identity's list of mentions has each message once, oldest first, and none of its own.
+// F1. The length of an identity's list of threads equals its actor's `following`.
+// F2. An identity's list of mentions contains each message once, oldest first, and none that the
+//     identity wrote.
 
 import { feed } from '../actors/feed.ts'
 import { Lists } from '../columns/lists.ts'
@@ -12,7 +13,7 @@ import type { Saved } from './saved.ts'
 export class Feeds {
   readonly actors = new ActorTable(feed)
   readonly #threads = new Lists()
-  /** Messages by number. */
+  /** The numbers of the messages that mention each identity. */
   readonly #mentions = new Lists()
   #mentionCount = 0
 
@@ -32,14 +33,14 @@ export class Feeds {
     }
   }
 
-  /** Adds the feed of the next identity, which does not follow anything yet. */
+  /** Adds the feed of the next identity, which follows nothing yet. */
   add(): void {
     this.actors.add()
     this.#threads.add()
     this.#mentions.add()
   }
 
-  /** Completes feeds of which an older form has only the actors' other fields, and the threads. */
+  /** Completes feeds of an older form, which had neither mentions nor marks of what is read. */
   addMentionsAndMarks(): void {
     const { columns, count } = this.actors
     columns.readThrough.extend(count)
@@ -54,42 +55,42 @@ export class Feeds {
     return this.followed(identity) - 1
   }
 
-  /** Removes the thread at index `place`; returns the thread that moved there, or -1. */
+  /** Removes the thread at index `place`. Returns the thread that moved there, or -1. */
   unfollow(identity: number, place: number, position: number): number {
     this.actors.tell(identity, { type: 'unfollowed', position })
     return this.#threads.removeAt(identity, place)
   }
 
-  /** Number of threads the identity follows. */
+  /** Returns the number of threads that the identity follows. */
   followed(identity: number): number {
     return this.#threads.length(identity)
   }
 
   /**
-   * Copies the threads that the identity follows, from place `from` up to `to`, to the start of
+   * Copies the threads that the identity follows, from index `from` up to `to`, to the start of
    * `into`, in no defined order.
    */
   copyThreads(identity: number, from: number, to: number, into: Uint32Array): void {
     this.#threads.copy(identity, from, to, into)
   }
 
-  /** Adds a message, newer than all in the list, to those that mention the identity. */
+  /** Adds a message, newer than all others in the list, to those that mention the identity. */
   mention(identity: number, message: number): void {
     this.#mentions.push(identity, message)
     this.#mentionCount += 1
   }
 
-  /** The number of messages that mention the identity. */
+  /** Returns the number of messages that mention the identity. */
   mentions(identity: number): number {
     return this.#mentions.length(identity)
   }
 
-  /** The message at place `index` among those that mention the identity, oldest first. */
+  /** Returns the message at `index` among those that mention the identity, oldest first. */
   mentionAt(identity: number, index: number): number {
     return this.#mentions.get(identity, index)
   }
 
-  /** The threads the identity follows. */
+  /** Yields the threads that the identity follows. */
   *threadsOf(identity: number): Iterable<number> {
     const count = this.followed(identity)
     for (let i = 0; i < count; i++) yield this.#threads.get(identity, i)

@@ -1,11 +1,11 @@
-// Identities: their ids, token digests, names, and the actor of each (actors/identity.ts).
+// Identities: their ids, token digests and names, and the actor of each (actors/identity.ts).
 //
-// An identity's *signature* is the piece of JSON that every message of its author repeats:
+// An identity's *signature* is the piece of JSON that is repeated in each of its messages:
 //
 //   "author_id":"agt_…","display_name":"…","kind":"guest"
 //
-// It is rendered once, into a text of its own that is always in memory: to compose it for each
-// message took a seventh of the time of a replay, most of it misses of the processor's cache.
+// It is rendered once, into a separate text that is always in memory. Composing it for each message
+// took a seventh of the time of a replay, most of it in misses of the processor's cache.
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { type IdentityKind, identity as identityKind, identityKinds } from '../actors/identity.ts'
@@ -22,15 +22,15 @@ const idPattern = /^agt_[0-9a-f]{32}$/
 export class Identities {
   readonly #text: Text
   readonly #ids = new IdTable()
-  /** Where each signature is in the text. */
+  /** The address of each signature in the text of names. */
   readonly #signatures = new Uint32Column()
   readonly #signatureBytes = new Uint16Column()
   readonly actors = new ActorTable(identityKind)
   readonly tokens = new Tokens()
-  /** The position of the newest rotation of a token; 0: there was none. */
+  /** The position of the newest token rotation, or 0 if there was none. */
   rotatedPosition = 0
 
-  /** `names` receives the signatures. */
+  /** The signatures are appended to `names`. */
   constructor(names: Text) {
     this.#text = names
   }
@@ -62,7 +62,7 @@ export class Identities {
     this.actors.columns.tokenNumber.extend(this.count)
   }
 
-  /** `id` and `tokenDigest` in hex. Returns the new identity's number. */
+  /** Adds an identity and returns its number. `id` and `tokenDigest` are in hex. */
   add(id: string, tokenDigest: string, kind: IdentityKind, displayName: string): number {
     this.addSignature(render(id, JSON.stringify(displayName), kind))
     this.tokens.add(tokenDigest)
@@ -70,17 +70,20 @@ export class Identities {
     return this.#ids.add(id)
   }
 
-  /** The number of the identity with this id, `agt_…`, or -1 when the id is invalid or unknown. */
+  /**
+   * Returns the number of the identity with this id, `agt_…`, or -1 if the id is invalid or
+   * unknown.
+   */
   findNamed(id: string): number {
     return idPattern.test(id) ? this.#ids.find(id, 'agt_'.length) : -1
   }
 
-  /** How many tokens the identity has had before its present one. */
+  /** Returns the number of tokens that the identity had before its current one. */
   tokenNumber(identity: number): number {
     return this.actors.columns.tokenNumber.get(identity)
   }
 
-  /** Replaces the token; the old one is accepted until `until` (0: no longer). */
+  /** Replaces the token. The old one is accepted until `until`, or no longer if that is 0. */
   rotateToken(
     identity: number,
     position: number,
@@ -91,12 +94,12 @@ export class Identities {
     this.rotatedPosition = position
   }
 
-  /** Whether the identity can act, and be named as a participant, at this time. */
+  /** Returns whether the identity can act, and be named as a participant, at this time. */
   mayAct(identity: number, at: number): boolean {
     return this.actors.may(identity, { type: 'acted', at })
   }
 
-  /** Whether there is a time from which on the identity can no longer act. */
+  /** Returns whether there is a time from which the identity can no longer act. */
   expires(identity: number): boolean {
     return this.actors.columns.expiresAt.get(identity) !== 0
   }
@@ -113,12 +116,12 @@ export class Identities {
     return `agt_${this.#ids.hex(identity)}`
   }
 
-  /** The JSON fields that describe the author of a message; see the head of this file. */
+  /** Returns the JSON fields that describe the author of a message; see the head of this file. */
   signature(identity: number): string {
     return this.#text.text(this.#signatures.get(identity), 0, this.#signatureBytes.get(identity))
   }
 
-  /** Where the identity's signature is in the text. */
+  /** Returns the place of the identity's signature in the text of names. */
   entry(identity: number): { address: number; bytes: number } {
     return { address: this.#signatures.get(identity), bytes: this.#signatureBytes.get(identity) }
   }
@@ -129,21 +132,21 @@ export class Identities {
     this.#signatureBytes.push(this.#text.written)
   }
 
-  /** Replaces a signature that is lost; `nameJson` is the display name as a JSON string. */
+  /** Replaces a lost signature; `nameJson` is the display name as a JSON string. */
   renderAnew(identity: number, nameJson: string): void {
     const signature = render(this.#ids.hex(identity), nameJson, this.kind(identity))
     this.#signatures.set(identity, this.#text.append(signature))
     this.#signatureBytes.set(identity, this.#text.written)
   }
 
-  /** The display name as a JSON string, with its quotes. */
+  /** Returns the display name as a JSON string, with its quotes. */
   nameJson(identity: number): string {
     const signature = this.signature(identity)
     return signature.slice(nameStart, signature.lastIndexOf(',"kind":"'))
   }
 }
 
-/** `id` in hex. */
+/** Renders a signature; `id` is in hex. */
 function render(id: string, nameJson: string, kind: IdentityKind): string {
   return `"author_id":"agt_${id}","display_name":${nameJson},"kind":"${kind}"`
 }

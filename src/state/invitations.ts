@@ -1,10 +1,10 @@
 // Invitations: one actor each (actors/invitation.ts), found by the digest of its code.
 //
-// I1. Of a code only its SHA-256 is kept: whoever has the state, or a backup, cannot use it.
-// I2. At most `invitationsMax` are kept, in the order of their issue. One more takes the place of
-//     the oldest that has ended; while none has, none is issued (forum/invitations.ts).
-// I3. They expire with the record that keeps time (`guests.expired`), all that are due at once:
-//     which code somebody tries makes no difference.
+// I1. Only the SHA-256 of a code is kept, so the state, or a backup of it, contains no usable code.
+// I2. At most `invitationsMax` are kept, in the order in which they were issued. A new one replaces
+//     the oldest that has ended; while none has ended, none is issued (forum/invitations.ts).
+// I3. All invitations that are due expire together, when a record that keeps time
+//     (`guests.expired`) is applied. Which code a caller tries makes no difference.
 
 import assert from 'node:assert/strict'
 import type { ContextIn } from '../actors/actor.ts'
@@ -19,7 +19,7 @@ export interface Invitation extends ContextIn<typeof invitation> {
   /** 32 hex characters. */
   id: string
   state: 'issued' | 'usedUp' | 'revoked' | 'expired'
-  /** Why it was issued, in the words of the operator; '': none were given. */
+  /** The operator's reason for issuing it, or '' if none was given. */
   reason: string
 }
 
@@ -46,7 +46,7 @@ export class Invitations {
   readonly #actors = new ActorObjects(invitation)
   readonly #byId = new Map<string, Entry>()
   readonly #byDigest = new Map<string, Entry>()
-  /** The position of the newest change of any invitation. */
+  /** The position of the newest change to any invitation. */
   changedPosition = 0
 
   facts(): unknown[] {
@@ -64,7 +64,7 @@ export class Invitations {
     }
   }
 
-  /** Whether there is room for one more (I2). */
+  /** Whether one more can be issued (I2). */
   get hasRoom(): boolean {
     return this.#byId.size < invitationsMax || this.#oldestEnded() !== undefined
   }
@@ -83,7 +83,7 @@ export class Invitations {
     this.changedPosition = position
   }
 
-  /** The id of the invitation whose code has this SHA-256 (hex); null: it is unknown. */
+  /** Returns the id of the invitation whose code has this SHA-256 (in hex), or null. */
   idOf(digest: string): string | null {
     return this.#byDigest.get(digest)?.id ?? null
   }
@@ -93,7 +93,7 @@ export class Invitations {
     return entry === undefined ? null : this.#shown(entry)
   }
 
-  /** All that are kept, oldest first. */
+  /** Returns all invitations that are kept, oldest first. */
   all(): Invitation[] {
     return Array.from(this.#byId.values(), (entry) => this.#shown(entry))
   }
@@ -112,7 +112,7 @@ export class Invitations {
     this.changedPosition = position
   }
 
-  /** When the next one expires; Infinity: none does. */
+  /** The time at which the next invitation expires, or Infinity if none does. */
   get nextExpiry(): number {
     let next = Number.POSITIVE_INFINITY
     for (const { actor } of this.#byId.values()) {
@@ -121,7 +121,7 @@ export class Invitations {
     return next
   }
 
-  /** Has those expire that are due (I3). */
+  /** Expires all invitations that are due (I3). */
   expire(at: number, position: number): void {
     const event = { type: 'expired', at } as const
     for (const { actor } of this.#byId.values()) {

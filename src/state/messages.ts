@@ -7,7 +7,7 @@
 //
 // M1. Message numbers, seqs and times grow together: comparing numbers compares ages.
 // M2. Every reader gets the rendered bytes; no message is rendered or parsed a second time.
-// M3. A feed item and the answer to a write are rendered from the row: they read no text.
+// M3. A feed item and the answer to a write are rendered from the row, without reading any text.
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { Float64Column, Uint16Column, Uint32Column } from '../columns/column.ts'
@@ -19,16 +19,16 @@ import { Addresses } from './addresses.ts'
 import type { Saved } from './saved.ts'
 
 const seqStart = ',{"seq":'.length
-/** Length from the end of the seq to the author's signature. */
+/** The length from the end of the seq to the author's signature. */
 const toSignature = ',"id":"msg_'.length + idHexLength + '",'.length
-/** Length of the first field of the signature. */
+/** The length of the first field of the signature. */
 const authorLength = '"author_id":"agt_",'.length + idHexLength
 const idPattern = /^msg_[0-9a-f]{32}$/
-/** So many ids are read from the text in about 0.1 ms. */
+/** The number of ids that are read from the text between two yields, in about 0.1 ms. */
 const rowsPerYield = 256
 const contentMark = ',"content":'
 const erasedContent = '[removed]'
-/** The end of the entry of an erased message; no other ends so. */
+/** The end of an erased message's entry. No other entry ends with it. */
 const erasedEnd = ',"removed":true}'
 
 export interface MessageEntry {
@@ -41,7 +41,7 @@ export interface MessageEntry {
   thread: number
   content: string
   at: number
-  /** Ids of the identities that it mentions (`agt_…`), in the order of the request. */
+  /** Ids (`agt_…`) of the identities that it mentions, in the order of the request. */
   mentionIds: readonly string[]
 }
 
@@ -96,7 +96,10 @@ export class Messages {
     return this.#addresses.convert(addressOf)
   }
 
-  /** Reads the ids from the text, all in memory, as an older form needs it; yields now and then. */
+  /**
+   * Reads the ids from the text, which must all be in memory, because an older form did not save
+   * them; yields now and then.
+   */
   *fillIds(): Generator<void> {
     for (let message = 0; message < this.count; message++) {
       const end = this.#seqEnd(message) + toSignature - '",'.length
@@ -105,7 +108,7 @@ export class Messages {
     }
   }
 
-  /** Replaces the entry of a message of which a part is lost, with other content. */
+  /** Replaces the entry of a message with one that has other content. */
   renderAnew(message: number, signature: string, content: string, end = '}'): void {
     const [id, seq, at] = [this.id(message), this.seq(message), this.createdAt(message)]
     const entry = render({ id, seq, signature, at, content }, end)
@@ -113,12 +116,12 @@ export class Messages {
     this.#bytes.set(message, this.#text.written)
   }
 
-  /** Reads the entry into memory, to erase it; false: it is damaged. */
+  /** Reads the entry into memory, so that it can be erased. Returns false if it is damaged. */
   hold(message: number): boolean {
     return holdEntry(this.#text, this.address(message), this.bytes(message))
   }
 
-  /** Replaces the entry by a tombstone, and overwrites it. */
+  /** Replaces the entry with a tombstone, and overwrites the old bytes. */
   erase(message: number, signature: string): void {
     const [address, bytes] = [this.address(message), this.bytes(message)]
     this.renderAnew(message, signature, erasedContent, erasedEnd)
@@ -131,14 +134,14 @@ export class Messages {
   }
 
   /**
-   * The number of the message with this id, `msg_…`, among those from `from` up to, but not
-   * including, `to`, or -1. It looks at each of them.
+   * Searches the messages from `from` up to, but not including, `to` for the one with this id,
+   * `msg_…`. Returns its number or -1. Examines the messages one by one.
    */
   find(id: string, from: number, to: number): number {
     return idPattern.test(id) ? this.#ids.find(id.slice('msg_'.length), from, to) : -1
   }
 
-  /** The message's id without the prefix. */
+  /** Returns the message's id without the prefix. */
   id(message: number): string {
     return this.#ids.get(message)
   }
@@ -163,14 +166,14 @@ export class Messages {
     return this.#addresses.get(message)
   }
 
-  /** Bytes of the message's JSON, with the comma before it. */
+  /** Returns the length in bytes of the message's JSON, including the comma before it. */
   bytes(message: number): number {
     return this.#bytes.get(message)
   }
 
   /**
-   * Whether the message has exactly this content and mentions exactly these, in this order; or is
-   * erased: then nobody knows.
+   * Returns whether the message has exactly this content and exactly these mentions, in this order.
+   * Also returns true if the message is erased, because its content is then unknown.
    */
   isSame(
     message: number,
@@ -190,20 +193,20 @@ export class Messages {
     page.entry(this.#addresses.get(message), isFirst ? 1 : 0, this.#bytes.get(message))
   }
 
-  /** Adds the message's JSON from the author's name on to a page. */
+  /** Adds the part of the message's JSON that begins with the author's name to a page. */
   writeContent(page: Page, message: number): void {
     const from = this.#seqEnd(message) + toSignature + authorLength
     page.entry(this.#addresses.get(message), from, this.#bytes.get(message))
   }
 
-  /** The JSON of the message's item in a feed. */
+  /** Returns the JSON of the message's item in a feed. */
   feedItem(message: number, authorId: string, threadId: string): string {
     const [seq, at] = [this.seq(message), this.createdAt(message)]
     const ids = this.ids(message, authorId)
     return `{"seq":${seq},"message_${ids},"thread_id":"${threadId}","created_at":${at}}`
   }
 
-  /** `id":"msg_…","author_id":"agt_…"`, which follows `"message_` in answers. */
+  /** Returns `id":"msg_…","author_id":"agt_…"`, which follows `"message_` in answers. */
   ids(message: number, authorId: string): string {
     return `id":"msg_${this.#ids.get(message)}","author_id":"${authorId}"`
   }
@@ -223,7 +226,7 @@ function renderContent(content: string, at: number, end: string): string {
   return `${contentMark}${JSON.stringify(content)},"created_at":${at}${end}`
 }
 
-/** The end of an entry. */
+/** Renders the end of an entry, which follows the time. */
 function endOf(mentionIds: readonly string[]): string {
   return mentionIds.length === 0 ? '}' : `,"mention_ids":${JSON.stringify(mentionIds)}}`
 }

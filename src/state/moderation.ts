@@ -1,11 +1,11 @@
-// What operators have done and not taken back: locked threads, removed messages and blocked
-// identities, each with the time and the reason of the record that did it.
+// The acts of operators that are in effect: locked threads, removed messages and blocked
+// identities, each with the time and the reason from its record.
 //
-// A1. An act is here exactly while it has effect. Whether a thread is locked or an identity blocked
-//     is said by its actor; whether a message is removed, by its entry.
-// A2. Acts are in the order of their positions, in which `page` gives them out.
+// A1. An act is kept exactly as long as it is in effect. Whether a thread is locked or an identity
+//     is blocked is determined by its actor; whether a message is removed, by its entry.
+// A2. Acts are kept in the order of their positions, in which `page` returns them.
 //
-// They are plain objects, because people make them one by one.
+// Acts are plain objects, because people make them one at a time.
 
 import { RowSnapshot } from '../columns/row-snapshot.ts'
 
@@ -18,7 +18,7 @@ export interface Act {
   readonly kind: ActKind
   /** The number of the thread, message or identity. */
   readonly subject: number
-  /** The position and the time of its record. */
+  /** The position and the time of the act's record. */
   readonly position: number
   readonly at: number
   readonly reason: string
@@ -43,13 +43,13 @@ export class Moderation {
     }
   }
 
-  /** Adds an act, which is not among them. */
+  /** Adds an act, which must not be present yet. */
   add(act: Act): void {
     this.rows.acts.add(act)
     this.#set(act)
   }
 
-  /** Takes an act back, if it is among them. */
+  /** Removes an act, if it is present. */
   delete(kind: ActKind, subject: number): void {
     const act = this.find(kind, subject)
     if (act === undefined) return
@@ -61,7 +61,7 @@ export class Moderation {
     return this.#acts.get(nameOf(kind, subject))
   }
 
-  /** At most `limit` acts with a greater position than `after`, oldest first. */
+  /** Returns at most `limit` acts with a position greater than `after`, oldest first. */
   page(after: number, limit: number): Act[] {
     const found: Act[] = []
     for (const act of this.#acts.values()) {

@@ -23,7 +23,7 @@ export interface FileEdit {
   new_text: string
 }
 
-/** `content` null: the file is removed. */
+/** A `content` of null removes the file. */
 export type ProposalFile = { path: string } & (
   | { content: string | null }
   | { edits: readonly FileEdit[] }
@@ -54,7 +54,7 @@ export interface ProposalEntry {
 }
 
 const hashHexLength = 64
-/** Length from the end of the seq to the hash. */
+/** The length from the end of the seq to the hash. */
 const toHash = ',"id":"gov_'.length + idHexLength + '","proposal_hash":"'.length
 
 export class Proposals {
@@ -98,7 +98,10 @@ export class Proposals {
     return this.#addresses.convert(addressOf)
   }
 
-  /** Reads the hashes from the text, which is in memory: an older form did not save them. */
+  /**
+   * Reads the hashes from the text, which must be in memory, because an older form did not save
+   * them.
+   */
   fillHashes(): void {
     for (let proposal = 0; proposal < this.count; proposal++) {
       const from = `,{"seq":${this.seq(proposal)}`.length + toHash
@@ -107,7 +110,7 @@ export class Proposals {
     }
   }
 
-  /** Replaces the entry of a proposal that is lost. */
+  /** Replaces the lost entry of a proposal. */
   renderAnew(proposal: number, text: ProposalText): void {
     const [id, seq, hash] = [this.#ids.hex(proposal), this.seq(proposal), this.hash(proposal)]
     const at = this.actors.columns.createdAt.get(proposal)
@@ -119,7 +122,7 @@ export class Proposals {
     this.#reviews.push(proposal, review)
   }
 
-  /** The number of the proposal with this id, `gov_…`, or -1. */
+  /** Returns the number of the proposal with this id, `gov_…`, or -1. */
   find(id: string): number {
     return this.#ids.find(id, 'gov_'.length)
   }
@@ -136,12 +139,12 @@ export class Proposals {
     return this.actors.columns.firstPosition.get(proposal)
   }
 
-  /** The proposal's hash: SHA-256 in hex; see forum/proposals.ts. */
+  /** Returns the proposal's hash, a SHA-256 in hex; see forum/proposals.ts. */
   hash(proposal: number): string {
     return this.#hashes.get(proposal)
   }
 
-  /** The number of the proposal's `index`-th review. */
+  /** Returns the number of the proposal's `index`-th review. */
   review(proposal: number, index: number): number {
     return this.#reviews.get(proposal, index)
   }
@@ -150,7 +153,7 @@ export class Proposals {
     return this.#addresses.get(proposal)
   }
 
-  /** Bytes of the proposal's JSON, with the comma before it. */
+  /** Returns the length in bytes of the proposal's JSON, including the comma before it. */
   bytes(proposal: number): number {
     return this.#bytes.get(proposal)
   }

@@ -1,22 +1,22 @@
 // Rate limits per action: exact sliding windows over the times of records.
 //
-//   action, as `messages` ─┬─ limit for all ────── window ── one subject
-//                          ├─ limit per identity ─ window ── a subject for each identity
-//                          └─ limit per address ── window ── a subject for each address
+//   action, e.g. `messages` ─┬─ limit for all ────── window ── one subject
+//                            ├─ limit per identity ─ window ── a subject for each identity
+//                            └─ limit per address ── window ── a subject for each address
 //
 //   subject: a ring of the times of its last events:   17 42 | 3 8 9     next ▶ the oldest
 //
-// W1. A subject has at most `most` events in any `windowMs`: of the times of its last `most`
-//     events, the oldest must have left the window before another event is allowed.
+// W1. A subject has at most `most` events in any `windowMs`: before another event is allowed, the
+//     oldest of the times of its last `most` events must have left the window.
 // W2. Subjects are kept in two generations, each at least a window long; when a third begins, the
 //     oldest is dropped. Memory is proportional to the subjects that were active recently.
-// W3. Only records count, by their own times: a rejection or a replay makes none, and a restart
-//     yields the same counts.
+// W3. Only records count, at their own times. A rejection or a replay makes no record, and a
+//     restart reproduces the same counts.
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
-/** The actions that are counted, and their windows. */
+/** The actions that are counted, and the lengths of their windows. */
 const windowsMs = {
   messages: dayMs,
   mentions: dayMs,
@@ -29,17 +29,17 @@ const windowsMs = {
 
 export type Action = keyof typeof windowsMs
 
-/** Whose events a limit counts together. */
+/** The events that a limit counts together: all, those of an identity, or those of an address. */
 export type Scope = 'all' | 'identity' | 'address'
 
-/** The most events within an action's window; 0 or absent: no limit. */
+/** The maximum number of events within an action's window; 0 or absent means no limit. */
 export type QuotaLimits = { readonly [A in Action]?: { readonly [S in Scope]?: number } }
 
 /** One event that is counted, or is about to be. */
 export interface QuotaEvent {
   /** The identity's number. */
   by: number
-  /** A hash of the caller's address; '' where no limit needs it, so that none counts it. */
+  /** A hash of the caller's address, or '' where no limit needs it; '' is not counted. */
   client: string
   /** Milliseconds since the epoch. */
   at: number
@@ -71,7 +71,7 @@ export class Quotas {
     return this.#all().map(({ action, scope, window }) => [action, scope, window.facts()])
   }
 
-  /** Restores the windows. A limit that was added since then counts events from now on. */
+  /** Restores the windows. A limit that was added since then counts only events from now on. */
   restore(facts: unknown): void {
     const windows = this.#all()
     for (const [action, scope, saved] of facts as [Action, Scope, WindowFacts][]) {
@@ -86,7 +86,7 @@ export class Quotas {
     )
   }
 
-  /** Whether records of this action must carry a hash of the caller's address. */
+  /** Returns whether records of this action must carry a hash of the caller's address. */
   needsClient(action: Action): boolean {
     return this.#counters[action].some(({ scope }) => scope === 'address')
   }
@@ -99,7 +99,7 @@ export class Quotas {
     }
   }
 
-  /** Milliseconds until all limits allow the event so many times; 0: they do now. */
+  /** Returns the milliseconds until all limits allow `times` such events, or 0 if they do now. */
   waitMs(action: Action, event: QuotaEvent, times = 1): number {
     let wait = 0
     for (const { scope, window } of this.#counters[action]) {
@@ -114,7 +114,7 @@ function subjectOf(scope: Scope, { by, client }: QuotaEvent): number | string {
   return scope === 'identity' ? by : client
 }
 
-/** A ring: `times[next]` is the oldest one when the ring is full. */
+/** A ring of times. When it is full, `times[next]` is the oldest one. */
 interface Recent {
   times: number[]
   next: number
@@ -123,11 +123,11 @@ interface Recent {
 /** `#since`, and both generations: each subject with its times, oldest first. */
 type WindowFacts = [number, [number | string, number[]][], [number | string, number[]][]]
 
-/** At most `most` events of each subject in any `windowMs` milliseconds. */
+/** Limits each subject to `most` events in any `windowMs` milliseconds. */
 export class Window {
   readonly #most: number
   readonly #windowMs: number
-  /** Subjects with an event since `#since`, and those whose last one is a generation older. */
+  /** Subjects with an event since `#since`, and those whose last event is a generation older. */
   #current = new Map<number | string, Recent>()
   #before = new Map<number | string, Recent>()
   #since = 0
@@ -154,12 +154,12 @@ export class Window {
     this.#before = new Map(kept(before))
   }
 
-  /** How many subjects are kept. */
+  /** The number of subjects that are kept. */
   get subjects(): number {
     return this.#current.size + this.#before.size
   }
 
-  /** Counts an event; times never go back. */
+  /** Counts an event. Times must never go back. */
   count(subject: number | string, at: number): void {
     if (at - this.#since >= this.#windowMs) {
       // A subject without an event since `#since` has none within the current window.
@@ -178,7 +178,7 @@ export class Window {
     recent.next = (recent.next + 1) % this.#most
   }
 
-  /** Milliseconds until so many more events are within the limit; 0: they are now. */
+  /** Returns the milliseconds until the limit allows `events` more events, or 0 if it does now. */
   waitMs(subject: number | string, at: number, events = 1): number {
     if (events > this.#most) return this.#windowMs // they never are
     const { times, next } = this.#find(subject) ?? { times: [], next: 0 }

@@ -1,15 +1,16 @@
-// Receipts: which identity used which idempotency key for which operation. They make retries safe.
+// Receipts record the use of idempotency keys, by identity and operation. They make retries safe.
 //
-//   receipts, oldest first:   oldest → … → newest      linked by `next`; numbers are used again
+//   receipts, oldest first:   oldest → … → newest      linked by `next`; numbers are reused
 //
-// R1. At most one receipt per identity and key. All operations share one key space.
-//     The newest use of a key counts: a replay with a longer retention may still hold a key that
-//     had been evicted when it was used again.
-// R2. Receipts are evicted oldest first, and only those that are older than the retention and not
-//     among the newest million. Age is measured by records' times, so a replay of the log evicts
-//     the same. Each new receipt evicts a few, so that no single write has to evict millions.
+// R1. There is at most one receipt per identity and key. All operations share one key space. The
+//     newest use of a key counts: if the log is replayed with a longer retention, a key may still
+//     be kept that had been evicted when it was used again.
+// R2. Receipts are evicted oldest first, and only if they are older than the retention and not
+//     among the newest million. Their age is measured by the times of records, so a replay of the
+//     log evicts the same receipts. Each new receipt evicts a few, so that no single write has to
+//     evict millions.
 // R3. A key is kept as a 64-bit hash, seeded per store. The identity is compared exactly, so keys
-//     that collide (one chance in 2^64) belong to one caller, who gets a 409.
+//     that collide (one chance in 2^64) belong to the same caller, who gets a 409.
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { Float64Column, Uint8Column, Uint32Column } from '../columns/column.ts'
@@ -90,7 +91,7 @@ export class Receipts {
     )
   }
 
-  /** The receipt's number, or -1. */
+  /** Returns the receipt's number, or -1. */
   find(identity: number, key: string): number {
     return this.#find(identity, hashKey(this.#seed, identity, key))
   }
@@ -99,12 +100,12 @@ export class Receipts {
     return receiptOperations[this.#operations.get(receipt)]
   }
 
-  /** What was created: the number of the message (thread, reply), webhook, proposal or review. */
+  /** Returns the number of the created message (thread, reply), webhook, proposal or review. */
   subject(receipt: number): number {
     return this.#subjects.get(receipt)
   }
 
-  /** Records that a key was used, at the record's time. */
+  /** Records that a key was used; `at` is the record's time. */
   add(
     identity: number,
     key: string,
@@ -129,7 +130,7 @@ export class Receipts {
     )
   }
 
-  /** Adds a new receipt for this key, as the newest one. */
+  /** Adds a receipt for this key, as the newest one. */
   #link(identity: number, { first, second }: KeyHash): number {
     const receipt = this.#takeNumber()
     this.#identities.set(receipt, identity)
@@ -172,7 +173,7 @@ export class Receipts {
   }
 }
 
-/** Two 32-bit FNV-1a hashes with different seeded offset bases and different multipliers. */
+/** Returns two 32-bit FNV-1a hashes with different seeded offset bases and multipliers. */
 function hashKey(seed: number, identity: number, key: string): KeyHash {
   let first = (0x811c9dc5 ^ seed) | 0
   let second = Math.imul(seed ^ identity, 0x9e3779b1)
@@ -182,7 +183,7 @@ function hashKey(seed: number, identity: number, key: string): KeyHash {
     first = Math.imul(first ^ code, 0x01000193)
     second = Math.imul(second ^ code, 0x85ebca6b) ^ (second >>> 15)
   }
-  // FNV mixes its top bits poorly, and the index selects the partition by them.
+  // FNV mixes its top bits poorly, and the index selects a partition by these.
   first = Math.imul(first ^ (first >>> 16), 0xc2b2ae35)
   first ^= first >>> 13
   return { first: first >>> 0, second: second >>> 0 }

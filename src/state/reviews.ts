@@ -68,7 +68,7 @@ export class Reviews {
     return this.#addresses.convert(addressOf)
   }
 
-  /** Replaces the entry of a review that is lost. */
+  /** Replaces the lost entry of a review. */
   renderAnew(review: number, text: ReviewText): void {
     const [id, seq, at] = [this.#ids.hex(review), this.seq(review), this.createdAt(review)]
     this.#addresses.set(review, this.#text.append(render({ id, seq, at, text })))
@@ -87,7 +87,7 @@ export class Reviews {
     return this.#times.get(review)
   }
 
-  /** Whether the review has exactly this content. */
+  /** Returns whether the review has exactly this content. */
   hasText(review: number, text: ReviewText): boolean {
     const id = this.#ids.hex(review)
     const expected = render({ id, seq: this.seq(review), at: this.createdAt(review), text })
@@ -98,7 +98,7 @@ export class Reviews {
     return this.#addresses.get(review)
   }
 
-  /** Bytes of the review's JSON, with the comma before it. */
+  /** Returns the length in bytes of the review's JSON, including the comma before it. */
   bytes(review: number): number {
     return this.#bytes.get(review)
   }

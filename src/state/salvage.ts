@@ -1,11 +1,12 @@
 // Repairs a state that was loaded from a damaged checkpoint, with zeros in place of the lost bytes.
 // `wal repair` (storage/salvage.ts) does this when neither parity nor the log can restore them.
 //
-// H1. Numbers, positions, ids, authors and times stay: an entry whose text is lost is rendered
-//     again from the columns, with a sentence in place of the text.
-// H2. All idempotency keys are dropped when any part of them is lost.
-// H3. Other losses cannot be repaired: columns refer to each other, so a state without some of
-//     their rows would be a different one. The error names the stores, and nothing is changed.
+// H1. Numbers, positions, ids, times, and the authors of messages and threads are preserved: an
+//     entry whose text is lost is rendered again from the columns, with a sentence in place of the
+//     text. A proposal's or review's author is only in its text, so `nobodyId` replaces it.
+// H2. If any part of the idempotency keys is lost, all of them are dropped.
+// H3. Other losses cannot be repaired: columns refer to each other, so a state that lacks some of
+//     their rows would be a different state. The error names the stores, and nothing is changed.
 
 import type { LostBytes } from '../../wal/checkpoint/salvage.ts'
 import { idHexLength } from '../columns/id-table.ts'
@@ -15,9 +16,9 @@ import type { Reviews } from './reviews.ts'
 import type { State } from './state.ts'
 import { renderEntry } from './threads.ts'
 
-/** What a state has lost, by kind: the ids that callers know, or the number. */
+/** The losses of a state, by kind: the ids that callers know, or a count. */
 export interface Losses {
-  /** Ids of messages whose text is lost, in their order. */
+  /** Ids of messages whose text is lost, in the order of the messages. */
   messages: string[]
   /** Ids of threads whose title is lost. */
   threads: string[]
@@ -25,7 +26,7 @@ export interface Losses {
   names: string[]
   proposals: string[]
   reviews: string[]
-  /** How many idempotency keys were dropped. */
+  /** The number of idempotency keys that were dropped. */
   keys: number
 }
 
@@ -44,20 +45,25 @@ const lostTitle = '(title lost)'
 const lostName = '(name lost)'
 const nobodyId = `agt_${'0'.repeat(idHexLength)}`
 const namesStoreName = 'names.entries'
-/** What is made again from texts and names. */
+/** The stores that can be repaired: texts, names and the CRCs of both. */
 const healed = new Set([textStoreName, 'arena.crcs', namesStoreName, 'names.crcs'])
 
-/** The facts of receipts that are all forgotten: seed, three ends of lists, count. */
+/**
+ * Marks the end of a list of receipts. Their facts are the seed, three ends of lists, the count.
+ */
 const noReceipt = 0xffffffff
 
-/** Whether a state can be healed that has lost these: throws BeyondHealing when it cannot. */
+/** Throws BeyondHealing if a state that has lost these bytes cannot be repaired (H3). */
 export function refuseBeyondHealing(lost: readonly LostBytes[]): void {
   const stores = new Set(lost.map(({ store }) => store))
   const bad = [...stores].filter((name) => !healed.has(name) && !name.startsWith('receipts.'))
   if (bad.length > 0) throw new BeyondHealing(bad)
 }
 
-/** Receipts as a checkpoint's facts tell of them, forgotten when a part of them is lost (H2). */
+/**
+ * Returns the facts of a checkpoint, without receipts if any part of them is lost (H2), and the
+ * number of idempotency keys that are dropped.
+ */
 export function factsWithoutLost(
   facts: Record<string, unknown>,
   lost: readonly LostBytes[],
@@ -69,8 +75,8 @@ export function factsWithoutLost(
 }
 
 /**
- * Renders anew what lies in lost bytes of texts and names. The state is filled and restored, and
- * all of its text is in memory.
+ * Renders again all entries of texts and names that overlap lost bytes. The state must have been
+ * filled and restored, and all of its text must be in memory.
  */
 export function healEntries(state: State, lost: readonly LostBytes[]): Omit<Losses, 'keys'> {
   const isLost = lostIn(lost, textStoreName)
@@ -86,7 +92,7 @@ export function healEntries(state: State, lost: readonly LostBytes[]): Omit<Loss
   return losses
 }
 
-/** Whether a part of these bytes of the entry at the address is lost. */
+/** Returns whether any of these bytes of the entry at the address is lost. */
 type IsLost = (address: number, bytes: number) => boolean
 
 function lostIn(lost: readonly LostBytes[], storeName: string): IsLost {
@@ -95,7 +101,7 @@ function lostIn(lost: readonly LostBytes[], storeName: string): IsLost {
   const ends = sorted.map(({ to }) => to)
   return (address, bytes) => {
     const begin = address * unitBytes
-    // The first range that ends behind the entry's begin.
+    // Finds the first range that ends after the beginning of the entry.
     let [low, high] = [0, ends.length]
     while (low < high) {
       const middle = (low + high) >>> 1
@@ -116,7 +122,7 @@ function healNames(
     const { address, bytes } = identities.entry(n)
     if (isNameLost(address, bytes)) lost.set(n, JSON.stringify(lostName))
   }
-  // Every message of an author repeats the author's name.
+  // Each message repeats the name of its author.
   const sought = new Set(lost.keys())
   for (let n = 0; n < messages.count && sought.size > 0; n++) {
     const author = messages.author(n)
@@ -196,7 +202,7 @@ function healReviews({ proposals, reviews }: State, isLost: IsLost): string[] {
   })
 }
 
-/** The lost reviews, mapped to 0; the caller fills in the proposal of each. */
+/** Returns the lost reviews, mapped to 0. The caller fills in the proposal of each. */
 function lostReviews(reviews: Reviews, isLost: IsLost): Map<number, number> {
   const lost = new Map<number, number>()
   for (let n = 0; n < reviews.count; n++) {

@@ -1,12 +1,11 @@
-// What a checkpoint saves of the state. Each part names its stores, whose pages are saved when they
-// have changed; its rows; its facts, which are small and saved whole; and its own parts.
+// Defines what a checkpoint saves. Each part names its stores, whose pages are saved if they have
+// changed; its rows; its facts, which are small and saved whole; and its own parts.
 //
 // V1. Stores, rows and facts contain the whole state: indexes and queues are derived from them, and
 //     rebuilt after a load.
 // V2. Names and meanings never change. Anything that older checkpoints do not contain requires a
-//     new `formVersion`, and code that converts the older form.
-// V3. A state of which parts are left out (for-commands.ts) is loaded like any other, and is never
-//     saved.
+//     new `formVersion`, and code that converts from the older form.
+// V3. A state with parts left out (for-commands.ts) is loaded like any other, and is never saved.
 
 import assert from 'node:assert/strict'
 import type { PagedStore, RowSource, Rows, Stores } from '../../wal/checkpoint/paged-store.ts'
@@ -14,7 +13,7 @@ import { inSlicesOf } from '../base/pauses.ts'
 
 const sliceMs = 4
 
-/** The version of what `State` saves; a checkpoint of a newer form is not loaded. */
+/** The version of the form in which `State` is saved. Checkpoints of newer forms are not loaded. */
 export const formVersion = 7
 
 export interface Saved {
@@ -22,17 +21,17 @@ export interface Saved {
   /** Plain objects, possibly many, which are packed one by one (columns/row-snapshot.ts). */
   readonly rows?: Readonly<Record<string, RowSource>>
   readonly parts?: Readonly<Record<string, Saved>>
-  /** Whether parts are left out that a checkpoint needs. */
+  /** Whether some parts that a checkpoint needs are left out. */
   readonly isPartial?: boolean
-  /** A value that msgpack can encode. */
+  /** Returns a value that msgpack can encode. */
   facts?(): unknown
-  /** Restores the part from what `facts` returned; its stores and parts are restored before. */
+  /** Restores the part from the value of `facts`, after its stores and its own parts. */
   restore?(facts: unknown): void
-  /** Fills the indexes of a part that is restored; yields about every millisecond. */
+  /** Fills the indexes of a restored part; yields about every millisecond. */
   fillIndexes?(): Iterable<void>
 }
 
-/** All stores by their names, like `threads.ids.word0`. */
+/** Returns all stores by name, for example `threads.ids.word0`. */
 export function storesOf(saved: Saved): Stores {
   const stores = new Map<string, PagedStore>()
   walk(saved, '', (part, path) => {
@@ -41,7 +40,7 @@ export function storesOf(saved: Saved): Stores {
   return stores
 }
 
-/** All rows by their names. */
+/** Returns all rows by name. */
 export function rowsOf(saved: Saved): Rows {
   const rows = new Map<string, RowSource>()
   walk(saved, '', (part, path) => {
@@ -50,16 +49,16 @@ export function rowsOf(saved: Saved): Rows {
   return rows
 }
 
-/** Everything that a checkpoint saves: the argument of `Checkpoints.take`. */
+/** Returns everything that a checkpoint saves, as the argument of `Checkpoints.take`. */
 export function whatIsSaved(saved: Saved) {
   assert(saved.isPartial !== true, 'V3: it is whole')
   return { stores: storesOf(saved), rows: rowsOf(saved), facts: () => factsOf(saved) }
 }
 
-/** Receives how many of the indexes are filled. */
+/** Receives the number of indexes that are filled, and the number of all. */
 export type OnIndexFilled = (filled: number, of: number) => void
 
-/** The target into which `Checkpoints.load` loads a checkpoint of the current form. */
+/** Returns the target into which `Checkpoints.load` loads a checkpoint of the current form. */
 export function whatIsFilled(saved: Saved, onIndexFilled?: OnIndexFilled) {
   const restoreAll = (facts: unknown) => {
     restore(saved, facts as Record<string, unknown>)
@@ -88,7 +87,7 @@ export async function fillIndexes(
   onIndexFilled(parts.length, parts.length)
 }
 
-/** The facts of all parts by the names of the parts. */
+/** Returns the facts of all parts by the names of the parts. */
 export function factsOf(saved: Saved): Record<string, unknown> {
   const facts: Record<string, unknown> = {}
   walk(saved, '', (part, path) => {

@@ -1,4 +1,5 @@
-// The state of the forum: what the log folds to. forum/apply.ts is the only code that changes it.
+// The state of the forum, which is the result of applying all records of the log in order. Only
+// forum/apply.ts changes it.
 //
 // F1. `position` is the position of the last record applied; `now` is that record's time.
 // F2. Times never go back: a record's time is at least the time of the one before it.
@@ -26,28 +27,28 @@ export interface StateOptions {
   retentionMs: number
   /** A random seed for hashing the idempotency keys that callers choose. */
   seed: number
-  /** How much text is held in memory; by default all. */
+  /** The maximum number of bytes of text to hold in memory; by default all text is held. */
   textBytesMax?: number
   /** Rate limits per action; by default there are none. */
   limits?: QuotaLimits
-  /** `reads`: without the parts that only commands read (for-commands.ts). */
+  /** `reads` leaves out the parts that only commands read (for-commands.ts). */
   for?: 'commands' | 'reads'
 }
 
 /** The term of a replicated log that the state is in. */
 export interface Term {
-  /** 0: the log was never replicated. */
+  /** The number of the term, or 0 if the log was never replicated. */
   number: number
   /** The position of its first record. */
   began: number
-  /** The id of its leader, and how that acknowledges. */
+  /** The id of its leader, and the mode in which the leader acknowledges. */
   node: string
   mode: string
-  /** As in its record; '': it was begun by a program that did not name terms. */
+  /** The nonce from the term's record, or '' if the program that began it did not name terms. */
   nonce: string
 }
 
-/** An epoch that began with a term: positions behind `begin` meant other records before. */
+/** An epoch that began with a term. Before it, positions after `begin` meant other records. */
 export interface TermEpoch {
   id: string
   begin: number
@@ -55,7 +56,7 @@ export interface TermEpoch {
 
 const noTerm: Term = { number: 0, began: 0, node: '', mode: '', nonce: '' }
 
-/** Stands for no identity: the anonymous caller. */
+/** Stands for the anonymous caller, who has no identity. */
 export const nobody = -1
 
 type Facts = [number, number, number, number?, Partial<Term>?, (TermEpoch | null)?]
@@ -64,7 +65,7 @@ export class State {
   position = 0
   now = 0
   readonly text: Text
-  /** Display names, which are always in memory. */
+  /** The signatures of identities, which contain their display names; always in memory. */
   readonly names = new Text()
   readonly identities = new Identities(this.names)
   readonly threads: Threads
@@ -80,14 +81,14 @@ export class State {
   readonly tickets: Tickets
   readonly quotas: Quotas
   readonly invitations: Invitations
-  /** Whether no command can run on it, as parts are left out that only commands read. */
+  /** Whether the parts that only commands read are left out, so that no command can run. */
   readonly isPartial: boolean
   readonly moderation = new Moderation()
-  /** Guests with lower numbers have expired; guests expire in the order of their creation. */
+  /** All guests with lower numbers have expired; guests expire in the order of their creation. */
   guestsExpired = 0
-  /** Called for each topic (topics.ts) of which the record that is being applied has news. */
+  /** Called for each topic (topics.ts) about which the record being applied brings news. */
   onNews: (topic: number) => void = () => {}
-  /** The position of the last erasure of a message; 0: there was none. */
+  /** The position of the last erasure of a message, or 0 if there was none. */
   erasedPosition = 0
   term = noTerm
   /** The last epoch that began with a term, or null. */
@@ -138,7 +139,7 @@ export class State {
     }
   }
 
-  /** The number of the thread with this id, `thr_…`, or -1 if it is absent or not visible. */
+  /** Returns the number of the thread with this id, `thr_…`, or -1 if absent or not visible. */
   visibleThread(caller: number, threadId: string): number {
     const thread = this.threads.find(threadId, 'thr_'.length)
     return thread !== -1 && this.maySee(caller, thread) ? thread : -1

@@ -11,7 +11,7 @@ import { ActorTable } from './actor-table.ts'
 import type { Feeds } from './feeds.ts'
 import type { Saved } from './saved.ts'
 
-/** Events for `may`, which does not depend on the position. */
+/** Events for `may`, whose result does not depend on the position. */
 const subscribed = { type: 'subscribed', position: 0 } as const
 const unsubscribed = { type: 'unsubscribed', position: 0 } as const
 const followed = { type: 'followed', position: 0 } as const
@@ -56,27 +56,26 @@ export class Subscriptions {
     return pair !== -1 && this.#actors.state(pair) === 'subscribed'
   }
 
-  /** Position of the record that last changed the pair; 0 when there is none. */
+  /** Returns the position of the record that last changed the pair, or 0 if there is none. */
   changedAt(identity: number, thread: number): number {
     const pair = this.#find(identity, thread)
     return pair === -1 ? 0 : this.#actors.get(pair, 'since')
   }
 
-  /** Whether the identity can follow the thread: it does not yet, and its feed is open. */
+  /** Returns whether the identity can follow the thread: it does not yet, and its feed is open. */
   mayFollow(identity: number, thread: number): boolean {
     const pair = this.#find(identity, thread)
     if (pair !== -1 && !this.#actors.may(pair, subscribed)) return false
     return this.#feeds.actors.may(identity, followed)
   }
 
-  /** Whether the identity can unfollow the thread: it follows it, and its feed is open. */
+  /** Returns whether the identity can unfollow the thread: it follows it, and its feed is open. */
   mayUnfollow(identity: number, thread: number): boolean {
     const pair = this.#find(identity, thread)
     if (pair === -1 || !this.#actors.may(pair, unsubscribed)) return false
     return this.#feeds.actors.may(identity, unfollowed)
   }
 
-  /** Subscribes the identity to the thread. */
   follow(identity: number, thread: number, position: number): void {
     let pair = this.#find(identity, thread)
     if (pair === -1) pair = this.#add(identity, thread)
@@ -84,7 +83,6 @@ export class Subscriptions {
     this.#places.set(pair, this.#feeds.follow(identity, thread, position))
   }
 
-  /** Unsubscribes the identity from the thread. */
   unfollow(identity: number, thread: number, position: number): void {
     const pair = this.#find(identity, thread)
     this.#actors.tell(pair, { type: 'unsubscribed', position })
@@ -110,7 +108,9 @@ export class Subscriptions {
   }
 }
 
-/** Mixes two dense numbers: an index takes a partition by the top bits, a slot by the low ones. */
+/**
+ * Mixes two dense numbers: an index selects a partition by the top bits, a slot by the low ones.
+ */
 function hashPair(identity: number, thread: number): number {
   let hash = Math.imul(identity, 0x9e3779b1) ^ Math.imul(thread + 1, 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 15), 0xc2b2ae35)

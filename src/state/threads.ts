@@ -18,15 +18,18 @@ import { Addresses } from './addresses.ts'
 import type { Saved } from './saved.ts'
 
 const publicCode = visibilities.indexOf('public')
-/** The event for `may`, which does not depend on the position. */
+/** The event for `may`, whose result does not depend on the position. */
 const replied = { type: 'replied', position: 0 } as const
 const { locked: lockedCode } = thread.codes
-/** Before the title of an entry, and after it; in a text, these quotation marks are escaped. */
+/**
+ * The length of an entry before its title, and the text after the title. That text cannot occur in
+ * a title, where quotation marks are escaped.
+ */
 const titleStart = `{"id":"thr_","author_id":"agt_",`.length + 2 * idHexLength
 const titleEnd = ',"visibility":"'
 const openEnd = '}'
 const lockedEnd = ',"locked":true}'
-/** The most bytes that follow an entry: the count, the end and a comma. */
+/** The maximum number of bytes that follow an entry: the count, the end and a comma. */
 const tailBytesMax = 20 + lockedEnd.length
 
 export class Threads {
@@ -63,7 +66,7 @@ export class Threads {
     return this.#public
   }
 
-  /** `id` in hex; `entry` rendered by `renderEntry`. Returns the new thread's number. */
+  /** Adds a thread and returns its number. `id` is in hex; `renderEntry` has rendered `entry`. */
   add(id: string, entry: string, visibility: Visibility, participants: readonly number[]): number {
     this.#entries.push(this.#text.append(entry))
     this.#entryBytes.push(this.#text.written)
@@ -79,17 +82,17 @@ export class Threads {
     this.#messages.push(thread, message)
   }
 
-  /** The number of the thread with this id (hex, read from `from` on), or -1. */
+  /** Returns the number of the thread with this id (in hex, beginning at `from`), or -1. */
   find(id: string, from = 0): number {
     return this.#ids.find(id, from)
   }
 
-  /** Where the thread's entry is in the text. */
+  /** Returns the place of the thread's entry in the text. */
   entry(thread: number): { address: number; bytes: number } {
     return { address: this.#entries.get(thread), bytes: this.#entryBytes.get(thread) }
   }
 
-  /** The thread's id without the prefix. */
+  /** Returns the thread's id without the prefix. */
   hex(thread: number): string {
     return this.#ids.hex(thread)
   }
@@ -99,7 +102,7 @@ export class Threads {
     return this.#entries.convert(addressOf)
   }
 
-  /** Replaces an entry that is lost. */
+  /** Replaces a lost entry. */
   renderAnew(thread: number, entry: string): void {
     this.#entries.set(thread, this.#text.append(entry))
     this.#entryBytes.set(thread, this.#text.written)
@@ -125,13 +128,13 @@ export class Threads {
     return this.#participants.includes(thread, identity)
   }
 
-  /** The identities that were named at creation. */
+  /** Returns the identities that were named at creation. */
   participants(thread: number): number[] {
     const length = this.#participants.length(thread)
     return Array.from({ length }, (_, i) => this.#participants.get(thread, i))
   }
 
-  /** Whether exactly these participants were named at creation, in this order. */
+  /** Returns whether exactly these participants were named at creation, in this order. */
   hasParticipants(thread: number, participants: readonly number[]): boolean {
     return (
       this.#participants.length(thread) === participants.length &&
@@ -143,7 +146,7 @@ export class Threads {
     return this.#messages.length(thread)
   }
 
-  /** The number of the thread's `index`-th message. */
+  /** Returns the number of the thread's `index`-th message. */
   message(thread: number, index: number): number {
     return this.#messages.get(thread, index)
   }
@@ -153,17 +156,17 @@ export class Threads {
     this.#messages.copy(thread, first, end, into)
   }
 
-  /** Whether the thread was created with this rendered entry. */
+  /** Returns whether the thread was created with this rendered entry. */
   hasEntry(thread: number, entry: string): boolean {
     return this.#text.text(this.#entries.get(thread), 0, this.#entryBytes.get(thread)) === entry
   }
 
-  /** The entry's address: entries in the same slab are cheap to assemble on one page. */
+  /** Returns the entry's address. Entries in the same slab are cheap to assemble on one page. */
   address(thread: number): number {
     return this.#entries.get(thread)
   }
 
-  /** The most bytes that `write` adds. */
+  /** Returns the maximum number of bytes that `write` adds. */
   bytes(thread: number): number {
     return this.#entryBytes.get(thread) + tailBytesMax
   }

@@ -1,8 +1,8 @@
-// Publishing tickets that can still be used: one actor each (actors/ticket.ts), by nonce.
+// Publishing tickets that are still valid: one actor for each (actors/ticket.ts), found by nonce.
 //
-// E1. All tickets have the same lifetime and times never go back, so they expire in the order of
-//     issue. Expired tickets are removed when the next one is issued.
-// E2. So at most the tickets of one lifetime are kept; quotas.ts bounds their number.
+// E1. All tickets have the same lifetime and times never go back, so tickets expire in the order of
+//     their issue. Expired tickets are removed when the next one is issued.
+// E2. Therefore at most the tickets of one lifetime are kept; quotas.ts bounds their number.
 
 import assert from 'node:assert/strict'
 import type { ContextIn } from '../actors/actor.ts'
@@ -18,11 +18,11 @@ export type TicketRow = [nonce: string, actor: unknown[]]
 export class Tickets {
   readonly #actors = new ActorObjects(ticket)
   readonly #byNonce = new Map<string, Ticket>()
-  /** Nonces, oldest first; the tickets of those before `#oldest` have been removed. */
+  /** Nonces, oldest first. The tickets of those before index `#oldest` have been removed. */
   #nonces: string[] = []
   #oldest = 0
 
-  /** How many tickets are kept. */
+  /** The number of tickets that are kept. */
   get count(): number {
     return this.#byNonce.size
   }
@@ -47,31 +47,31 @@ export class Tickets {
     for (const [nonce, row] of rows) this.#byNonce.set(nonce, this.#actors.ofRow(row))
   }
 
-  /** Whether the ticket was issued by this node and is still kept. */
+  /** Returns whether the ticket's record is in this log and the ticket is still kept. */
   has(nonce: string): boolean {
     return this.#byNonce.has(nonce)
   }
 
-  /** Whether a message can be published with the ticket at this time. */
+  /** Returns whether a message can be published with the ticket at this time. */
   mayPublish(nonce: string, at: number): boolean {
     const found = this.#byNonce.get(nonce)
     const event = { type: 'published', message: noMessage, at } as const
     return found !== undefined && this.#actors.may(found, event)
   }
 
-  /** The number of the message published with the ticket, or `noMessage`. */
+  /** Returns the number of the message published with the ticket, or `noMessage`. */
   message(nonce: string): number {
     return this.#byNonce.get(nonce)?.context.message ?? noMessage
   }
 
-  /** When a ticket that is kept expires, in milliseconds since the epoch. */
+  /** Returns the time at which a kept ticket expires, in milliseconds since the epoch. */
   expiresAt(nonce: string): number {
     return this.#byNonce.get(nonce)!.context.expiresAt
   }
 
   /**
    * Marks the ticket as used for the message with this number. Earlier builds could record a use
-   * shortly after the ticket had expired; the ticket then stays unused.
+   * shortly after the ticket had expired; such a ticket stays unused.
    */
   use(nonce: string, message: number, at: number): void {
     const used = this.#byNonce.get(nonce)

@@ -1,25 +1,26 @@
-// The tokens of identities: of each the digest of its present one, and of those that were replaced
-// with a grace the digest of the one before.
+// The tokens of identities: for each identity the digest of its current token and, if the token was
+// replaced with a grace period, the digest of the one before.
 //
 //   digest ──current──▶ identity ──rotate──▶ digest of the new one
 //                            └─────────────▶ digest of the old one, until its grace is over
 //
-// G1. A digest names at most one identity. How many tokens an identity has had is in its actor
-//     (actors/identity.ts, I6), so whoever was identified by a token knows whether it is replaced.
-// G2. At most one token of an identity has a grace: another rotation ends it at once.
-// G3. A token that has ended is forgotten. One whose grace is over is forgotten with a later
-//     rotation: graces differ, but none is longer than `graceMsMax`, so at most the rotations of
-//     that time are kept.
+// G1. A digest names at most one identity. The identity's actor counts its tokens
+//     (actors/identity.ts, I6), so code that identified a caller by a token can tell whether that
+//     token was replaced.
+// G2. At most one token of an identity is in a grace period; another rotation ends it at once.
+// G3. A token that has ended is forgotten. One whose grace period has ended is forgotten at a later
+//     rotation. The periods differ, but none is longer than `graceMsMax`, so at most the rotations
+//     of that time are kept.
 //
-// Of a digest its first half is kept, like that of an id.
+// Only the first half of a digest is kept, which is as long as an id.
 
 import { IdTable, idHexLength } from '../columns/id-table.ts'
 import type { Saved } from './saved.ts'
 
-/** The longest time for which a token that was replaced is still accepted. */
+/** The longest time for which a replaced token is still accepted. */
 export const graceMsMax = 3_600_000
 
-/** A token that was replaced: whose it was, and until when it is accepted. */
+/** A replaced token: the identity that had it, and the time until which it is accepted. */
 interface Graced {
   identity: number
   digest: string
@@ -30,7 +31,7 @@ type GracedRow = [identity: number, digest: string, until: number]
 
 export class Tokens {
   readonly #current = new IdTable()
-  /** By digest, in the order of their rotations; and by identity. */
+  /** Replaced tokens by digest, in the order of their rotations; and by identity. */
   readonly #graced = new Map<string, Graced>()
   readonly #gracedOf = new Map<number, Graced>()
 
@@ -48,27 +49,27 @@ export class Tokens {
     for (const [identity, digest, until] of rows) this.#grace({ identity, digest, until })
   }
 
-  /** Adds the token of the next identity; digests are SHA-256 in hex. */
+  /** Adds the token of the next identity. Digests are SHA-256 in hex. */
   add(digest: string): void {
     this.#current.add(digest)
   }
 
-  /** The number of the identity whose token this is, or -1. */
+  /** Returns the number of the identity whose current token has this digest, or -1. */
   find(digest: string): number {
     return this.#current.find(digest)
   }
 
-  /** The number of the identity whose token this was before the last rotation, or -1. */
+  /** Returns the number of the identity whose previous token has this digest, or -1. */
   findGraced(digest: string): number {
     return this.#graced.get(halfOf(digest))?.identity ?? -1
   }
 
-  /** Until when the token before is accepted; 0: it is not. */
+  /** Returns the time until which the previous token is accepted; 0 if it is not accepted. */
   graceUntil(identity: number): number {
     return this.#gracedOf.get(identity)?.until ?? 0
   }
 
-  /** Replaces a token at the time `at`; the old one is accepted until `until`. */
+  /** Replaces a token at the time `at`. The old one is accepted until `until`. */
   rotate(identity: number, digest: string, until: number, at: number): void {
     const old = this.#gracedOf.get(identity)
     if (old !== undefined) this.#forget(old)

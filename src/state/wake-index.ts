@@ -1,9 +1,10 @@
-// Maps each thread to the identities that a message wakes: followers with an active webhook who are
-// not blocked.
+// Maps each thread to the identities that a message in it wakes: followers who have an active
+// webhook and are not blocked.
 //
-// K1. A message costs one look-up and work for each identity it wakes; other threads are not here.
-// K2. An identity is under a thread exactly while it follows the thread, its webhook is active, and
-//     it is not blocked.
+// K1. A message costs one look-up, and work for each identity that it wakes. Threads that wake
+//     nobody are not in the index.
+// K2. An identity is listed under a thread exactly while it follows the thread, its webhook is
+//     active, and it is not blocked.
 
 const nobody: ReadonlySet<number> = new Set()
 

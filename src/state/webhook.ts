@@ -26,7 +26,7 @@ export interface Webhook extends NewWebhook {
   /** Position of the record that registered it. */
   position: number
   actor: Actor<ContextIn<typeof webhookKind>>
-  /** Ordered by position of their first message. */
+  /** Ordered by the position of their first message. */
   deliveries: Delivery[]
   open: Delivery[]
 }

@@ -3,14 +3,14 @@
 //   identity ──▶ webhook ──▶ deliveries   all that are kept, oldest first
 //                        ──▶ open         those of them that are not finished
 //
-// H1. An identity has at most one webhook. One that was replaced, was removed or has lapsed is
-//     dropped with its deliveries; its number is never reused.
-// H2. At most two deliveries of a webhook are open, and at most one of them is being sent: a
-//     message is merged into a pending one (actors/delivery.ts, D1).
-// H3. Finished deliveries are kept for `retentionMs` by the time of records, and at most the newest
-//     `deliveriesKeptMax` of a webhook.
+// H1. An identity has at most one webhook. A webhook that was replaced, was removed or has lapsed
+//     is dropped with its deliveries. Its number is never reused.
+// H2. At most two deliveries of a webhook are open, and at most one of them is being sent, because
+//     a message is merged into a pending delivery if there is one (actors/delivery.ts, D1).
+// H3. Finished deliveries are kept for `retentionMs`, measured by the times of records, and at most
+//     the newest `deliveriesKeptMax` of a webhook are kept.
 //
-// Neighbours: forum/records/webhooks.ts and posts.ts change this; delivery/ sends what is due.
+// Neighbours: forum/records/webhooks.ts and posts.ts change this; delivery/ sends due deliveries.
 
 import assert from 'node:assert/strict'
 import { RowSnapshot } from '../columns/row-snapshot.ts'
@@ -27,11 +27,11 @@ import { WakeIndex } from './wake-index.ts'
 import { type NewWebhook, type Webhook, type WebhookEvent, webhookActors } from './webhook.ts'
 import { deliveryRow, webhookRow, webhooksFrom } from './webhook-rows.ts'
 
-/** Most of a day at one wakeup a minute. Whoever reads later misses only receipts. */
+/** Covers most of a day at one wakeup a minute. A client that reads later misses only receipts. */
 export const deliveriesKeptMax = 1_000
 export const lapseAfterMs = 24 * 3_600_000
 
-/** A message, as far as it says whom it wakes. */
+/** The part of a message that determines whom it wakes. */
 interface Waking {
   by: number
   mentions: readonly number[]
@@ -64,8 +64,8 @@ export class Webhooks {
   }
 
   /**
-   * Restores everything but the wake index: `resumeWaking` adds webhooks to that. Changes
-   * before a checkpoint are durable, so `changedAt` starts empty.
+   * Restores everything but the wake index, to which `resumeWaking` adds webhooks. Changes before a
+   * checkpoint are durable, so `#changed` starts empty.
    */
   restore(facts: unknown): void {
     this.#registrations = facts as number
@@ -79,37 +79,37 @@ export class Webhooks {
     for (const { delivery, webhook } of filled.deliveries) this.#deliveries.add(delivery, webhook)
   }
 
-  /** While its owner is blocked, messages do not wake it; `followed` as in `resumeWaking`. */
+  /** Keeps messages from waking a blocked owner; `followed` is as in `resumeWaking`. */
   pauseWaking(owner: number, followed: Iterable<number>): void {
     if (this.of(owner) === undefined) return
     for (const thread of followed) this.#wakes.delete(thread, owner)
   }
 
   /**
-   * Ends a pause, or completes `restore` for a webhook whose owner is not blocked; `followed` are
-   * the threads that its owner follows.
+   * Ends a pause, or completes `restore` for a webhook whose owner is not blocked. `followed` are
+   * the threads that the owner follows.
    */
   resumeWaking(webhook: Webhook, followed: Iterable<number>): void {
     if (!this.isActive(webhook)) return
     for (const thread of followed) this.#wakes.add(thread, webhook.owner)
   }
 
-  /** How many webhooks were ever registered. */
+  /** The number of webhooks that were ever registered. */
   get registrations(): number {
     return this.#registrations
   }
 
-  /** All current webhooks. */
+  /** Returns all current webhooks. */
   all(): Iterable<Webhook> {
     return this.#byNumber.values()
   }
 
-  /** The identity's webhook. */
+  /** Returns the identity's webhook, or undefined if it has none. */
   of(owner: number): Webhook | undefined {
     return this.#byOwner.get(owner)
   }
 
-  /** The webhook with this number, or undefined when it is no longer registered. */
+  /** Returns the webhook with this number, or undefined if it is no longer registered. */
   get(number: number): Webhook | undefined {
     return this.#byNumber.get(number)
   }
@@ -118,12 +118,15 @@ export class Webhooks {
     return webhookActors.state(actor) === 'active'
   }
 
-  /** Position of the last record that changed what the identity sees of its webhook. */
+  /** Returns the position of the last record that changed what the identity sees of its webhook. */
   changedAt(owner: number): number {
     return this.#changed.get(owner) ?? 0
   }
 
-  /** Registers a webhook, which replaces the owner's previous one; `followed`: their threads. */
+  /**
+   * Registers a webhook, which replaces the owner's previous one. `followed` are the threads that
+   * the owner follows.
+   */
   register(fields: NewWebhook, position: number, at: number, followed: Iterable<number>): void {
     const before = this.of(fields.owner)
     if (before !== undefined) this.#drop(before, { type: 'replaced' }, followed)
@@ -158,7 +161,7 @@ export class Webhooks {
     this.#changed.set(webhook.owner, position)
   }
 
-  /** Whether a webhook that was not verified in time is due to lapse at this time. */
+  /** Returns whether a webhook that was not verified in time is due to lapse at this time. */
   hasLapsed(at: number): boolean {
     const [oldest] = this.#unverified
     return oldest !== undefined && webhookActors.may(oldest.actor, { type: 'lapsed', at })
@@ -185,8 +188,8 @@ export class Webhooks {
   }
 
   /**
-   * Queues a message of the thread for its followers and those whom it mentions, as far as they
-   * have an active webhook, except the author.
+   * Queues a message of the thread for each follower and each mentioned identity that has an active
+   * webhook, except the author.
    */
   wake(thread: number, { by, mentions, at }: Waking, position: number): void {
     const followers = this.#wakes.of(thread)
@@ -195,7 +198,7 @@ export class Webhooks {
     }
     for (const identity of mentions) {
       if (identity === by || followers.has(identity)) continue
-      const webhook = this.of(identity) // nobody is blocked at the time at which they are mentioned
+      const webhook = this.of(identity) // a blocked identity cannot be mentioned
       if (webhook !== undefined && this.isActive(webhook)) this.#queue(webhook, position, at)
     }
   }
@@ -204,7 +207,9 @@ export class Webhooks {
     return deliveryActors.state(delivery) as DeliveryState
   }
 
-  /** The delivery to attempt next: an interrupted one, else the one that is due first. */
+  /**
+   * Returns the delivery to attempt next: an interrupted one, or else the one that is due first.
+   */
   next({ open }: Webhook): Delivery | undefined {
     const [first, second] = open
     if (second === undefined || isSending(first)) return first
@@ -223,7 +228,10 @@ export class Webhooks {
     this.onDeliveries(webhook)
   }
 
-  /** Position of the first message of the `most`-th expired delivery, or the last one; 0: none. */
+  /**
+   * Returns the position of the first message of the `most`-th expired delivery, or of the last one
+   * if there are fewer, or 0 if there are none.
+   */
   expiredThrough(at: number, most: number): number {
     return this.#deliveries.expiredThrough(at, most)
   }

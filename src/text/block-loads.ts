@@ -1,19 +1,19 @@
 // Loads blocks of text from disk into the block cache, for one request at a time.
 //
 //   load ──▶ reading ──good──▶ shown by the cache
-//               │ ├──not there any more: a checkpoint has moved the page──▶ its new place
-//               │ └──damaged──▶ mended from parity ──▶ shown
+//               │ ├──gone: a checkpoint has moved the page──▶ read at its new place
+//               │ └──damaged──▶ rebuilt from parity ──▶ shown
 //               └──────────────────────┴──▶ unavailable: `damaged` or `failed`
 //
-// L1. A block is shown only after its crc was found right.
-// L2. A slot is held while it is read into, even if its request gives up.
+// L1. A block is shown only after its CRC was found to be right.
+// L2. A slot stays held while it is being read into, even if its request gives up.
 //
-// Neighbours: cold-reads.ts parks requests; text/disk.ts reads and mends.
+// Neighbours: cold-reads.ts parks requests; text/disk.ts reads blocks and rebuilds damaged ones.
 
 import assert from 'node:assert/strict'
 import { blockBytes, type TextBlocks } from './blocks.ts'
 
-/** Where a full block lies on disk. */
+/** The location of a full block on disk. */
 export interface BlockPlace {
   /** The number of the page file. */
   file: number
@@ -22,7 +22,7 @@ export interface BlockPlace {
   crc: number
 }
 
-/** A block that is to be read into its slot (text-blocks.ts). */
+/** A block that is to be read into its slot (blocks.ts). */
 export interface BlockRead {
   block: number
   slot: number
@@ -30,26 +30,29 @@ export interface BlockRead {
 }
 
 /**
- * `damaged`: the bytes are not those that were written, or the device cannot read them. `gone`: the
- * file is not there any more. `failed`: another error, as when no more files can be opened.
+ * `damaged`: the bytes are not the ones that were written, or the device cannot read them. `gone`:
+ * the file no longer exists. `failed`: any other error, such as too many open files.
  */
 export interface ReadResult {
   kind: 'good' | 'damaged' | 'gone' | 'failed'
-  /** The reason when it is not good, or ''. */
+  /** The reason why the result is not good, or ''. */
   why: string
 }
 
 /** Reads text from disk (text/disk.ts). */
 export interface TextDisk {
-  /** Reads the blocks into their slots; calls `done` later, once, with a result for each. */
+  /** Reads the blocks into their slots. Later calls `done` once, with a result for each block. */
   read(reads: readonly BlockRead[], done: (results: readonly ReadResult[]) => void): void
-  /** The bytes of a damaged block as they were written, from parity; null: lost. Reports it. */
+  /**
+   * Rebuilds a damaged block from parity, and reports the damage. Resolves to the bytes that were
+   * written, or to null if they are lost.
+   */
   mend(read: BlockRead, why: string): Promise<Uint8Array | null>
-  /** Reads nothing more, and calls no `done` any more. */
+  /** Stops reading. No `done` is called after this. */
   close(): void
 }
 
-/** Stands for a disk where all text is in memory. */
+/** Stands in for the disk when all text is in memory. */
 export const unreadDisk: TextDisk = {
   read: () => assert.fail('no text is on disk'),
   mend: () => assert.fail('no text is on disk'),
@@ -58,25 +61,25 @@ export const unreadDisk: TextDisk = {
 
 export interface TextSource {
   blocks: TextBlocks
-  /** Null when the block is not on disk, or is in memory. */
+  /** Returns null if the block is in memory, or not on disk. */
   placeOf(block: number): BlockPlace | null
   disk: TextDisk
 }
 
-/** The number of other places in which a block is looked for. */
+/** The maximum number of places, including the first, in which a block is looked for. */
 const placesMax = 4
 
 export type Loaded = 'loaded' | 'damaged' | 'failed'
 
 interface Loading {
-  /** Blocks whose outcome is not known. */
+  /** The number of blocks whose outcome is not yet known. */
   left: number
   worst: Loaded
   done: (outcome: Loaded) => void
 }
 
 export class BlockLoads {
-  /** Blocks that were read from disk and were good. */
+  /** The number of blocks that were read from disk and were good. */
   blocksRead = 0
   readonly #source: TextSource
   #loading: Loading | null = null
@@ -86,8 +89,8 @@ export class BlockLoads {
   }
 
   /**
-   * Loads the blocks of these slots, which the caller holds; calls `done` once, maybe at once. Not
-   * to be called before the last load is done.
+   * Loads the blocks of these slots, which the caller must hold. Calls `done` once, possibly before
+   * returning. Must not be called again until that load is done.
    */
   load(slots: readonly { block: number; slot: number }[], done: (outcome: Loaded) => void): void {
     assert(this.#loading === null, 'blocks are loaded for one request at a time')
@@ -105,12 +108,12 @@ export class BlockLoads {
     for (const { block, slot } of slots) {
       if (this.#source.blocks.isLoaded(slot)) continue
       const place = this.#source.placeOf(block)
-      if (place !== null) reads.push({ block, slot, place }) // others have come back into memory
+      if (place !== null) reads.push({ block, slot, place }) // null: it is in memory again
     }
     return reads
   }
 
-  /** `places`: the number of places that were tried. */
+  /** `places` is the number of places that have been tried. */
   #note(read: BlockRead, { kind, why }: ReadResult, places: number): void {
     switch (kind) {
       case 'good':
@@ -125,8 +128,9 @@ export class BlockLoads {
   }
 
   /**
-   * Each checkpoint may move a page, and remove or empty the file that it was in before; an erasure
-   * brings it into memory. Only what is wrong where the page lies now is damage.
+   * Reads a block again at its page's current place. Each checkpoint may move a page, and remove or
+   * empty the file that contained it; an erasure brings the page into memory. Only a fault at the
+   * current place is damage.
    */
   #readElsewhere(read: BlockRead, why: string, places: number): void {
     const place = this.#source.placeOf(read.block)

@@ -1,5 +1,5 @@
-// The block cache of cold text: blocks of 16 KiB that were read from disk, the recently used ones
-// kept. It knows nothing of files: text/cold-reads.ts has the blocks read that are missing here.
+// The block cache of cold text, which keeps recently used blocks of 16 KiB that were read from
+// disk. It knows nothing of files; text/cold-reads.ts has the missing blocks loaded.
 //
 //   slab, 1 MiB SharedArrayBuffer (memory is used as it is touched)
 //   ┌───────┬───────┬─────┬───────┐
@@ -9,23 +9,23 @@
 //   absent ──hold──▶ held, being read ──setLoaded──▶ held ──release──▶ cached ──▶ absent
 //                           └────────────release─────────────────────────────────▶
 //
-// B1. `get` shows a block only after `setLoaded` has confirmed its bytes.
-// B2. A slot that is held keeps its bytes: it is neither evicted nor used for another block.
-// B3. Blocks that no request holds take at most `cachedBytesMax`; the least recently used give way
-//     (approximately, by a second chance).
+// B1. `get` returns a block only after `setLoaded` has confirmed its bytes.
+// B2. A held slot keeps its bytes: it is neither evicted nor used for another block.
+// B3. Blocks that no request holds take at most `cachedBytesMax`. The least recently used are
+//     evicted first, as approximated by the second-chance algorithm.
 // B4. A free slot holds zeros, as in page-slots.ts.
 //
-// The slabs are shared memory, because a worker thread reads into them (text/reader.ts).
+// The slabs are shared memory because a worker thread reads into them (text/reader.ts).
 
 import assert from 'node:assert/strict'
 
-/** Bytes of a block. */
+/** The size of a block in bytes. */
 export const blockBytes = 16384
 
-/** More than the blocks of the largest page, 100 messages of 8,000 characters that are escaped. */
+/** More than the blocks of the largest page: 100 messages of 8,000 escaped characters. */
 export const coldPageBytesMax = 16 << 20
 
-/** Limits of the requests that wait for blocks, and of the bytes that they hold. */
+/** Limits on the number of requests that wait for blocks, and on the bytes that they hold. */
 export interface ColdReadsLimits {
   parkedMax: number
   bytesMax: number
@@ -36,47 +36,47 @@ const slotsPerSlab = slabBytes / blockBytes
 const nothing = -1
 
 export class TextBlocks {
-  /** Look-ups that found the block here, and others. */
+  /** Look-ups that found their block in the cache, and those that did not. */
   hits = 0
   misses = 0
-  /** The memory of all slots; slabs are only added. */
+  /** The memory of all slots. Slabs are added and never removed. */
   readonly slabs: SharedArrayBuffer[] = []
-  /** The slot of each block that is here or being read. */
+  /** The slot of each block that is in the cache or being read. */
   readonly #slotOf = new Map<number, number>()
-  /** By slot: its block, or `nothing`; its holders; whether it may be shown (B1). */
+  /** By slot: its block, or `nothing`; the number of its holds; whether it may be shown (B1). */
   readonly #blockOf: number[] = []
   readonly #holds: number[] = []
   readonly #isLoaded: boolean[] = []
-  /** By slot: whether it was used since it was released, or since the hand passed. */
+  /** By slot: whether it was used since its release, or since the clock hand last passed it. */
   readonly #isUsed: boolean[] = []
   readonly #free: number[] = []
   #cachedSlotsMax = 0
   /** The number of loaded slots that no request holds. */
   #cached = 0
-  /** The slot that is looked at next when one has to give way. */
+  /** The clock hand: the slot that the next eviction examines first. */
   #hand = 0
   readonly #missing = new Set<number>()
-  /** The blocks that were shown since `noteShown`. */
+  /** The blocks shown since `noteShown`, or null when they are not being noted. */
   #shown: Set<number> | null = null
 
   constructor(cachedBytesMax = 0) {
     this.cachedBytesMax = cachedBytesMax
   }
 
-  /** The limit of bytes of blocks that no request holds (B3). */
+  /** Sets the limit on the bytes of blocks that no request holds (B3). */
   set cachedBytesMax(bytes: number) {
     this.#cachedSlotsMax = Math.floor(bytes / blockBytes)
     while (this.#cached > this.#cachedSlotsMax) this.#evict()
   }
 
-  /** Bytes of the blocks that are here or being read. */
+  /** The bytes of the blocks that are in the cache or being read. */
   get bytes(): number {
     return (this.#blockOf.length - this.#free.length) * blockBytes
   }
 
   /**
-   * The bytes of a block, or some of them, valid until the next `await`; null, and noted, if it is
-   * missing.
+   * Returns a block's bytes, or a part of them, valid until the next `await`. If the block is
+   * missing, notes that and returns null.
    */
   get(block: number, from = 0, length = blockBytes): Uint8Array | null {
     const slot = this.#slotOf.get(block)
@@ -92,42 +92,42 @@ export class TextBlocks {
     return new Uint8Array(this.slabs[slab], at + from, length)
   }
 
-  /** Whether a block was noted as missing since the last `takeMissing`. */
+  /** Whether any block was noted as missing since the last `takeMissing`. */
   get isMissing(): boolean {
     return this.#missing.size > 0
   }
 
-  /** The blocks noted as missing, in ascending order, each once; forgets them. */
+  /** Returns the blocks noted as missing, each once and in ascending order, and forgets them. */
   takeMissing(): number[] {
     const missing = [...this.#missing].sort((a, b) => a - b)
     this.#missing.clear()
     return missing
   }
 
-  /** Notes the blocks that are shown from now on, too. */
+  /** Starts to note the blocks that are shown. */
   noteShown(): void {
     this.#shown = new Set()
   }
 
-  /** The blocks that were shown since `noteShown`, which ends. */
+  /** Returns the blocks shown since `noteShown`, and stops noting them. */
   takeShown(): Iterable<number> {
     const shown = this.#shown ?? []
     this.#shown = null
     return shown
   }
 
-  /** The block's content is another one now, so its old bytes are never shown again. */
+  /** Drops a block whose content has changed, so that its old bytes are never shown again. */
   drop(block: number): void {
     const slot = this.#slotOf.get(block)
     if (slot === undefined) return
     this.#slotOf.delete(block)
     this.#blockOf[slot] = nothing
-    if (this.#holds[slot] > 0) return // released later
+    if (this.#holds[slot] > 0) return // `release` frees it later
     this.#cached -= 1
     this.#freeSlot(slot)
   }
 
-  /** Holds the slot of a block, and gives it one, to be read into, if it has none. */
+  /** Holds the block's slot and returns it. A block without one is given a slot to be read into. */
   hold(block: number): number {
     let slot = this.#slotOf.get(block)
     if (slot === undefined) {
@@ -141,13 +141,15 @@ export class TextBlocks {
     return slot
   }
 
-  /** Holds a slot once more that is held, even if its block has another one by now (`drop`). */
+  /** Adds a hold to a held slot, even if its block has another slot by now (`drop`). */
   holdAgain(slot: number): void {
     assert(this.#holds[slot] > 0, 'B2: an unheld slot may be of another block')
     this.#holds[slot] += 1
   }
 
-  /** Ends one hold. */
+  /**
+   * Releases one hold on a slot. A slot without a loaded block is freed when its last hold ends.
+   */
   release(slot: number): void {
     assert(this.#holds[slot] > 0, 'B2: only what is held is released')
     this.#holds[slot] -= 1
@@ -158,7 +160,7 @@ export class TextBlocks {
       this.#blockOf[slot] = nothing
       return this.#freeSlot(slot)
     }
-    this.#isUsed[slot] = false // what is read once does not push out what is used again
+    this.#isUsed[slot] = false // blocks read once do not evict those used repeatedly
     this.#cached += 1
     if (this.#cached > this.#cachedSlotsMax) this.#evict()
   }
@@ -167,19 +169,19 @@ export class TextBlocks {
     return this.#isLoaded[slot]
   }
 
-  /** The bytes of a held slot are those of its block, and are checked. */
+  /** Marks a held slot as containing the bytes of its block, which have been checked. */
   setLoaded(slot: number): void {
     assert(this.#holds[slot] > 0, 'B2: a slot is held while it is filled')
     this.#isLoaded[slot] = true
   }
 
-  /** The bytes of a slot. */
+  /** Returns the memory of a slot. */
   bytesOf(slot: number): Uint8Array {
     const { slab, at } = this.placeOf(slot)
     return new Uint8Array(this.slabs[slab], at, blockBytes)
   }
 
-  /** Where a slot lies: the index of its slab, and the offset in it. */
+  /** Returns the location of a slot: the index of its slab, and its offset there in bytes. */
   placeOf(slot: number): { slab: number; at: number } {
     return { slab: Math.floor(slot / slotsPerSlab), at: (slot % slotsPerSlab) * blockBytes }
   }
@@ -190,7 +192,7 @@ export class TextBlocks {
     return slot
   }
 
-  /** Frees the slot of a block that no request holds and that was not used lately. */
+  /** Frees the slot of a block that no request holds and that has not been used recently. */
   #evict(): void {
     for (;;) {
       const slot = this.#hand

@@ -1,22 +1,22 @@
-// Requests whose answer needs text that is on disk. Such a request runs, notes the blocks that are
-// missing, and its outcome is thrown away. It is parked here until these blocks are in memory, and
-// then runs again from the start: access, expiry and keys are decided anew.
+// Parks requests whose answer needs text that is on disk. When such a request runs, it notes the
+// blocks that are missing, and its outcome is discarded. It is parked here until these blocks are
+// in memory, and then runs again from the start, so that access, expiry and keys are decided anew.
 //
 //   run ──blocks missing──▶ parked ──its caller's turn──▶ loading ──all are here──▶ run again
 //                              └──── too many, shutdown, unreadable ────▶ rejected
 //
-// R1. Requests cannot evict each other's blocks for ever: until it has run again, a request holds
-//     the blocks that were missing, and if others are missing then, all that it needs.
-// R2. At most `parkedMax` requests are parked, and hold at most `bytesMax` of blocks and bodies. Of
-//     both a caller has a share (base/shares.ts); a further request is rejected as `overloaded`.
-//     One alone always fits.
-// R3. Callers take turns; the anonymous ones count as one. Blocks are loaded for one request at a
-//     time, so that in each iteration of the event loop at most about one of them runs again, and
+// R1. Requests cannot evict each other's blocks forever. A request holds the blocks that it missed
+//     until it has run again; if it then misses others, it holds all blocks that it needs.
+// R2. At most `parkedMax` requests are parked, and they hold at most `bytesMax` of blocks and
+//     bodies. Each caller has a share of both limits (base/shares.ts). A request beyond a limit is
+//     rejected as `overloaded`. A request that is alone always fits.
+// R3. Callers take turns; all anonymous callers count as one. Blocks are loaded for one request at
+//     a time, so that about one parked request at most runs again in each event-loop iteration, and
 //     requests that need no text from disk keep most of their rate (docs/performance.md).
-// R4. Stopping ends every request with `shutting_down`. A request whose caller has hung up ends
-//     when its turn comes.
+// R4. `stop` ends every request with `shutting_down`. A request whose caller has hung up ends when
+//     its turn comes.
 //
-// Neighbours: http/handle.ts parks and runs; block-loads.ts loads the blocks.
+// Neighbours: http/handle.ts parks requests and runs them; block-loads.ts loads the blocks.
 
 import assert from 'node:assert/strict'
 import { Shares } from '../base/shares.ts'
@@ -24,27 +24,30 @@ import { BlockLoads, type Loaded, type TextSource } from './block-loads.ts'
 import { blockBytes, type ColdReadsLimits, coldPageBytesMax } from './blocks.ts'
 
 const limitsPreset: ColdReadsLimits = { parkedMax: 1024, bytesMax: 64 << 20 }
-/** The limit of rounds in which a request finds other blocks missing, as between checkpoints. */
+/**
+ * The maximum number of times that one request is parked, each time for other missing blocks, as
+ * can happen between checkpoints.
+ */
 const roundsMax = 8
 
-/** Why a request cannot run again: a `Rejection` of forum/forum.ts. */
+/** Why a request cannot run again, as a `Rejection` of forum/rejection.ts. */
 interface Unfinished {
   rejected: 'overloaded' | 'unreadable' | 'shutting_down'
 }
 
-/** The caller of a parked request, and the memory of its body. */
+/** The caller of a parked request, and the size of its body. */
 interface Parking {
   caller: number
   connection: { readonly isGone: boolean }
-  /** Bytes of the request's body, which is kept. */
+  /** The size in bytes of the request's body, which stays in memory. */
   bodyBytes: number
 }
 
-/** A request that is parked, or runs again. */
+/** A request that is parked or running again. */
 export interface ColdRead extends Parking {
-  /** The blocks it holds, and their slots. */
+  /** The blocks that the request holds, and their slots. */
   readonly slots: readonly { block: number; slot: number }[]
-  /** The number of times it was parked. */
+  /** The number of times the request has been parked. */
   readonly round: number
 }
 
@@ -53,21 +56,21 @@ interface Parked extends ColdRead {
 }
 
 export class ColdReads {
-  /** Requests that were rejected because of a limit (R2). */
+  /** The number of requests that were rejected because of a limit (R2). */
   refused = 0
   readonly limits: ColdReadsLimits
   readonly #source: TextSource
   readonly #loads: BlockLoads
-  /** Waiting requests by caller, in the order of turns. */
+  /** Waiting requests by caller, with the callers in the order of their turns. */
   readonly #waiting = new Map<number, Parked[]>()
-  /** All requests that are parked. */
+  /** All parked requests. */
   readonly #parked = new Set<Parked>()
   readonly #places: Shares
-  /** Bytes of the blocks and bodies that requests hold, including those that run again. */
+  /** The bytes of blocks and bodies that requests hold, including those that are running again. */
   readonly #bytes: Shares
   #isLoading = false
   #isStopped = false
-  /** The request that runs again now. */
+  /** The request that is running again, or null. */
   #running: ColdRead | null = null
 
   constructor(source: TextSource, limits: ColdReadsLimits = limitsPreset) {
@@ -79,29 +82,29 @@ export class ColdReads {
     this.#loads = new BlockLoads(source)
   }
 
-  /** Whether the request that has just run noted missing text, so that its outcome is worthless. */
+  /** Whether the request that has just run noted missing text: its outcome must be discarded. */
   get isNeeded(): boolean {
     return this.#source.blocks.isMissing
   }
 
-  /** The number of requests that are parked. */
+  /** The number of parked requests. */
   get length(): number {
     return this.#parked.size
   }
 
-  /** Bytes of the blocks and bodies that they hold. */
+  /** The bytes of blocks and bodies that requests hold. */
   get bytes(): number {
     return this.#bytes.taken
   }
 
-  /** Blocks that were read from disk. */
+  /** The number of blocks that were read from disk. */
   get blocksRead(): number {
     return this.#loads.blocksRead
   }
 
   /**
    * Parks the request that has just run, until the blocks that it noted are in memory. Calls
-   * `resume` once, maybe at once: with the argument of `runAgain`, or with a rejection.
+   * `resume` once, possibly before returning, with the argument for `runAgain` or with a rejection.
    */
   park(parking: Parking, resume: (outcome: ColdRead | Unfinished) => void): void {
     const { blocks } = this.#source
@@ -127,7 +130,7 @@ export class ColdReads {
     this.#loadNext()
   }
 
-  /** Runs a request again, with its blocks in memory. It may be parked once more. */
+  /** Runs a request again, with its blocks in memory. The request may be parked once more. */
   runAgain(read: ColdRead, run: () => void): void {
     this.#running = read
     this.#source.blocks.noteShown()
@@ -137,7 +140,7 @@ export class ColdReads {
     this.#running = null
   }
 
-  /** Rejects all requests, and later ones (R4). */
+  /** Rejects all parked requests, and any that are parked later (R4). */
   stop(): void {
     this.#isStopped = true
     this.#source.disk.close()
@@ -172,13 +175,13 @@ export class ColdReads {
     this.#loads.load(parked.slots, (outcome) => {
       this.#leave(parked, outcome)
       this.#isLoading = false
-      if (isLater) this.#loadNext() // otherwise whoever called this goes on
+      if (isLater) this.#loadNext() // otherwise the loop of the caller continues
     })
     isLater = true
   }
 
   #leave(parked: Parked, outcome: Loaded | Unfinished): void {
-    if (!this.#parked.delete(parked)) return // stopped meanwhile
+    if (!this.#parked.delete(parked)) return // `stop` has ended it
     const { caller, resume } = parked
     this.#places.giveBack(caller)
     if (outcome === 'loaded') return resume(parked)

@@ -1,9 +1,9 @@
-// The disk of the text, as block-loads.ts uses it: a reader in the background, measured, and the
-// mending of damaged blocks. A block that is damaged on disk is rebuilt from the parity of its page
-// file, or is lost; in both cases it is reported once, and its file is scrubbed at once.
+// The disk of the text, as block-loads.ts uses it: a background reader whose reads are timed, and
+// the repair of damaged blocks. A block that is damaged on disk is rebuilt from the parity of its
+// page file, or is lost. In both cases it is reported once, and its file is scrubbed immediately.
 //
-// Y1. A block that was rebuilt has its crc. One that is lost is tried again when the scrub has
-//     repaired its file, otherwise after a minute: each attempt reads sixteen pieces of the file.
+// Y1. A rebuilt block has the right CRC. A lost block is tried again once the scrub has repaired
+//     its file, otherwise after a minute: each attempt reads sixteen pieces of the file.
 
 import { crc32 } from 'node:zlib'
 import type { Logger } from 'pino'
@@ -21,7 +21,7 @@ import { type Text, textStoreName } from './text.ts'
 const boundsSeconds = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10]
 
 class NodeTextDisk implements TextDisk {
-  /** Durations of reads; one is of all blocks of a request. */
+  /** Durations of reads in seconds. A single read covers all blocks of a request. */
   readonly reads = new Histogram(boundsSeconds)
   readonly #reader: BlockReader
   readonly #mending: TextMending
@@ -56,7 +56,7 @@ class NodeTextDisk implements TextDisk {
   }
 }
 
-/** The places of the text on disk, and its repair there: parts of a CheckpointSchedule. */
+/** The parts of a CheckpointSchedule that locate the text on disk, and repair it there. */
 interface TextPlaces {
   readonly newest: Manifest
   readonly scrub: { report(page: BadPage): Promise<boolean> }
@@ -65,13 +65,13 @@ interface TextPlaces {
 export interface TextDiskOptions {
   dir: string
   log: Logger
-  /** A disk in place of the real one, and the thread that reads it. */
+  /** Replacements for the real disk, and for the thread that reads it. */
   environment: { disk?: Disk | undefined; startReading?: StartReading | undefined }
   text: Text
   checkpoints: TextPlaces
 }
 
-/** Reads the text of this state from its page files. */
+/** Opens a disk that reads this text from its page files. */
 export function openTextDisk(options: TextDiskOptions): NodeTextDisk {
   const { dir, log, environment, text, checkpoints } = options
   const { disk = realDisk, startReading } = environment
@@ -92,18 +92,18 @@ interface TextMendingOptions {
   disk: Disk
   dir: string
   log: Logger
-  /** The newest checkpoint. */
+  /** Returns the manifest of the newest checkpoint. */
   manifest: () => Manifest
-  /** Has the file of a damaged page scrubbed; resolves to whether it is good then. */
+  /** Scrubs the file of a damaged page. Resolves to whether the file is good afterwards. */
   scrub: (page: BadPage) => Promise<boolean>
 }
 
 class TextMending {
-  /** Blocks that were found damaged: those rebuilt from parity, and those lost. */
+  /** The numbers of damaged blocks that were rebuilt from parity, and that were lost. */
   rebuilt = 0
   lost = 0
   readonly #options: TextMendingOptions
-  /** Places that were reported, until they may be reported again; true: the block is lost (Y1). */
+  /** Reported places, until they may be reported again; true means that the block is lost (Y1). */
   readonly #reported = new Map<string, boolean>()
   #last: Promise<unknown> = Promise.resolve()
 
@@ -111,7 +111,10 @@ class TextMending {
     this.#options = options
   }
 
-  /** The bytes of a damaged block; null: it is lost, or the disk fails. One after the other. */
+  /**
+   * Resolves to the bytes of a damaged block, or to null if it is lost or the disk fails. Blocks
+   * are rebuilt one at a time.
+   */
   mend(read: BlockRead, why: string): Promise<Uint8Array | null> {
     const mending = this.#last.then(() => this.#mend(read, why))
     this.#last = mending

@@ -1,15 +1,15 @@
-// Erases an entry of the text, wherever it lies: its bytes become zeros in memory, and the next
-// checkpoint saves the pages so.
+// Erases an entry of the text, whether its pages are in memory or on disk: its bytes become zeros
+// in memory, and the next checkpoint saves the pages in that state.
 //
-// G1. All other entries of these pages keep their bytes; the crcs of the blocks follow.
-// G2. Page files may have older copies of the pages. `erased` names the pages until the files that
-//     can hold such copies are being emptied (wal/checkpoint/forgetting.ts).
+// G1. All other entries of these pages keep their bytes. The CRCs of the blocks are updated.
+// G2. Page files may contain older copies of the pages. `erased` lists the pages until the files
+//     that may contain such copies are being emptied (wal/checkpoint/forgetting.ts).
 
 import { blockBytes } from './blocks.ts'
 import { pageBytes, unitBytes } from './page-slots.ts'
 import { sumAgain, type Text } from './text.ts'
 
-/** Brings the pages of an entry into memory; false: they cannot be read. */
+/** Brings the pages of an entry into memory. Returns false if they cannot be read. */
 export function holdEntry(text: Text, address: number, bytes: number): boolean {
   return pagesOf(address, bytes).every((page) => {
     if (text.holds(page)) return true
@@ -22,7 +22,7 @@ export function holdEntry(text: Text, address: number, bytes: number): boolean {
   })
 }
 
-/** Erases the entry. A page that cannot be read stays on disk as it is until it is repaired. */
+/** Erases the entry. A page that cannot be read stays on disk unchanged until it is repaired. */
 export function eraseEntry(text: Text, address: number, bytes: number): void {
   holdEntry(text, address, bytes)
   const [begin, end] = [address * unitBytes, address * unitBytes + bytes]

@@ -1,25 +1,26 @@
-// Which pages of a text are in memory, and in which slot.
+// Tracks which pages of a text are in memory, and in which slots.
 //
 //   pages   │ 0: cold │ 1: slot 3 │ 2: slot 1 │ 3: slot 2 │      slots[page]; 0: none, it is cold
 //
-// K1. When memory is given back, the oldest pages lose their slots first.
+// K1. When memory is freed, the oldest pages lose their slots first.
 //
 // The slots are memory outside the JS heap, in slabs of 64 MiB:
 //
 //   slab 0   │ scratch │ slot 1 │ slot 2 │ … │ slot 63 │
 //   slab 1   │ scratch │ slot 65 │ …                        memory is used as it is touched
 //
-// B1. The first MiB of a slab is scratch space: answers are assembled there, because copying
+// B1. The first MiB of a slab is scratch space, in which answers are assembled, because copying
 //     within one ArrayBuffer (copyWithin, 30 ns) costs a third of copying between two (set, 80 ns).
-// B2. The lowest free slot is taken, so a slab above those in use becomes free and is given back.
-// B3. A free slot holds zeros: text that is erased later is in no slot that it has left before.
+// B2. The lowest free slot is always taken, so that a slab above those in use empties and is freed.
+// B3. A free slot holds zeros, so text that is erased later does not survive in a slot that it has
+//     left before.
 //
 // Neighbours: text.ts decides which pages have a slot, and which may lose theirs; page.ts assembles
 // answers.
 
 import assert from 'node:assert/strict'
 
-/** Bytes of a page, and of the scratch space of a slab. */
+/** The size in bytes of a page, and of the scratch space of a slab. */
 export const pageBytes = 1 << 20
 
 const slotsPerSlab = 64
@@ -27,20 +28,20 @@ export const slotShift = Math.log2(slotsPerSlab)
 const slotMask = slotsPerSlab - 1
 const noMemory = Buffer.alloc(0)
 
-/** Where a slot begins in its slab, in bytes. */
+/** Returns the offset of a slot in its slab, in bytes. */
 export function slotOffset(slot: number): number {
   return (slot & slotMask) * pageBytes
 }
 
 class Slabs {
-  /** By slot >>> slotShift; empty: given back. */
+  /** Indexed by slot >>> slotShift. A slab that was freed is empty. */
   readonly slabs: Buffer[] = [newSlab()]
   /** The free slots of each slab, the lowest last. */
   readonly #free: number[][] = [slotsOf(0)]
-  /** Slots in use. */
+  /** The number of slots in use. */
   taken = 0
 
-  /** Takes a slot, which holds zeros. */
+  /** Takes a free slot, which holds zeros, and returns its number. */
   take(): number {
     let slab = this.#free.findIndex((free) => free.length > 0)
     if (slab === -1) slab = this.#free.push(slotsOf(this.#free.length)) - 1
@@ -60,14 +61,14 @@ class Slabs {
     if (slab > 0 && free.length === slotsPerSlab - 1) this.slabs[slab] = noMemory
   }
 
-  /** The memory of a slot. */
+  /** Returns the memory of a slot. */
   page(slot: number): Buffer {
     const at = slotOffset(slot)
     return this.slabs[slot >>> slotShift].subarray(at, at + pageBytes)
   }
 }
 
-/** All slots of a slab, the lowest last. */
+/** Returns all slots of a slab, the lowest last. */
 function slotsOf(slab: number): number[] {
   const count = slotsPerSlab - 1
   return Array.from({ length: count }, (_, i) => slab * slotsPerSlab + count - i)
@@ -77,25 +78,25 @@ function newSlab(): Buffer {
   return Buffer.from(new ArrayBuffer(slotsPerSlab * pageBytes))
 }
 
-/** The unit of addresses. */
+/** The unit of addresses, in bytes. */
 export const unitBytes = 8
 export const unitsPerPage = pageBytes / unitBytes
 export const unitMask = unitsPerPage - 1
 const unitsShift = Math.log2(unitsPerPage)
-/** Up to this address, 32 GiB, 32 bits hold it. */
+/** Addresses below this one, which is at 32 GiB, fit in 32 bits. */
 const narrowMax = 2 ** 32
 const pagesAtFirst = 64
 
-/** The page of the entry at `address`. Shifting it costs half as much as dividing it. */
+/** Returns the page of the entry at `address`. A shift costs half as much as a division. */
 export function pageOf(address: number): number {
   return address < narrowMax ? address >>> unitsShift : Math.floor(address / unitsPerPage)
 }
 
 export class PageSlots {
-  /** By page; replaced by a longer array when there are more pages. */
+  /** The slot of each page, or 0. Replaced by a longer array when there are more pages. */
   slots = new Int32Array(pagesAtFirst)
   readonly memory = new Slabs()
-  /** The wanted number of pages in memory. */
+  /** The intended maximum number of pages in memory. */
   readonly #pagesMax: number
   /** Pages before this one have no slot. */
   #oldest = 0
@@ -112,24 +113,27 @@ export class PageSlots {
     return this.slots[page] !== 0
   }
 
-  /** The memory of a page that has a slot. */
+  /** Returns the memory of a page that has a slot. */
   bytesOf(page: number): Buffer {
     return this.memory.page(this.slots[page])
   }
 
-  /** Gives a page a slot: this one, which is taken already, or another. */
+  /** Gives a page a slot: `slot`, which the caller has taken, or by default a free one. */
   give(page: number, slot = this.memory.take()): void {
     if (page >= this.slots.length) this.#grow(page + 1)
     this.slots[page] = slot
     this.#oldest = Math.min(this.#oldest, page)
   }
 
-  /** No page before this one will have a slot soon. */
+  /** Makes `drop` start at this page, because no page before it will have a slot soon. */
   begin(oldest: number): void {
     this.#oldest = oldest
   }
 
-  /** Takes slots from the oldest pages before `end`, while there are too many. */
+  /**
+   * Takes slots away from the oldest pages before `end`, except those that `isKept` names, while
+   * more than the intended number of pages are in memory.
+   */
   drop(end: number, isKept: (page: number) => boolean): void {
     let isOldest = true
     for (let page = this.#oldest; page < end && this.memory.taken > this.#pagesMax; page++) {

@@ -1,12 +1,12 @@
-// A page: the bytes of one answer, assembled from entries of the text and short ASCII texts.
+// A page: the bytes of one answer, assembled from entries of the text and short ASCII strings.
 //
-// P1. A page is valid until the next `begin`; to keep it longer, copy it.
-// P2. An upper bound of the size is known before the first byte is written; no buffer ever grows.
-// P3. A part of an entry that has yet to be read from disk is noted in `Text.blocks`, and left out:
-//     then the page must not be used.
+// P1. A page is valid until the next `begin`; a caller that keeps it longer must copy it.
+// P2. An upper bound on the size is known before the first byte is written; no buffer ever grows.
+// P3. A part of an entry that has yet to be read from disk is left out, and noted in `Text.blocks`;
+//     such a page must not be used.
 //
-// A page is assembled in the scratch space of the slab that holds its first entry (page-slots.ts,
-// B1), or in a separate buffer when it is larger than that.
+// A page is assembled in the scratch space (page-slots.ts, B1) of the slab that holds its first
+// entry, or in a separate buffer if it is larger than that space.
 
 import assert from 'node:assert/strict'
 import {
@@ -20,11 +20,11 @@ import {
 } from './page-slots.ts'
 import type { Text } from './text.ts'
 
-// V8 folds constants of the same file, but reads imported ones each time: copies of them, and an
+// V8 folds constants of the same module, but reads imported ones each time. Local copies, and an
 // `entry` short enough to be inlined, take a page of 50 messages from 3.2 to 2.4 us.
 const [mask, unit, pageEnd, shift] = [unitMask, unitBytes, pageBytes, slotShift]
 
-/** Longer texts are written natively, others byte by byte: at this length both cost the same. */
+/** Longer strings are written natively, others byte by byte. At this length both cost the same. */
 const shortText = 24
 
 export class Page {
@@ -34,7 +34,7 @@ export class Page {
   #overflow = Buffer.alloc(0)
   #target: Buffer
   #end = 0
-  /** The maximum length of this page, and of all since `wipe`. */
+  /** The announced maximum length of this page, and the largest of those since `wipe`. */
   #bytesMax = 0
   #usedMax = 0
 
@@ -51,7 +51,7 @@ export class Page {
     this.#bytesMax = bytes
     if (bytes > this.#usedMax) this.#usedMax = bytes
     if (bytes <= pageBytes) {
-      // The slab of a page without a slot is the first.
+      // A page without a slot has slot number 0, which lies in the first slab.
       this.#target = this.#slabs[this.#pages.slots[pageOf(address)] >>> slotShift]
       return
     }
@@ -62,7 +62,7 @@ export class Page {
     this.#target = this.#overflow
   }
 
-  /** Adds a text of ASCII characters. */
+  /** Appends a string of ASCII characters. */
   text(text: string): void {
     const { length } = text
     if (length > shortText) {
@@ -73,7 +73,7 @@ export class Page {
     this.#end += length
   }
 
-  /** Adds the bytes from `from` up to, but not including, `to` of the entry at `address`. */
+  /** Appends the bytes from `from` up to, but not including, `to` of the entry at `address`. */
   entry(address: number, from: number, to: number): void {
     const slot = this.#pages.slots[pageOf(address)]
     const slab = this.#slabs[slot >>> shift]
@@ -87,7 +87,7 @@ export class Page {
     slab.copyWithin(end, at, at + to - from)
   }
 
-  /** Copies an entry to `end` that lies in another slab, in two pages, or on disk. */
+  /** Copies to `end` an entry that lies in another slab, spans pages, or is on disk. */
   #copyFar(address: number, from: number, to: number, end: number): void {
     const slot = this.#pages.slots[pageOf(address)]
     const start = (address & mask) * unit
@@ -99,14 +99,14 @@ export class Page {
     this.#target.set(this.#slabs[slot >>> shift].subarray(at + from, at + to), end)
   }
 
-  /** Overwrites all pages that were assembled. No view of one is used any more. */
+  /** Overwrites all pages that were assembled. No view of one may still be in use. */
   wipe(): void {
     for (const slab of this.#slabs) slab.fill(0, 0, Math.min(this.#usedMax, pageBytes))
     this.#overflow.fill(0)
     this.#usedMax = 0
   }
 
-  /** The finished page: a view, valid until the next `begin`. */
+  /** Returns the finished page as a view that is valid until the next `begin`. */
   finish(): Uint8Array {
     assert(this.#end <= this.#bytesMax, 'P2: a page is not longer than announced')
     return this.#target.subarray(0, this.#end)

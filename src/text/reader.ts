@@ -2,19 +2,19 @@
 //
 //   event loop ──ReadRequest──▶ thread: reads into shared memory, crc32 ──ReadAnswer──▶ event loop
 //
-// X1. One message goes to the thread for a request and one comes back, however many blocks it
-//     needs: 50 blocks cost the event loop as much as one.
-// X2. A result says `good` only when the whole block was read and has its crc.
+// X1. A request costs one message to the thread and one back, however many blocks it needs: 50
+//     blocks cost the event loop as much as one.
+// X2. A result is `good` only if the whole block was read and has the right CRC.
 //
-// The thread starts with the first read, and ends with the node. Reads by the thread pool in its
-// place take 0.9 to 1.5 ms of the event loop's processor time for a page of 50 cold blocks, and
-// leave 0.58 of it to polls beside one reader of such pages; with the thread it is 0.5 to 0.6 ms,
-// and polls have 0.85 (bench/cold.ts, four rounds that alternate).
+// The thread starts with the first read and ends with the node. If the thread pool did the reads, a
+// page of 50 cold blocks would take 0.9 to 1.5 ms of the event loop's processor time, and polls
+// would get 0.58 of that time beside one reader of such pages. With this thread a page takes 0.5 to
+// 0.6 ms, and polls get 0.85 (bench/cold.ts, four alternating rounds).
 //
-// `PageReads` is the half of the thread, which runs in a worker (reader-worker.ts) and in
-// simulations beside the event loop, on a simulated disk; `BlockReader` is the half of the event
-// loop. Files stay open between reads. Those that were not used for a while are closed, so that the
-// space of a file that a checkpoint has removed is free soon.
+// `PageReads` is the thread's half. It runs in a worker (reader-worker.ts) or, in simulations,
+// beside the event loop on a simulated disk. `BlockReader` is the event loop's half. Files stay
+// open between reads. Those that were not used for a while are closed, so that the space of a file
+// that a checkpoint has removed is soon freed.
 
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
@@ -28,22 +28,22 @@ import type { TextBlocks } from './blocks.ts'
 const closeEveryMs = 5_000
 const filesMax = 64
 
-/** To the thread. */
+/** A message to the thread. */
 export interface ReadRequest {
   id: number
-  /** Slabs that the thread does not have yet: they follow those that it has. */
+  /** The slabs that the thread does not have yet; they follow those that it has. */
   slabs: SharedArrayBuffer[]
   /**
-   * Of each block where it lies on disk, and where in shared memory it belongs: file, offset,
-   * bytes, crc, slab and offset in it. Objects would take ten times as long to send.
+   * For each block, its location on disk and its destination in shared memory: file, offset, bytes,
+   * crc, slab, and offset in the slab. Objects would take ten times as long to send.
    */
   reads: Float64Array
 }
 
-/** How many numbers describe one read. */
+/** The number of values that describe one read. */
 const numbersOfRead = 6
 
-/** From the thread. `results` null: all are good. */
+/** A message from the thread. `results` null means that all are good. */
 interface ReadAnswer {
   id: number
   results: ReadResult[] | null
@@ -55,7 +55,7 @@ export class PageReads {
   readonly #disk: Disk
   readonly #dir: string
   readonly #slabs: SharedArrayBuffer[] = []
-  /** Descriptors by the numbers of files, in the order in which they were opened. */
+  /** Descriptors by file number, in the order in which the files were opened. */
   readonly #files = new Map<number, number>()
   #used = new Set<number>()
   readonly #closing: NodeJS.Timeout
@@ -120,7 +120,7 @@ export class PageReads {
 /** A thread that reads page files. */
 interface ReadingThread {
   post(request: ReadRequest): void
-  /** Ends it; no answer comes any more. */
+  /** Ends the thread. No answer arrives after this. */
   end(): void
 }
 
@@ -132,7 +132,7 @@ const startWorker: StartReading = (dir, onAnswer) => {
   worker.unref()
   worker.on('message', onAnswer)
   worker.on('error', (error) => {
-    throw error // a bug of ours: errors of the disk are results
+    throw error // a bug of ours: disk errors are reported as results
   })
   return {
     post: (request) => worker.postMessage(request),
@@ -144,7 +144,7 @@ export class BlockReader {
   readonly #start: () => ReadingThread
   readonly #blocks: TextBlocks
   #thread: ReadingThread | null = null
-  /** How many slabs the thread has. */
+  /** The number of slabs that the thread has. */
   #slabs = 0
   #lastId = 0
   readonly #pending = new Map<number, { count: number; done: (all: ReadResult[]) => void }>()
@@ -154,7 +154,7 @@ export class BlockReader {
     this.#blocks = blocks
   }
 
-  /** Reads blocks into their slots. */
+  /** Reads blocks into their slots. Calls `done` once, with a result for each block. */
   read(reads: readonly BlockRead[], done: (results: readonly ReadResult[]) => void): void {
     this.#thread ??= this.#start()
     this.#lastId += 1

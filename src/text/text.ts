@@ -1,18 +1,18 @@
 // The text: rendered JSON of messages, threads, proposals and reviews, in one stream of entries
-// that only grows. Its newest pages are in memory, the others on disk.
+// that only grows. Its newest pages are in memory; the others are on disk.
 //
 //   stream   │ entry │ entry │ ent┊ry │ entry │ entr┊y │ entry │ …     address = offset / 8
 //   pages    │ 0: slot 0, cold    ┊ 1: slot 3       ┊ 2: slot 1 …      of 1 MiB
 //   blocks   │ 0  │ 1  │ … │ 63   ┊ 64 │ …                             of 16 KiB, a crc each
 //
-// A1. An entry changes only if it is erased, starts at a multiple of 8, may lie in several pages.
-// A2. A page is *cold*, without a slot, only when a checkpoint has saved it full. The page that is
-//     being filled is always in memory.
-// A3. `append` needs nothing that may be on disk: the state can change without reading text.
-// A4. At most `bytesMax` is held, three quarters of it pages, a quarter blocks that were read; but
-//     pages that no checkpoint has saved stay, however many there are.
+// A1. An entry changes only when it is erased. It starts at a multiple of 8, and may span pages.
+// A2. A page is *cold*, which means that it has no slot, only if a checkpoint has saved it when it
+//     was full. The page that is being filled is always in memory.
+// A3. `append` needs nothing that may be on disk, so the state can change without reading text.
+// A4. At most `bytesMax` is held in memory, three quarters of it for pages and a quarter for blocks
+//     that were read. But pages that no checkpoint has saved stay, however many there are.
 //
-// Neighbours: page-slots.ts has the pages in memory, blocks.ts the blocks of cold pages that
+// Neighbours: page-slots.ts has the pages in memory; blocks.ts has the blocks of cold pages that
 // were read; page.ts assembles answers; state/messages.ts and the other tables hold the addresses.
 
 import assert from 'node:assert/strict'
@@ -34,10 +34,10 @@ import {
 const blocksPerPage = pageBytes / blockBytes
 /** A UTF-16 unit takes at most three bytes of UTF-8. */
 const bytesPerUnit = 3
-/** The part of the memory that is for pages; the rest is for blocks. */
+/** The fraction of the memory that is for pages; the rest is for blocks. */
 const pagesPart = 3 / 4
 
-/** The name of the text's pages in a manifest: that of its first form. */
+/** The name of the text's pages in a manifest, unchanged since the first form. */
 export const textStoreName = 'arena.entries'
 
 export class Text implements PagedStore {
@@ -45,32 +45,32 @@ export class Text implements PagedStore {
   readonly blocks: TextBlocks
   /** The pages in memory. */
   readonly pages: PageSlots
-  /** The crc32 of each full block. */
+  /** The CRC-32 of each full block. */
   readonly crcs = new Uint32Column()
-  /** Length of the last appended entry in bytes. */
+  /** The length of the last appended entry in bytes. */
   written = 0
-  /** Pages with an erased entry, of which page files may have older copies (erasing.ts, G2). */
+  /** Pages with an erased entry of which page files may contain older copies (erasing.ts, G2). */
   readonly erased = new Set<number>()
-  /** Reads a cold page at once, for an erasure; null: it is damaged. */
+  /** Reads a cold page synchronously, for an erasure. Returns null if the page is damaged. */
   readPage: (place: PagePlace, page: number) => Uint8Array | null = () => null
   isFrozen = false // by a checkpoint, which needs the pages as they were when it began
-  /** Whether `fill` gives all pages a slot, though they are more than fit in `bytesMax`. */
+  /** Whether `fill` gives every page a slot, even if they exceed `bytesMax`. */
   readsAll: boolean
   readonly #mayHoldAll: boolean
-  /** The page that is being filled, -1 at first; its filled bytes; the end of the next block. */
+  /** The page being filled, initially -1; its filled bytes; the end of the block being filled. */
   #page = -1
   #used = pageBytes
   #blockEnd = blockBytes
   #slab: Buffer = Buffer.alloc(0)
   #slabOffset = 0
-  /** Bytes up to here are saved, except for dirty pages. */
+  /** The bytes before this offset are saved, except for dirty pages. */
   #savedBytes = 0
   #frozenBytes = 0
   readonly #dirty = new Set<number>()
-  /** Where the newest checkpoint has the pages. */
+  /** The places of the pages in the newest checkpoint. */
   #saved: PageTable | null = null
 
-  /** `bytesMax`: the limit of memory. */
+  /** `bytesMax` is the memory limit in bytes (A4). */
   constructor(bytesMax = Number.POSITIVE_INFINITY) {
     this.#mayHoldAll = bytesMax === Number.POSITIVE_INFINITY
     this.readsAll = this.#mayHoldAll
@@ -78,17 +78,17 @@ export class Text implements PagedStore {
     this.blocks = new TextBlocks(this.#mayHoldAll ? 0 : bytesMax * (1 - pagesPart))
   }
 
-  /** Bytes of the stream. */
+  /** The length of the stream in bytes. */
   get bytes(): number {
     return this.#page * pageBytes + this.#used
   }
 
-  /** Bytes of the stream that are in memory, in pages. */
+  /** The bytes of the pages that are in memory. */
   get bytesInMemory(): number {
     return this.pages.memory.taken * pageBytes
   }
 
-  /** Bytes that no checkpoint has saved. */
+  /** The number of bytes that no checkpoint has saved. */
   get unsavedBytes(): number {
     return this.bytes - this.#savedBytes
   }
@@ -107,7 +107,7 @@ export class Text implements PagedStore {
     return address
   }
 
-  /** The entry's text from byte `from` to byte `to`; '' if a part of it has yet to be read. */
+  /** Returns the entry's text from byte `from` to `to`, or '' if part of it has yet to be read. */
   text(address: number, from: number, to: number): string {
     const slot = this.pages.slots[pageOf(address)]
     const start = (address & unitMask) * unitBytes + from
@@ -120,8 +120,8 @@ export class Text implements PagedStore {
   }
 
   /**
-   * Copies the bytes of the entry from `from` to `to` into `target` at `at`, wherever they lie.
-   * False if some of them have yet to be read: their blocks are noted in `blocks`.
+   * Copies the entry's bytes from `from` to `to` into `target` at `at`, wherever they lie. Returns
+   * false if some have yet to be read from disk; their blocks are then noted in `blocks`.
    */
   copy(address: number, from: number, to: number, target: Uint8Array, at: number): boolean {
     const end = address * unitBytes + to
@@ -145,18 +145,18 @@ export class Text implements PagedStore {
 
   // ── Cold pages ────────────────────────────────────────────────────────────────────────────────
 
-  /** The place of a page on disk in the newest checkpoint, which has it. */
+  /** Returns a page's place on disk in the newest checkpoint, which must contain the page. */
   placeOfPage(page: number): PagePlace {
     return this.#saved!.placeOf(page)
   }
 
-  /** Whether the newest checkpoint has a page in this place. */
+  /** Returns whether the newest checkpoint has the page in this place. */
   isAt(page: number, { file, offset }: PagePlace): boolean {
     const place = this.placeOfPage(page)
     return place.file === file && place.offset === offset
   }
 
-  /** Where a block of a cold page is on disk, by the newest checkpoint; null: it is in memory. */
+  /** Returns a block's place on disk in the newest checkpoint, or null if its page is in memory. */
   placeOf(block: number): { file: number; offset: number; bytes: number; crc: number } | null {
     const page = Math.floor(block / blocksPerPage)
     if (this.holds(page)) return null
@@ -165,7 +165,7 @@ export class Text implements PagedStore {
     return { file: files[page], offset, bytes: blockBytes, crc: this.crcs.get(block) }
   }
 
-  /** The page to read next into memory that is left: the newest cold one before `page`, or -1. */
+  /** Returns the newest cold page before `page`, or -1 if there is none or no room for it. */
   pageToRead(page: number): number {
     if (!this.pages.hasRoom) return -1
     let cold = Math.min(page, this.#page) - 1
@@ -174,8 +174,8 @@ export class Text implements PagedStore {
   }
 
   /**
-   * Reads a cold page into memory. `read` resolves to whether it has filled `into` with what is at
-   * this place. False if the page could not be read, or has changed meanwhile.
+   * Reads a cold page into memory. `read` fills `into` from the place, and resolves to whether it
+   * succeeded. Resolves to false if the page could not be read or has changed in the meantime.
    */
   async read(
     page: number,
@@ -193,19 +193,19 @@ export class Text implements PagedStore {
     return true
   }
 
-  /** The load is over that read all pages: gives back those that are more than fit. */
+  /** Ends a load that read all pages: frees the oldest of them, as far as they exceed the limit. */
   keepNewest(): void {
     this.readsAll = this.#mayHoldAll
     this.#drop()
   }
 
-  /** Gives back the memory of the oldest pages, as far as a checkpoint has saved them (A2, A4). */
+  /** Frees the memory of the oldest pages, as far as a checkpoint has saved them (A2, A4). */
   #drop(): void {
     const end = Math.min(Math.floor(this.#savedBytes / pageBytes), this.#page)
     this.pages.drop(end, (page) => this.#dirty.has(page))
   }
 
-  // ── PagedStore: entries never change (A1), so a frozen page needs no copy ──────────────────────
+  // ── PagedStore: no entry changes while frozen, so a frozen page needs no copy ──────────────────
 
   get stores(): Record<string, PagedStore> {
     return { entries: this, crcs: this.crcs }
@@ -275,7 +275,9 @@ export class Text implements PagedStore {
     this.written = bytes.length
   }
 
-  /** The page is filled up to here, and to the next multiple of 8. */
+  /**
+   * Sets the filled length, rounded up to a multiple of 8, and computes the CRCs of full blocks.
+   */
   #advance(used: number): void {
     this.#used = (used + unitBytes - 1) & -unitBytes
     for (; this.#used >= this.#blockEnd; this.#blockEnd += blockBytes) {
@@ -286,7 +288,7 @@ export class Text implements PagedStore {
 
   #beginPage(): void {
     const page = this.#page + 1
-    this.pages.give(page) // it holds zeros, as what lies between entries does
+    this.pages.give(page) // it holds zeros, as the gaps between entries do
     this.#fillPage(page, 0)
     this.#drop()
   }
@@ -301,9 +303,7 @@ export class Text implements PagedStore {
   }
 }
 
-/**
- * Computes the CRC-32 of every full block, and yields after each. All pages are in memory.
- */
+/** Computes the CRC-32 of every full block, and yields after each. All pages must be in memory. */
 export function* sumBlocks(text: Text): Generator<void> {
   const blocks = Math.floor(text.bytes / blockBytes)
   for (let block = 0; block < blocks; block++) {
@@ -313,7 +313,10 @@ export function* sumBlocks(text: Text): Generator<void> {
   }
 }
 
-/** Computes the crc of a block whose page is in memory, if it has one: the last one is not full. */
+/**
+ * Computes a block's CRC again, if it has one (the last block is not full). Its page must be in
+ * memory.
+ */
 export function sumAgain(text: Text, block: number): void {
   if (block >= text.crcs.length) return
   const crc = crcOf(text, block)

@@ -1,9 +1,9 @@
-// Reads the newest text into memory after a start, as far as it fits, so that a node whose text
-// fits is as fast as before it was stopped.
+// Reads the newest text into memory after a start, as much as fits, so that a node whose whole text
+// fits is as fast as it was before it was stopped.
 //
-// U1. It reads one page at a time in the background, the newest first, and pauses between two.
-// U2. Text that is appended meanwhile has precedence: pages read here give way to it (text.ts, A4).
-// U3. A page that is damaged is reported, and stays on disk.
+// U1. Pages are read one at a time in the background, the newest first, with a pause between two.
+// U2. Text appended meanwhile takes precedence: pages read here give way to it (text.ts, A4).
+// U3. A damaged page is reported, and stays on disk.
 
 import { crc32 } from 'node:zlib'
 import { PageFiles } from '../../wal/checkpoint/page-source.ts'
@@ -21,7 +21,7 @@ interface WarmUpOptions {
   onDamaged: (page: number, place: PagePlace) => void
 }
 
-/** Resolves when there is no more text or no more room. */
+/** Reads pages until no text on disk or no room in memory is left, or until `isStopped`. */
 export async function warmUp(text: Text, options: WarmUpOptions): Promise<void> {
   const { pause, isStopped, onDamaged } = options
   let page = text.pageToRead(Number.POSITIVE_INFINITY)
@@ -29,7 +29,7 @@ export async function warmUp(text: Text, options: WarmUpOptions): Promise<void> 
     const wanted = page
     await text.read(page, async (place, into) => {
       const isRead = await isReadWhole(place, into, options)
-      // A page that is not there any more was moved by a checkpoint: this is no damage.
+      // A page that is no longer in this place was moved by a checkpoint; that is not damage.
       if (!isRead && text.isAt(wanted, place)) onDamaged(wanted, place)
       return isRead
     })

@@ -1,4 +1,4 @@
-// Records of deliveries. None is needed to queue one: the record of its message does (posts.ts).
+// Records of deliveries. Queueing one needs no record: that of its message does it (posts.ts).
 
 import type { DeliveryEvent } from '../../state/deliveries-by-age.ts'
 import { kind, type Timed } from './kind.ts'
@@ -10,7 +10,7 @@ interface OfDelivery extends Timed {
   first: number
 }
 
-/** An attempt is sent only once this is durable, so no attempt is ever forgotten. */
+/** An attempt is sent only once this record is durable, so no attempt is ever forgotten. */
 export interface DeliveryStarted extends OfDelivery {
   type: 'delivery.started'
 }
@@ -18,18 +18,18 @@ export interface DeliveryStarted extends OfDelivery {
 export interface DeliveryFinished extends OfDelivery {
   type: 'delivery.finished'
   outcome: 'delivered' | 'retried' | 'failed' | 'cancelled'
-  /** The HTTP status of the receiver's response; 0: there was none. */
+  /** The HTTP status of the receiver's response, or 0 if there was none. */
   status: number
-  /** '': none. */
+  /** The error code, or '' if there was none. */
   error: string
-  /** Milliseconds since the epoch, jitter included; 0 unless it will be retried. */
+  /** When to try again, in milliseconds since the epoch, jitter included; 0: never. */
   nextAttemptAt: number
 }
 
 /** Finished deliveries whose retention has ended by this record's time are removed. */
 export interface DeliveriesExpired extends Timed {
   type: 'deliveries.expired'
-  /** Only those whose first message has at most this position. */
+  /** The limit: only deliveries whose first message has at most this position are removed. */
   through: number
 }
 

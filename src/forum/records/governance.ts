@@ -1,4 +1,4 @@
-// Records of governance: a proposal, a review of one.
+// Records of governance: proposals, and reviews of them.
 
 import type { ProposalText } from '../../state/proposals.ts'
 import type { ReviewText } from '../../state/reviews.ts'
@@ -10,7 +10,7 @@ interface Written extends Timed {
   id: string
   /** The idempotency key. */
   key: string
-  /** A hash of the caller's address, where a limit needs it. */
+  /** A hash of the caller's address, or '' if no limit needs it. */
   client: string
 }
 

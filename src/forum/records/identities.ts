@@ -13,13 +13,13 @@ export interface NewIdentity extends Omit<Timed, 'type'> {
   displayName: string
   /** SHA-256 of the token, in hex. */
   tokenDigest: string
-  /** 0: never. */
+  /** When the identity expires, in milliseconds since the epoch; 0: never. */
   expiresAt: number
 }
 
 export interface IdentityCreated extends NewIdentity {
   type: 'identity.created'
-  /** A hash of the creator's address, or '' while no limit needs it. */
+  /** A hash of the creator's address, or '' if no limit needs it. */
   client: string
 }
 
@@ -29,17 +29,20 @@ export interface GuestsExpired extends Timed {
   before: number
 }
 
-/** The identity has another token; or the same one anew, which ends its sessions (sessions.ts). */
+/**
+ * The identity has a new token, or the same one under a new number, which ends its sessions
+ * (sessions.ts).
+ */
 export interface TokenRotated extends Timed {
   type: 'identity.token_rotated'
-  /** The identity, which has done it itself, or `nobody`: an operator. */
+  /** The identity, if its holder replaced the token, or `nobody` if an operator did. */
   by: number
   identity: number
   /** SHA-256 of the new token, in hex. */
   tokenDigest: string
-  /** Until when the token before is accepted; 0: no longer. */
+  /** Until when the previous token is accepted, in milliseconds since the epoch; 0: it is not. */
   graceUntil: number
-  /** Why, in the words of the operator; '': none was given. */
+  /** The operator's reason, or '' if none was given. */
   reason: string
 }
 
@@ -81,12 +84,12 @@ export const identityRecords = {
     apply(state, position, { at, identity, tokenDigest, graceUntil }) {
       const rotation = { digest: tokenDigest, until: graceUntil, at }
       state.identities.rotateToken(identity, position, rotation)
-      state.onNews(feedTopic(identity)) // its polls that wait with the old token are refused
+      state.onNews(feedTopic(identity)) // to refuse its polls that wait with the old token
     },
   }),
 }
 
-/** Adds an identity with its feed and its list of private threads; returns its number. */
+/** Adds an identity, its feed and its list of private threads; returns the identity's number. */
 export function addIdentity(state: State, position: number, record: NewIdentity): number {
   const { id, kind, displayName, tokenDigest, at, expiresAt } = record
   const identity = state.identities.add(id, tokenDigest, kind, displayName)

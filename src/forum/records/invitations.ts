@@ -11,10 +11,10 @@ export interface InvitationIssued extends Timed {
   id: string
   /** SHA-256 of its code, in hex. */
   digest: string
-  /** How many identities it can create. */
+  /** The number of identities that it can create. */
   uses: number
   expiresAt: number
-  /** Why, in the words of the operator; '': none was given. */
+  /** The operator's reason, or '' if none was given. */
   reason: string
 }
 
@@ -27,7 +27,7 @@ export interface InvitationRevoked extends Timed {
 /** An identity was created with an invitation. */
 export interface IdentityInvited extends NewIdentity {
   type: 'identity.invited'
-  /** A hash of the creator's address, or '' while no limit needs it. */
+  /** A hash of the creator's address, or '' if no limit needs it. */
   client: string
   /** The id of the invitation. */
   invitation: string

@@ -14,14 +14,14 @@ export interface Timed {
 }
 
 export interface RecordKind<R extends Timed> {
-  /** Its number in the log; never used again for another kind. */
+  /** Its number in the log, which is never reused for another kind. */
   code: number
   version: number
   /** The fields in their order in the log, after the time. */
   fields: readonly Exclude<keyof R, 'type' | 'at'>[]
   /** Fields that a later version appended, with their values in records of earlier versions. */
   added?: Partial<R>
-  /** Where rows of earlier versions have something else in the place of a field: its version. */
+  /** The first version of a field, where rows of earlier versions have another one in its place. */
   since?: { readonly [F in keyof R]?: number }
   apply(state: State, position: number, record: R): void
 }

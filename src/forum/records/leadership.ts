@@ -2,7 +2,7 @@
 
 import { kind, type Timed } from './kind.ts'
 
-/** How a leader acknowledges: when the stream has a record, or without waiting for it. */
+/** When a leader acknowledges a record: once the stream has it, or without waiting for that. */
 export type ReplicateMode = 'acked' | 'async'
 
 export interface LeaderBegan extends Timed {
@@ -12,9 +12,9 @@ export interface LeaderBegan extends Timed {
   /** The id of the node that leads. */
   node: string
   mode: ReplicateMode
-  /** The id of the epoch that begins behind the record before this one; '': none does. */
+  /** The id of the epoch that begins after the preceding record, or '' if none does. */
   epoch: string
-  /** Distinguishes it from another term of this number, in another stream; 32 hex characters. */
+  /** Distinguishes the term from one with the same number in another stream; 32 hex characters. */
   nonce: string
 }
 

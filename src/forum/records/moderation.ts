@@ -1,4 +1,4 @@
-// Records of moderation: what operators do with threads, messages and identities.
+// Records of moderation: the acts of operators on threads, messages and identities.
 
 import type { ActKind } from '../../state/moderation.ts'
 import type { State } from '../../state/state.ts'
@@ -6,7 +6,7 @@ import { feedTopic } from '../../state/topics.ts'
 import { kind, type Timed } from './kind.ts'
 
 interface Reasoned extends Timed {
-  /** Why, in the words of the operator; '': none was given. */
+  /** The operator's reason, or '' if none was given. */
   reason: string
 }
 
@@ -16,7 +16,7 @@ export interface MessageErased extends Reasoned {
   message: number
 }
 
-/** The thread takes no replies until it is unlocked. */
+/** The thread accepts no replies until it is unlocked. */
 export interface ThreadLocked extends Reasoned {
   type: 'thread.locked'
   thread: number
@@ -83,7 +83,7 @@ export const moderationRecords = {
       state.identities.actors.tell(identity, { type: 'blocked' })
       state.webhooks.pauseWaking(identity, state.feeds.threadsOf(identity))
       addAct(state, position, 'blocked', identity, record)
-      state.onNews(feedTopic(identity)) // its polls that wait are refused
+      state.onNews(feedTopic(identity)) // to refuse its waiting polls
     },
   }),
 

@@ -13,7 +13,7 @@ export interface NewMessage extends Omit<Timed, 'type'> {
   by: number
   messageId: string
   content: string
-  /** A hash of the author's address, or '' while no limit needs it. */
+  /** A hash of the author's address, or '' if no limit needs it. */
   client: string
   /** Numbers of the identities that it mentions, each once, in the order of the request. */
   mentions: readonly number[]
@@ -60,7 +60,7 @@ export const postRecords = {
       'mentions',
     ],
     added: { client: '', mentions: [] },
-    since: { mentions: 5 }, // version 3 had another field in its place, which is not read
+    since: { mentions: 5 }, // version 3 had another field in its place, which is ignored
     apply(state, position, record) {
       const { by, visibility, participants, at } = record
       const thread = addThread(state, record)
@@ -100,8 +100,8 @@ export function addThread(state: State, record: NewThread): number {
 }
 
 /**
- * Adds a message to its thread and to the feeds of those whom it mentions, notifies requests that
- * wait for it, and counts it for quotas; returns its number.
+ * Adds a message to its thread and to the feeds of the identities that it mentions, queues wakeups,
+ * notifies requests that wait for it, and counts it for quotas; returns its number.
  */
 export function addMessage(state: State, seq: number, thread: number, record: NewMessage): number {
   const { by, messageId: id, content, mentions, at } = record
@@ -116,7 +116,7 @@ export function addMessage(state: State, seq: number, thread: number, record: Ne
   state.onNews(threadTopic(thread))
   for (const identity of mentions) {
     state.quotas.count('mentions', record)
-    if (identity === by) continue // its own messages are not in its feed
+    if (identity === by) continue // an identity's own messages are not in its feed
     state.feeds.mention(identity, message)
     state.onNews(feedTopic(identity))
   }

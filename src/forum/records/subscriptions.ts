@@ -1,5 +1,5 @@
-// Records of what an identity does with its feed: it subscribes to a thread, unsubscribes, and
-// marks what it has read.
+// Records of what an identity does with its feed: it subscribes to a thread, unsubscribes, or marks
+// what it has read.
 
 import type { State } from '../../state/state.ts'
 import { feedTopic } from '../../state/topics.ts'
@@ -53,7 +53,7 @@ export const subscriptionRecords = {
   }),
 }
 
-/** Subscribes the identity to the thread, unless it already is or has no open feed. */
+/** Subscribes the identity to the thread, unless it is subscribed already or has no open feed. */
 export function addSubscription(
   state: State,
   identity: number,

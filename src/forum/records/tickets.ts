@@ -10,7 +10,7 @@ export interface TicketIssued extends Timed {
   type: 'ticket.issued'
   nonce: string
   expiresAt: number
-  /** A hash of the holder's address, or '' while no limit needs it. */
+  /** A hash of the holder's address, or '' if no limit needs it. */
   client: string
 }
 
@@ -77,7 +77,7 @@ function messageOf(record: TicketUsed, by: number): NewMessage {
   return { ...record, by, mentions: [] }
 }
 
-/** Adds the author of one message. It follows nothing. */
+/** Adds the author of one message, who follows no thread. */
 function addGuest(state: State, position: number, { authorId, at }: TicketUsed): number {
   return addIdentity(state, position, {
     at,

@@ -15,7 +15,7 @@ export interface WebhookRegistered extends Timed {
   key: string
 }
 
-/** The webhook of the n-th registration. */
+/** A record about one webhook: that of the n-th registration, counted from 0. */
 interface OfWebhook extends Timed {
   webhook: number
 }
@@ -36,7 +36,7 @@ export interface WebhookRemoved extends OfWebhook {
 /** The oldest webhooks whose time for verification has ended by this record's time are removed. */
 export interface WebhooksLapsed extends Timed {
   type: 'webhooks.lapsed'
-  /** How many of them at most. */
+  /** The limit of webhooks that this record removes. */
   most: number
 }
 

@@ -1,6 +1,6 @@
-// Loads checkpoints of form 1, by converting it to form 2, which form-2.ts converts. In form
-// 1 the states of threads, identities and proposals were their kinds, an identity's actor held its
-// feed, and an actor object was saved as a map.
+// Loads checkpoints of form 1 by converting them to form 2, which form-2.ts converts further. In
+// form 1, the states of threads, identities and proposals were their kinds, an identity's actor
+// held its feed, and an actor object was saved as a map.
 //
 //   form 1                                     form 2
 //   identities.actors.states 1, 2, 3, 4   ──▶  states active or expired, kind, feeds.actors.states
@@ -27,7 +27,7 @@ import type { State } from '../state.ts'
 import type { TicketRow } from '../tickets.ts'
 import { targetOfForm2 } from './form-2.ts'
 
-/** Stores that only changed their name: the new name, and that of form 1. */
+/** Stores of which only the name changed: their new names, with those of form 1. */
 const renamed: Readonly<Record<string, string>> = {
   'feeds.actors.following': 'identities.actors.following',
   'feeds.actors.changedPosition': 'identities.actors.followingChanged',
@@ -48,7 +48,7 @@ const added = new Set([
   'proposals.actors.kind',
 ])
 
-/** The target to load a checkpoint of form 1 into; `restore` takes the checkpoint's facts. */
+/** Returns the target for loading form 1; its `restore` takes the checkpoint's facts. */
 export function targetOfForm1(state: State, onIndexFilled?: OnIndexFilled) {
   const { stores, rows, restore } = targetOfForm2(state, onIndexFilled)
   return {
@@ -61,14 +61,14 @@ export function targetOfForm1(state: State, onIndexFilled?: OnIndexFilled) {
   }
 }
 
-/** The stores that form 1 has, by the names that it has for them. */
+/** Returns the stores that form 1 has, by their names in form 1. */
 function storesOfForm1(stores: Stores): Stores {
   const of1 = new Map<string, PagedStore>()
   for (const [name, store] of stores) if (!added.has(name)) of1.set(renamed[name] ?? name, store)
   return of1
 }
 
-/** The rows, which are converted as they are loaded. */
+/** Returns the rows, which are converted as they are loaded. */
 function rowsOfForm1(rows: Rows): Rows {
   const convert: Record<string, (row: unknown[]) => unknown[]> = {
     'webhooks.webhooks': (row) => [...row.slice(0, 6), ...actorRow(webhook, row[6], row[7])],
@@ -148,7 +148,7 @@ function convertProposals({ proposals }: State): void {
   }
 }
 
-/** An actor as a row of the current form (state/actor-objects.ts). */
+/** Returns an actor as a row of the current form (state/actor-objects.ts). */
 function actorRow({ layout }: AnyActorKind, code: unknown, context: unknown): unknown[] {
   const values = context as Record<string, unknown>
   return [code, ...Object.keys(layout).map((field) => values[field])]

@@ -1,15 +1,15 @@
-// Loads checkpoints of form 2 (and of form 1, as form-1.ts names its parts), in which names,
-// message ids and hashes of proposals stood in the text alone.
+// Loads checkpoints of form 2, and of form 1, whose parts form-1.ts renames. In form 2, names,
+// message ids and hashes of proposals were only in the text.
 //
 //   form 2                                     form 3
-//   (signatures in the text), nameStarts      ─▶  names.…, where identities.signatures point to
+//   (signatures in the text), nameStarts      ─▶  names.…, to which identities.signatures point
 //   (the text of a message)                   ─▶  messages.ids
 //   (the text of a proposal)                  ─▶  proposals.hashes
 //   (the text)                                ─▶  arena.crcs
 //   addresses that count scratch space        ─▶  addresses that do not, and their upper bits
 //
-// The whole text is read into memory once. Its pages stay where they are on disk, so after the load
-// most of them are given back; the next checkpoint saves the rest in the new form.
+// The whole text is read into memory once. Its pages stay where they are on disk, so most of them
+// are freed after the load. The next checkpoint saves the rest in the new form.
 
 import type { PagedStore, Stores } from '../../../wal/checkpoint/paged-store.ts'
 import { inSlicesOf } from '../../base/pauses.ts'
@@ -34,10 +34,10 @@ const added = new Set([
   'reviews.addresses.high',
 ])
 const sliceMs = 4
-/** An address counted units of chunks, each of which began with a page of scratch space. */
+/** Units of one chunk. Addresses counted whole chunks, each of which began with a scratch page. */
 const unitsPerChunk = 64 * unitsPerPage
 
-/** The target to load a checkpoint of form 2 into. */
+/** Returns the target for loading a checkpoint of form 2. */
 export function targetOfForm2(state: State, onIndexFilled?: OnIndexFilled) {
   const signatures = {
     starts: new Uint32Column(),

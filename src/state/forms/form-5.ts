@@ -24,7 +24,7 @@ const added = [
   'identities.actors.tokenNumber',
 ]
 
-/** The target to load a checkpoint of form 5 into. */
+/** Returns the target for loading a checkpoint of form 5. */
 export function targetOfForm5(state: State, onIndexFilled?: OnIndexFilled) {
   const { rows, restore } = whatIsFilled(state, onIndexFilled)
   return {
@@ -34,14 +34,14 @@ export function targetOfForm5(state: State, onIndexFilled?: OnIndexFilled) {
   }
 }
 
-/** The stores that form 5 and those before it have. */
+/** Returns the stores that form 5 and earlier forms have. */
 export function storesOfForm5(state: State): Stores {
   const of5 = new Map(storesOf(state))
   for (const name of added) of5.delete(name)
   return of5
 }
 
-/** Adds to a state, whose stores are filled, and to its facts what form 5 did not have. */
+/** Adds what form 5 did not have to a state whose stores are filled, and to its facts. */
 export function fromForm5(state: State, facts: Record<string, unknown>): Record<string, unknown> {
   state.feeds.addMentionsAndMarks()
   state.identities.addTokenNumbers()

@@ -3,12 +3,12 @@
 //   form 6          form 7
 //   –          ─▶   facts of invitations: none, changed at position 0
 //
-// Neighbours: form-5.ts and those before it load forms that lack these facts as well.
+// Neighbours: form-5.ts and the earlier forms' files load forms that lack these facts as well.
 
 import { type OnIndexFilled, whatIsFilled } from '../saved.ts'
 import type { State } from '../state.ts'
 
-/** The target to load a checkpoint of form 6 into. */
+/** Returns the target for loading a checkpoint of form 6. */
 export function targetOfForm6(state: State, onIndexFilled?: OnIndexFilled) {
   const { stores, rows, restore } = whatIsFilled(state, onIndexFilled)
   return {
@@ -18,7 +18,7 @@ export function targetOfForm6(state: State, onIndexFilled?: OnIndexFilled) {
   }
 }
 
-/** Adds to facts what form 6 did not have. */
+/** Returns the facts together with those that form 6 did not have. */
 export function fromForm6(facts: Record<string, unknown>): Record<string, unknown> {
   return { ...facts, 'invitations.': [0, []] }
 }

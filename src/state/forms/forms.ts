@@ -1,5 +1,5 @@
-// The forms of saved state that a node can load: that of state/saved.ts, and those of earlier
-// releases.
+// The forms of saved state that a node can load: the current one (state/saved.ts), and those of
+// earlier releases.
 
 import type { Target } from '../../../wal/checkpoint/checkpoints.ts'
 import { type OnIndexFilled, whatIsFilled } from '../saved.ts'
@@ -10,7 +10,7 @@ import { targetOfForm3 } from './form-3.ts'
 import { targetOfForm5 } from './form-5.ts'
 import { targetOfForm6 } from './form-6.ts'
 
-/** What a checkpoint of this form is loaded into. Every form that a release wrote can be read. */
+/** Returns the target for loading a checkpoint of this form; every released form can be read. */
 export function targetOf(state: State, form: number, onIndexFilled: OnIndexFilled): Target {
   if (form === 1) return targetOfForm1(state, onIndexFilled)
   if (form === 2) return targetOfForm2(state, onIndexFilled)
