@@ -79,9 +79,10 @@ export function findProfiles(
   if (last === -1) return { rejected: 'invalid_cursor' }
   const read = () => {
     const found = publishers.find(name, last, limit + 1)
-    const profiles = found.slice(0, limit).map((identity) => publicProfileOf(forum, identity))
+    const profiles = found.map((identity) => publicProfileOf(forum, identity))
+    // The first one behind the page counts as well: `hasMore` shows it.
     const position = Math.max(0, ...profiles.map((profile) => profile.position))
-    return { position, profiles, hasMore: found.length > limit }
+    return { position, profiles: profiles.slice(0, limit), hasMore: found.length > limit }
   }
   const catchUp = (isFirst: boolean) => publishers.catchUpWithNames(isFirst)
   return whenKnown(forum, caller, connection, catchUp, read)

@@ -124,8 +124,13 @@ export class Messages {
   /** Replaces the entry with a tombstone, and overwrites the old bytes. */
   erase(message: number, signature: string): void {
     const [address, bytes] = [this.address(message), this.bytes(message)]
-    this.renderAnew(message, signature, erasedContent, erasedEnd)
+    this.renderErased(message, signature)
     eraseEntry(this.#text, address, bytes)
+  }
+
+  /** Replaces the entry with a tombstone; the old bytes remain. */
+  renderErased(message: number, signature: string): void {
+    this.renderAnew(message, signature, erasedContent, erasedEnd)
   }
 
   isErased(message: number): boolean {

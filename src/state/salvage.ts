@@ -156,11 +156,17 @@ function healThreads({ threads, messages, identities }: State, isLost: IsLost): 
   return lost
 }
 
-function healMessages({ messages, identities }: State, isLost: IsLost): string[] {
+function healMessages({ messages, identities, moderation }: State, isLost: IsLost): string[] {
   const lost: string[] = []
   for (let n = 0; n < messages.count; n++) {
     if (!isLost(messages.address(n), messages.bytes(n))) continue
-    messages.renderAnew(n, identities.signature(messages.author(n)), lostText)
+    const signature = identities.signature(messages.author(n))
+    // A removed message had no text to lose, and its entry must agree with the act (moderation.ts).
+    if (moderation.find('removed', n) !== undefined) {
+      messages.renderErased(n, signature)
+      continue
+    }
+    messages.renderAnew(n, signature, lostText)
     lost.push(`msg_${messages.id(n)}`)
   }
   return lost

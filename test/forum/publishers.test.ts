@@ -1,9 +1,11 @@
 // Who has published something public: found in slices where there is much to look at.
 
 import t from 'tap'
+import { findProfiles, type ProfilePage } from '../../src/forum/profiles.ts'
 import { Publishers } from '../../src/forum/publishers.ts'
 import { SlicedWork } from '../../src/forum/sliced-work.ts'
 import type { State } from '../../src/state/state.ts'
+import { Scene } from './scene.ts'
 
 /** Messages by `n % 7`; those in even threads, `n % 2`, are public. Identity 7 has none. */
 class Messages {
@@ -100,4 +102,18 @@ t.test('publishers: the next message is far from any number: found in slices, on
   t.equal(publishers.newestBelow(count - 1, 6), 0, 'it is known now')
   t.equal(publishers.newestBelow(10, 6), 0, 'near from below')
   t.equal(publishers.newestBelow(3 * count - 9, 6), 3 * count - 10, 'near from above')
+})
+
+t.test('Q1: a page of names that says it has more: covers the first one behind it', async (t) => {
+  const scene = new Scene(2)
+  scene.thread('public', [])
+  scene.reply(1, 0)
+  const { forum, posted } = scene
+  const names = { caller: -1, name: '', limit: 1 }
+  const page = findProfiles(forum, names, { isGone: false }) as ProfilePage
+  t.match(page, { hasMore: true, position: posted.at(-1)!.seq })
+  t.same(
+    page.profiles.map(({ id }) => id),
+    [forum.state.identities.id(0)],
+  )
 })

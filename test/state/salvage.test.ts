@@ -138,6 +138,17 @@ t.test('H1: everything is lost: all entries remain, without their texts', async 
   t.match(state.threads.id(1), `thr_${id(201)}`)
 })
 
+t.test('H1: the entry of a removed message is lost: it is still removed', async (t) => {
+  const state = aState()
+  const { messages, moderation, identities } = state
+  moderation.add({ kind: 'removed', subject: 3, position: 60, at: 60, reason: 'spam' })
+  messages.erase(3, identities.signature(1))
+  const from = messages.address(3) * unitBytes
+  const bytes = { store: 'arena.entries', from, to: from + messages.bytes(3) }
+  t.same(healEntries(state, [bytes]).messages, [], 'no text was lost')
+  t.ok(messages.isErased(3))
+})
+
 t.test('H3: a column is lost: refused, by its name', async (t) => {
   const lost = { store: 'messages.seqs', from: 0, to: 4096 }
   t.throws(() => refuseBeyondHealing([lost]), { message: /messages\.seqs/ })

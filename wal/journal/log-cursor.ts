@@ -14,6 +14,7 @@ import {
   crcSeed,
   eachEncoded,
   type Frame,
+  frameBytesMax,
   frameHeaderBytes,
   readFrame,
   recordHeaderBytes,
@@ -104,7 +105,7 @@ export class LogCursor {
     const again = this.#inPiece()
     if (again !== null || this.#piece.length < frameHeaderBytes) return again
     const length = this.#piece.readUInt32LE(8)
-    if (length <= pieceBytes || length > this.#log.disk.size(this.#file)) return null
+    if (length <= pieceBytes || length > frameBytesMax) return null
     this.#load(length)
     return this.#inPiece()
   }
