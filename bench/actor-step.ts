@@ -1,9 +1,9 @@
 // Question:   what does one event of an actor cost, depending on how its machine is run?
 // Compares:   a step on a plain object (floor), a step in an ActorTable, xstate's actor.send(),
 //             xstate's transition().
-// Fixed:      the events of replies and subscriptions: thread, feed and subscription
-//             alternately, as in the server, so that no call site sees only one machine.
-// Reports:    ns/step; the contexts read back, which must be the same every way.
+// Fixed:      the events of replies and subscriptions; thread, feed and subscription alternate, as
+//             in the server, so that no call site sees only one machine.
+// Reports:    ns/step; the contexts read back, which must be the same for every way.
 // Leaves out: the journal, the arena, finding the actor among many.
 // Smoke:      300 steps in test/actors/actor-step.test.ts, so it cannot rot.
 //
@@ -29,7 +29,8 @@ interface Role {
   later: { type: string; position: number }[]
 }
 
-// One actor run in one way: how to send it an event, and its final context.
+// An actor that is run in one way: a function that sends it an event, and one that reads its
+// context.
 interface Subject {
   tell: Tell
   context: () => Context

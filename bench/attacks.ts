@@ -1,12 +1,12 @@
-// Question:   what does one request cost the node, and what do others still get, if callers choose
-//             the worst content and the worst requests?
-// Compares:   the requests below, each with an ordinary page and an ordinary request; polls of
-//             others without attackers, and beside six of them who request what costs most.
-// Fixed:      threads of 100 messages of 8,000 characters, 50 proposals of 32 KiB that are escaped
-//             to six times that; each page is made anew; the server on core 0.
+// Question:   what does one request cost the node, and what do other callers still get, if callers
+//             choose the worst content and the worst requests?
+// Compares:   the requests below, each with an ordinary page and an ordinary request; polls by
+//             others without attackers, and beside six attackers that request what costs most.
+// Fixed:      threads of 100 messages of 8,000 characters, 50 proposals of 32 KiB that escaping
+//             makes six times as long; each page is rendered anew; the server on core 0.
 // Reports:    processor time of the server's main thread for each request, the least of the rounds;
-//             polls of others: rate and waits; --main FILE measures another build.
-// Leaves out: readers, whose processes make pages as the main one does; what a proxy stops before.
+//             the rate and waits of polls by others. --main FILE measures another build.
+// Leaves out: readers, whose processes render pages like the main one; what a proxy stops before.
 // Smoke:      --smoke: ten messages, one round, half a second. Run it: node dist/bench/attacks.js
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -36,7 +36,7 @@ const ideographs = (from: number, length: number) =>
 const filled = (unit: string) =>
   unit.repeat(Math.ceil(characters / unit.length)).slice(0, characters)
 
-/** What the messages of a thread consist of; `n` differs for each. */
+/** The contents of a thread's messages; `n` is different for each message. */
 const contents: Record<string, (n: number) => string> = {
   'ordinary text': () => filled('The quick brown agent jumps over the lazy forum. '),
   'an address and full stops': () => `http://a${'.'.repeat(7_980)}x`,
@@ -61,7 +61,7 @@ interface Sent {
 
 interface Row {
   name: string
-  /** The request of a round, which no cache knows. */
+  /** Returns the request of a round, whose answer no cache has. */
   request(round: number): Sent
 }
 
@@ -106,7 +106,7 @@ class Scene {
     return this.#server.url
   }
 
-  /** Processor time of the main thread so far, in milliseconds. */
+  /** The processor time of the main thread so far, in milliseconds. */
   get cpuMs(): number {
     const { pid } = this.#server
     return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6
@@ -129,7 +129,7 @@ class Scene {
   }
 }
 
-/** A thread of such messages; its page is another one for each message that it begins behind. */
+/** Creates a thread of such messages. Its page differs with the message after which it begins. */
 async function threadOf(scene: Scene, name: string, content: (n: number) => string): Promise<Row> {
   const made = await scene.post('/api/threads', { title: name, content: content(0) })
   for (let n = 1; n < messages; n++) {
@@ -195,7 +195,7 @@ function otherRows(proposal: string): Row[] {
   ]
 }
 
-/** Polls of others, one after the other, while other threads of this program attack. */
+/** Measures polls by another caller, in sequence, while another thread of this program attacks. */
 async function othersOf(scene: Scene, attack: readonly string[]): Promise<string> {
   const workers = attack.length === 0 ? [] : [new Worker(attackProgram, { eval: true })]
   for (const worker of workers) worker.postMessage({ url: scene.url, attackers, paths: attack })
@@ -215,7 +215,7 @@ async function othersOf(scene: Scene, attack: readonly string[]): Promise<string
   return `${rate}/s, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, longest ${at(1)} ms, ${cpu}`
 }
 
-/** Requests these paths in a circle, on connections of its own, and reads no answer. */
+/** Requests these paths cyclically, on its own connections, and discards the answers. */
 const attackProgram = `
   const { parentPort } = require('node:worker_threads')
   const http = require('node:http')

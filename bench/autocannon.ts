@@ -1,5 +1,5 @@
 // Runs autocannon in a separate process, so that it has its own core. Arguments: the load as JSON,
-// the file of the ring, the values to insert as JSON. Prints its results as JSON.
+// the file of the ring, and the values to insert as JSON. Prints its results as JSON.
 
 import { readFileSync } from 'node:fs'
 import autocannon from 'autocannon'
@@ -12,7 +12,7 @@ const ring = JSON.parse(readFileSync(ringFile, 'utf8')) as Ring
 const filling = JSON.parse(fillingText) as Filling
 let sent = 0
 
-/** Each request is the next one of the ring, whichever connection sends it. */
+/** Returns the next request of the ring, whichever connection sends it. */
 function next(): autocannon.Request {
   const n = ++sent
   const request = fill(ring.requests[n % ring.requests.length], ring, filling, n)

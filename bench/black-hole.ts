@@ -1,10 +1,10 @@
-// Question:   does a receiver that never answers slow down those who publish?
+// Question:   does a webhook receiver that never answers slow down those who publish?
 // Compares:   a server without webhooks; one where 1,000 wakeups wait for a silent receiver, one of
-//             them always being sent; and on that one, replies in the thread that all 1,000
-//             follow, where each reply is merged into 1,000 pending wakeups.
+//             them always being sent; and on that one, replies to the thread that all 1,000
+//             identities follow, where each reply is merged into 1,000 pending wakeups.
 // Fixed:      wrk with 16 connections, 300-byte replies, --durability always, servers on core 0,
 //             wrk on core 1; measured alternately, the median of the rounds is reported.
-// Reports:    replies/s, p50 and p99 of each; attempts made meanwhile.
+// Reports:    replies/s, p50 and p99 of each; the attempts made meanwhile.
 // Leaves out: receivers that answer (webhook-lab.ts).
 // Smoke:      20 webhooks, one round of one second; skipped with a line when wrk is not installed.
 
@@ -65,7 +65,7 @@ async function newThread(name: string, url: string): Promise<Side> {
   return { name, url, token, path: `${read_url}/replies` }
 }
 
-/** Creates identities with verified webhooks that follow a thread; returns the token of one. */
+/** Creates identities with verified webhooks that follow a thread. Returns the token of one. */
 async function follow({ url, path }: Side, receiver: Receiver): Promise<string> {
   const webhook = '/api/notifications/webhook'
   const endpoint = { url: `https://localhost:${receiver.port}/` }
@@ -85,7 +85,7 @@ async function follow({ url, path }: Side, receiver: Receiver): Promise<string> 
   return last
 }
 
-/** Whether the wakeup of one follower is pending. */
+/** Returns whether a wakeup of one follower is pending. */
 async function isWaiting(url: string, token: string): Promise<boolean> {
   const headers = { authorization: `Bearer ${token}` }
   const path = '/api/notifications/deliveries'

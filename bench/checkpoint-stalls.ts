@@ -1,5 +1,5 @@
-// What checkpoints do to replies: the longest stall of the event loop and p99.9, with checkpoints
-// and without, measured alternately on one data directory.
+// Measures what checkpoints do to replies: the longest stall of the event loop and p99.9, with
+// checkpoints and without, alternately on one data directory.
 
 import { median } from './compare.ts'
 import type { Population } from './population.ts'
@@ -11,7 +11,7 @@ import { watchStalls } from './stalls.ts'
 const connections = 64
 
 export interface CheckpointResult {
-  /** How many checkpoints were taken during the measurement of the event loop. */
+  /** The number of checkpoints taken while the event loop was measured. */
   taken: number
   /** How long the beginning of each round's newest checkpoint blocked the node, by its metrics. */
   longestBeginMs: number
@@ -28,7 +28,7 @@ export interface Watch {
   population: Population
   /** Where the load generator keeps its files. */
   dir: string
-  /** For the node. */
+  /** The flags of the node. */
   flags: readonly string[]
   /** Megabytes of log between two checkpoints. */
   everyMb: number

@@ -1,17 +1,17 @@
-// Question:   how fast are pages whose text is on disk, and what do they cost those that are polled
-//             beside them?
-// Compares:   pages of 50 messages, each of them in another block, read one after the other and by
-//             64 clients; polls of 64 other clients without them, beside one reader of such pages,
-//             and beside 64.
+// Question:   how fast are pages whose text is on disk, and what do they cost the polls beside
+//             them?
+// Compares:   pages of 50 messages, each message in another block, read in sequence and by 64
+//             clients; polls by 64 other clients alone, beside one reader of such pages, and beside
+//             64.
 // Fixed:      400,000 messages in 4,000 threads, text memory of 16 MiB, so that about one block in
-//             fifty is in memory; no page is in the page cache; the server on two cores, since
-//             it reads in a thread, and the load on one of them; medians of rounds.
-// Reports:    latencies and pages/s; blocks read and processor time for a page; polls/s and their
-//             ratio to those without; the share of the event loop's processor time that polls have,
+//             fifty is in memory; no page is in the page cache; the server on two cores, because it
+//             reads in a thread, and the load on one of them; medians of rounds.
+// Reports:    latencies and pages/s; blocks read and processor time per page; polls/s and their
+//             ratio to those alone; the share of the event loop's processor time that polls keep
 //             beside pages; the longest delay of the event loop; the targets.
 // Leaves out: the disk: the system has most of the files in its page cache. A third core: both load
 //             generators and the thread that reads share one, so the ratio of polls/s is too low
-//             where the loop is not busy; the share of its processor time is what pages leave.
+//             where the loop is not busy; the share of its processor time shows what pages leave.
 // Smoke:      test/bench/cold.test.ts. Run it: node dist/bench/cold.js
 
 import { execFileSync } from 'node:child_process'
@@ -44,7 +44,7 @@ const longest = 'agent_forum_event_loop_delay_seconds{quantile="1"}'
 const blocksRead = 'agent_forum_text_reads_total'
 const size = { identities: 1_000, threads, messages, contentBytes: 300 }
 
-/** About 50 messages of threads anywhere, none of which the last measurements have cached. */
+/** Returns pages of about 50 messages of scattered threads, which earlier runs have not cached. */
 function coldPages({ scattered }: Population, nth: number): Request[] {
   const limit = 48 + (nth % 5)
   return scattered.map((id) => {
@@ -58,15 +58,15 @@ interface Measured {
   hot: Seen | null
   stallMs: number
   blocks: number
-  /** Processor time of the server, with its threads. */
+  /** The processor time of the server, including its threads. */
   cpuMs: number
-  /** Of that, the event loop's. */
+  /** The part of it that the event loop used. */
   loopMs: number
-  /** What the node refused, by its metrics: with errors, it says why. */
+  /** What the node refused, by its metrics, which explains the errors. */
   refused: string[]
 }
 
-/** Who reads cold pages, and polls, at the same time: numbers of connections. */
+/** The numbers of connections that read cold pages and that poll, at the same time. */
 interface Load {
   name: string
   cold: number

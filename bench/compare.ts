@@ -1,6 +1,6 @@
-// The sides of a comparison are measured alternately, in reverse order every other round, so that
-// other load on the machine affects all of them. The result is the median of the rounds, and for
-// ratios the median of each round's ratio.
+// Compares sides. They are measured alternately, in reverse order every other round, so that other
+// load on the machine affects all of them. The result is the median of the rounds or, for a ratio,
+// the median of the rounds' ratios.
 
 import { type Percentile, percentiles, type Seen } from './generator.ts'
 import { cpuSeconds } from './process.ts'

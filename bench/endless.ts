@@ -1,11 +1,11 @@
-// Question:   does a node with little memory go on taking replies at full speed?
+// Question:   does a node with little memory continue to accept replies at full speed?
 // Compares:   memory, speed and refusals at the beginning and at the end.
-// Fixed:      64 connections that post replies of 300 bytes into 1,000 threads; `--memory-mb
-//             3072`, durability always, server on one core, load on another.
-// Reports:    every ten seconds messages, replies/s, requests refused or failed and those answered
-//             late, resident memory and text in memory and on disk; at the end whether each reply
-//             that was acknowledged is counted, and whether a sample of the threads can be read
-//             whole, each message as it was sent; before a restart and after it.
+// Fixed:      64 connections that post replies of 300 bytes to 1,000 threads; `--memory-mb 3072`,
+//             durability always, server on one core, load on another.
+// Reports:    every ten seconds the messages, replies/s, requests refused or failed and those
+//             answered late, resident memory, and text in memory and on disk; at the end, before a
+//             restart and after it, whether each acknowledged reply is counted, and whether a
+//             sample of the threads can be read whole, each message as it was sent.
 // Leaves out: reads beside the writes.
 // Smoke:      test/bench/scale.test.ts, with one second.
 //
@@ -54,7 +54,7 @@ interface Step {
   messages: number
   perSecond: number
   failed: number
-  /** Answered, but later than the generator waits before it counts a request. */
+  /** Answered, but only after the generator had counted a timeout. */
   late: number
   residentMb: number
   textMb: number
@@ -101,7 +101,7 @@ async function measure(settings: typeof presets, dir: string): Promise<number> {
   return wrong.length === 0 ? 0 : 1
 }
 
-/** Posts replies in steps of ten seconds, and says after each what was seen. */
+/** Posts replies in steps of ten seconds, and reports each step. */
 async function post(
   forum: Forum,
   population: Population,
@@ -141,7 +141,7 @@ async function post(
   return steps
 }
 
-/** What is wrong with what can be read now, in sentences. */
+/** Returns sentences about what is wrong with what can be read now. */
 async function check(
   forum: Forum,
   population: Population,
@@ -170,7 +170,7 @@ interface Message {
   content: string
 }
 
-/** Reads a thread page by page: all messages in order, each with a content that was sent. */
+/** Reads a thread page by page. Counts messages that are out of order or not as they were sent. */
 async function readWhole({ url }: Forum, id: string, contentBytes: number) {
   let after = 0
   let messages = 0

@@ -1,11 +1,12 @@
 // Question:   do agents that follow very many threads, and poll from the beginning, delay others?
 // Compares:   a node without pollers, and the same node with eight: at the end of their feed; with
-//             `after=0` as the author of everything in 150,000 threads, who finds nothing; and as a
-//             reader who follows as many, and has news in each.
-// Fixed:      one connection for each poller and one for the other request, a thread's page; polls
-//             follow one another at once; measured alternately, the medians of the rounds.
-// Reports:    p99 of the other request and its ratio to that without pollers, the longest delay of
-//             the event loop, polls/s; and how long the first poll after a start takes.
+//             `after=0` as the author of everything in 150,000 threads, who finds nothing; and with
+//             `after=0` as a reader who follows as many, and has news in each.
+// Fixed:      one connection for each poller and one for the other request, which reads a page of a
+//             thread; polls follow one another at once; measured alternately, medians of the
+//             rounds.
+// Reports:    p99 of the other request and its ratio to that without pollers; the longest delay of
+//             the event loop; polls/s; and how long the first poll after a start takes.
 // Leaves out: more than eight such polls at once by one agent, which are rejected.
 // Smoke:      `--threads 5000 --seconds 1`. Run it: node dist/bench/feed-everything.js
 
@@ -33,7 +34,7 @@ const rounds = 3
 const pollers = 8
 const longest = 'agent_forum_event_loop_delay_seconds{quantile="1"}'
 
-/** One author of all threads; one who answers in each; one who follows all and wrote nothing. */
+/** Creates threads in which only the author wrote, and as many with replies for the reader. */
 function populate(dir: string) {
   return inForum(dir, async (forum, pause) => {
     const [author, , reader] = ['author', 'answerer', 'reader'].map((name) => {
@@ -69,7 +70,7 @@ async function get(client: Client, path: string, token: string): Promise<number>
 interface Compared {
   name: string
   token: string
-  /** What the pollers ask for; null: there are none. */
+  /** The path that the pollers request, or null if there are none. */
   path: string | null
 }
 

@@ -1,6 +1,6 @@
 // The floor: bare uWebSockets.js handlers that receive and send the same bytes as the forum, and do
-// nothing else. They cycle through the forum's answers to some of the same requests:
-// [{ route, status, body }], a file whose path is the argument. POST parses its body.
+// nothing else. They cycle through the forum's answers to some of the same requests, which are a
+// file of [{ route, status, body }] whose path is the argument. A POST handler parses its body.
 
 import { readFileSync } from 'node:fs'
 import { type HttpResponse, loadBinding } from '../src/http/uws-binding.ts'

@@ -1,4 +1,4 @@
-// What a node holds in memory and on disk, by part. The sizes of columns are those of the newest
+// The memory and disk space of a node, by part. The sizes of columns are those of the newest
 // checkpoint, so take one before.
 
 import { readdirSync, statSync } from 'node:fs'
@@ -10,11 +10,11 @@ import { residentBytes } from './process.ts'
 import type { Forum } from './sides.ts'
 
 const mb = 1e6
-/** Where rendered text is, by the names of stores and of metrics, newest version first. */
+/** The names of rendered text among stores and metrics, newest version first. */
 const textStore = /^(arena|text)\./
 const textMetrics = ['agent_forum_text_bytes{where="memory"}', 'agent_forum_arena_bytes']
 
-/** Megabytes. */
+/** In megabytes. */
 export interface MemoryParts {
   resident: number
   /** All rendered text, wherever it is. */
@@ -31,10 +31,10 @@ export interface MemoryParts {
 }
 
 const settleMs = 1_000
-/** A node that loads text in the background has settled when its memory grows less than that. */
+/** A node that loads text in the background has settled when its memory grows by less than this. */
 const growthMax = 0.01
 
-/** As soon as the node's memory no longer grows. */
+/** Returns the memory by part, as soon as the node's memory no longer grows. */
 export async function memoryByPart(forum: Forum, dir: string): Promise<MemoryParts> {
   for (let before = 0; ; ) {
     const now = residentBytes(forum.pid)
@@ -70,7 +70,7 @@ function savedByTable(dir: string): { rendered: number; columns: Record<string, 
   return { rendered, columns }
 }
 
-/** Megabytes of the files in a data directory, by the ends of their names. */
+/** Returns the megabytes of the files in a data directory, by the ends of their names. */
 export function diskByKind(dir: string): Record<string, number> {
   const kinds: Record<string, number> = {}
   for (const name of readdirSync(dir)) {
@@ -89,7 +89,7 @@ export function memoryLines(memory: MemoryParts): string[] {
   ]
 }
 
-/** `a 12 MB, b 3 MB`, without those below a megabyte. */
+/** Returns `a 12 MB, b 3 MB`, without parts below a megabyte. */
 export function listed(parts: Record<string, number>): string {
   const shown = Object.entries(parts).filter(([, megabytes]) => Math.abs(megabytes) >= 1)
   shown.sort(([, a], [, b]) => b - a)

@@ -19,7 +19,7 @@ export interface Seen {
   latencyMs: Record<Percentile, number>
   /** Answers that were not 2xx or 3xx, socket errors, and timeouts. */
   errors: number
-  /** Requests that had no answer after the generator's limit: wrk goes on waiting for it. */
+  /** Requests without an answer within the generator's limit: wrk continues to wait for it. */
   timeouts: number
 }
 
@@ -31,11 +31,11 @@ export type Prepare = (dir: string, name: string, ring: Ring) => Send
 /** The input of the generator that sends at a constant rate (open-loop.ts). */
 export interface OpenLoad {
   port: number
-  /** How answers end: by the length in an HTTP head, or in a RESP bulk string. */
+  /** How answers are framed: by the length in an HTTP head, or in a RESP bulk string. */
   protocol: 'http' | 'resp'
   /** The rendered requests (ring.ts). */
   ringFile: string
-  /** The part of the requests that append a record. */
+  /** The fraction of the requests that append a record. */
   writes: number
   filling: Filling
   /** Requests a second. */
@@ -49,8 +49,8 @@ export const openPercentiles = ['50', '90', '99', '99.9', '99.99', '100'] as con
 export interface OpenSeen {
   requests: number
   errors: number
-  /** By percentile, from when requests were due. */
+  /** By percentile, counted from when requests were due. */
   latencyMs: Record<(typeof openPercentiles)[number], number>
-  /** How late the generator was itself: p99.9. */
+  /** How late the generator itself was, at p99.9. */
   lateMs: number
 }

@@ -3,7 +3,7 @@
 // Fixed:      256-byte payload; disk and durability mode printed with the result.
 // Reports:    writes/s; p50 and p99 from append to durable; a hash of the records read back.
 // Leaves out: HTTP, validation, state.
-// Smoke:      50 records in `npm run test:system`, so it cannot rot.
+// Smoke:      `--smoke` writes 50 records in each run. Run it: node dist/bench/group-commit.js
 
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'

@@ -1,6 +1,6 @@
-// Runs commands on the forum of a data directory, in this process and without waiting for syncs:
-// the fastest way to fill one. Checkpoints are taken on the way, so that log and memory stay
-// bounded and the first start replays nothing.
+// Runs commands on the forum of a data directory, in this process and without waiting for syncs,
+// which is the fastest way to fill it. Checkpoints are taken on the way, so that log and memory
+// stay bounded and the first start replays nothing.
 
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { pino } from 'pino'
@@ -16,12 +16,12 @@ import { openJournal } from '../wal/journal/journal.ts'
 
 const retentionMs = 24 * 3_600_000
 const commandsPerIteration = 512
-/** Of log, after which a checkpoint is taken. */
+/** The MiB of log after which a checkpoint is taken. */
 const checkpointMb = 1024
-/** Nothing that was written is read again. */
+/** The text in memory can be bounded, because nothing that was written is read again. */
 const textBytesMax = 512 << 20
 
-/** Runs `work` on the forum; `pause` is to be awaited after each command, with their count. */
+/** Runs `work`, which must await `pause` after each command, with the number of those done. */
 export async function inForum<T>(
   dir: string,
   work: (forum: Forum, pause: (done: number) => Promise<void>) => Promise<T>,

@@ -1,13 +1,13 @@
-// Question:   how many instructions does the server execute for a request?
+// Question:   how many instructions does the server execute per request?
 // Compares:   the floor and the forum, in user mode; with --readers N the forum alone, and the main
-//             process of one with N readers. Unlike time, this hardly depends on other load of the
+//             process of one with N readers. Unlike time, this hardly depends on other load on the
 //             machine: a change of 10 % is visible where times differ by 50 %.
 // Fixed:      64 connections, the state of `npm run bench`, V8 on one thread, durability always.
 // Reports:    instructions per request: the difference between a long load and a short one, each on
 //             a newly started server, counted by valgrind's cachegrind.
 // Leaves out: the kernel, and the cost of cold caches: ratios are not those of throughput.
-// Smoke:      none: it takes minutes. Run it: node dist/bench/instructions.js
-//             [--readers N] [SCENARIO …]
+// Smoke:      none, because it takes minutes. Run it: node dist/bench/instructions.js [--readers N]
+//             [SCENARIO …]
 
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -27,7 +27,7 @@ const usual = ['feed-empty', 'tail', 'page', 'reply']
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
-/** The floor with these answers, or the forum with so many readers. */
+/** What is counted: the floor with these answers, or the forum with this number of readers. */
 interface Counting {
   floorAnswers?: readonly Answered[] | null
   readers?: number
@@ -43,7 +43,7 @@ process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
 const built = join(dir, 'built')
 let runs = 0
 
-/** Runs a load of some seconds on a server that is started for it, under cachegrind. */
+/** Runs a load for some seconds against a server that is started for it, under cachegrind. */
 async function count(
   scenario: Scenario,
   { floorAnswers = null, readers = 0 }: Counting,
@@ -62,7 +62,7 @@ async function count(
   ]
   const data = join(home, 'data')
   cpSync(built, data, { recursive: true })
-  // Keys and positions come from a forum; for the floor's load, from one that is not counted.
+  // Keys and positions come from a forum. If the floor is counted, that forum is not.
   const isFloor = floorAnswers !== null
   const flags = ['--checkpoint-mb', '0', '--no-search', '--readers', `${readers}`]
   const forum = await startForum(data, flags, isFloor ? [] : under)
@@ -71,7 +71,7 @@ async function count(
   const server = isFloor ? await startFloor(join(home, 'floor.json'), floorAnswers, under) : forum
   const side = (await sender(home, scenario, population, forum))(scenario.name, server)
   const { requests, errors } = await side.load({ connections, seconds }, 0)
-  // The first answer, for which V8 compiles code, may come too late for the load generator.
+  // The first answer, for which V8 compiles code, may be too late for the load generator.
   if (errors > connections) throw new Error(`${scenario.name}: ${errors} errors`)
   await server.stop()
   if (isFloor) await forum.stop()

@@ -1,14 +1,14 @@
-// Question:   how long do callers wait who come at a constant rate, and what makes them wait?
-// Compares:   the forum, with the usual population and a large one, with checkpoints and without;
-//             Redis, `XADD` with `appendfsync always`.
-// Fixed:      an open loop (open-loop.ts): requests are due at 25, 50 and 75 % of what the side
-//             answered at full load just before, and latency counts from then, so that a stall is
-//             seen by all who would have come meanwhile; at most 256 at once; server on one core,
-//             load on another.
-// Reports:    p50 to p99.99 and the maximum; how late the generator was itself; for the forum how
+// Question:   how long do callers wait that arrive at a constant rate, and what makes them wait?
+// Compares:   the forum with the usual population and with a large one, with checkpoints and
+//             without; Redis, `XADD` with `appendfsync always`.
+// Fixed:      an open loop (open-loop.ts): requests are due at 25, 50 and 75 % of the rate at which
+//             the side has just answered under full load, and latency counts from then, so that a
+//             stall is seen by all requests that are due meanwhile; at most 256 at once; server on
+//             one core, load on another.
+// Reports:    p50 to p99.99 and the maximum; how late the generator itself was; for the forum how
 //             much of the time collections and syncs took, the longest of each, and how long the
 //             last beginning of a checkpoint took.
-// Leaves out: networks; bursts: a real crowd is not evenly spread.
+// Leaves out: networks; bursts, although real callers do not arrive evenly spread.
 // Smoke:      test/bench/latency.test.ts. Run it: npm run bench -- --only latency --html FILE
 
 import { writeFileSync } from 'node:fs'
@@ -21,13 +21,13 @@ import { renderRing, requestEnd } from './ring.ts'
 import { scenarios } from './scenarios.ts'
 import { type Forum, sender, startForum } from './sides.ts'
 
-/** Parts of the rate at full load. */
+/** Fractions of the rate at full load. */
 export const shares = [0.25, 0.5, 0.75] as const
 const scenarioNames = ['reply', 'mixed'] as const
 const openConnections = 256
 const fullConnections = 64
 
-/** Something that stops answers: how often, for how long in all, and the longest time. */
+/** Something that delays answers: how often it occurred, its total time, and the longest one. */
 export interface Stop {
   name: string
   count: number
@@ -37,10 +37,10 @@ export interface Stop {
 
 export interface LatencyRun extends OpenSeen {
   side: string
-  /** What the side was, as `1,000,000 messages, checkpoints`. */
+  /** A description of the side, such as `1,000,000 messages, checkpoints`. */
   title: string
   scenario: string
-  /** Of the rate at full load, and in requests a second. */
+  /** The rate as a fraction of that at full load, and in requests a second. */
   share: number
   rate: number
   seconds: number
@@ -57,12 +57,12 @@ export interface LatencyParts {
   plan: LatencyPlan
   dir: string
   durability: string
-  /** Where it is installed and wanted. */
+  /** Redis, if it is installed and wanted. */
   redis: Peer | null
   onStep(what: string): void
 }
 
-/** How many runs there are. */
+/** Returns the number of runs. */
 export function runsOf({ sizes }: LatencyPlan, hasRedis: boolean): number {
   return shares.length * (sizes.length * scenarioNames.length * 2 + (hasRedis ? 1 : 0))
 }
@@ -78,7 +78,7 @@ export async function measureLatency(parts: LatencyParts): Promise<LatencyRun[]>
   return runs
 }
 
-/** `everyMb`: of log, after which a checkpoint is taken; 0: none is. */
+/** Measures the forum. `everyMb`: the log after which a checkpoint is taken; 0: none is taken. */
 async function ofForum(
   parts: LatencyParts,
   data: string,
@@ -156,7 +156,7 @@ async function send(load: OpenLoad): Promise<OpenSeen> {
   return JSON.parse(await runLoad([process.execPath, program, JSON.stringify(load)])) as OpenSeen
 }
 
-/** Commands in RESP, each with its end mark, as requests are in a file of a ring. */
+/** Renders commands in RESP, each with its end mark, like the requests in a file of a ring. */
 function renderCommands(commands: readonly (readonly string[])[]): string {
   const rendered = commands.map((words) => {
     const parts = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`)
@@ -165,7 +165,7 @@ function renderCommands(commands: readonly (readonly string[])[]): string {
   return rendered.join('')
 }
 
-/** Collections of the JS heap, by what V8 prints with --trace-gc. */
+/** The collections of the JS heap, by what V8 prints with --trace-gc. */
 class Collections {
   #stops = new Map<string, Stop>()
 
@@ -177,7 +177,7 @@ class Collections {
     return [...this.#stops.values()]
   }
 
-  /** A line such as `[9:0x1] 752 ms: Scavenge 114.6 (132.4) -> … MB, 1.59 / 0.00 ms (…)`. */
+  /** Takes a line such as `[9:0x1] 752 ms: Scavenge 114.6 (132.4) -> … MB, 1.59 / 0.00 ms (…)`. */
   note(line: string): void {
     const [, kind, spent] =
       /\d+ ms: ([A-Z][\w-]+).* (\d+\.\d+) \/ \d+\.\d+ ms/.exec(line) ?? ([] as undefined[])
@@ -191,12 +191,12 @@ class Collections {
   }
 }
 
-/** What else stops answers, by the node's metrics. */
+/** Returns what else stops answers, by the node's metrics. */
 async function stopsOf(forum: Forum, before: ReadonlyMap<string, number>): Promise<Stop[]> {
   const after = await forum.metrics()
   const grown = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0)
   const sync = 'agent_forum_journal_sync_duration_seconds'
-  // The bound of the last bucket that has grown by more than the one before it.
+  // This is the bound of the last bucket that has grown by more than the one before it.
   let longestSync = 0
   let counted = 0
   for (const [name] of after) {
@@ -218,7 +218,7 @@ function stop(name: string, count: number, totalMs: number, longestMs: number): 
   return { name, count, totalMs, longestMs }
 }
 
-/** A run as lines of text. */
+/** Returns a run as lines of text. */
 export function latencyLines(run: LatencyRun): string[] {
   const { side, title, scenario, share, rate, latencyMs, errors, lateMs, stops, seconds } = run
   const values = openPercentiles.map((p) => `${nameOf(p)} ${latencyMs[p].toFixed(2)}`)
@@ -236,7 +236,7 @@ export function nameOf(percentile: string): string {
 }
 
 export function stopText({ name, count, totalMs, longestMs }: Stop, seconds: number): string {
-  // Syncs are counted in a histogram, whose last bucket has no bound.
+  // Syncs are counted in a histogram whose last bucket has no bound.
   const longest = Number.isFinite(longestMs)
     ? `longest ${longestMs.toFixed(1)} ms`
     : 'longest more than the last bound'

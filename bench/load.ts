@@ -1,6 +1,5 @@
-// The load generators: wrk where it is installed, since it needs the least processor time;
-// otherwise autocannon, from npm. Each sends a ring of requests to one server over many
-// connections.
+// The load generators: wrk if it is installed, because it needs the least processor time; otherwise
+// autocannon, from npm. Each sends a ring of requests to one server over many connections.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

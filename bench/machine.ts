@@ -16,10 +16,10 @@ export interface Machine {
   kernel: string
   node: string
   fileSystem: string
-  /** Overwriting 4 KiB of a file, with fdatasync. */
+  /** The time to overwrite 4 KiB of a file, with fdatasync. */
   syncMs: { p50: number; p99: number }
   durability: string
-  /** The load of the machine when the measurement began. */
+  /** The load average of the machine when the measurement began. */
   loadAverage: number
   at: string
 }

@@ -6,7 +6,7 @@
 //             alternately, medians of the rounds.
 // Reports:    requests/s, their ratio to the floor's, latency percentiles, processor time of the
 //             server per request; throughput by number of connections; stalls of the event loop.
-//             A table; on request JSON and a page with plots.
+//             Prints a table, and writes JSON and a page with plots on request.
 // Leaves out: TLS, networks, webhooks (black-hole.ts, webhook-lab.ts), large states (scale.ts).
 // Smoke:      test/bench runs every scenario for a second, every peer once, and this with --smoke.
 //
@@ -59,8 +59,8 @@ const smoke: Plan = {
   ...{ sweep: [2], sweepRounds: 1, sweepSeconds: 1 },
   latency: { sizes: [tiny], seconds: 1, fullSeconds: 1 },
 }
-// V8 compiles during the first 80,000 requests: without a warm-up the swarm took 26 to 29 us of
-// processor time for a request, and takes 20 us after one of two seconds.
+// V8 compiles during the first 80,000 requests: without a warm-up, the swarm took 26 to 29 us of
+// processor time per request; after one of two seconds it takes 20 us.
 const quick: Plan = {
   size: usualSize,
   ...{ rounds: 3, seconds: 1, warmUpSeconds: 2, stallSeconds: 5 },
@@ -96,7 +96,7 @@ async function main(args: string[]): Promise<number> {
     return 0
   }
   const dir = mkdtempSync(join(options.dir, 'agent-forum-bench-'))
-  // Also after an interrupt.
+  // This also runs after an interrupt.
   process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
   try {
     const results = await run(options, dir)
@@ -151,7 +151,7 @@ async function build(data: string, size: Size): Promise<Population> {
   return population
 }
 
-/** The peers that some scenario needs and that are installed, by name. */
+/** Starts the peers that are installed and that some scenario needs. Returns them by name. */
 async function startPeers(
   { dir, durability, hasPeers, only }: Options,
   chosen: readonly Scenario[],

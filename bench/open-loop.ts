@@ -1,14 +1,14 @@
 // An open-loop load generator: requests are due at a constant rate, whether or not the server has
-// answered those before, and their latency counts from the moment when they were due. A generator
+// answered earlier ones, and their latency counts from the time at which they were due. A generator
 // that waits for answers sends nothing while the server stalls, and so misses what callers would
 // see (coordinated omission).
 //
-// It runs in a separate process, so that it has its own core. Argument: an `OpenLoad` as JSON.
-// Prints what it has seen as JSON.
+// It runs in a separate process, so that it has its own core. Its argument is an `OpenLoad` as
+// JSON. It prints its results as JSON.
 //
-// L1. A connection has one request at a time. A request for which none is free waits its turn, and
-//     its latency grows meanwhile.
-// L2. How late the generator itself was, although a connection was free, is reported (`lateMs`),
+// L1. A connection has one request at a time. A request for which no connection is free waits in a
+//     queue, and its latency grows meanwhile.
+// L2. The delay of the generator itself, although a connection was free, is reported (`lateMs`),
 //     and is part of the latencies.
 
 import { readFileSync } from 'node:fs'
@@ -18,10 +18,10 @@ import { Queue } from '../src/base/queue.ts'
 import { type OpenLoad, type OpenSeen, openPercentiles } from './generator.ts'
 import { freshKey, lastSeen, requestEnd } from './ring.ts'
 
-/** For how long answers are waited for after the last request. */
+/** How long the generator waits for answers after the last request. */
 const drainMs = 10_000
 
-/** Bytes of an answer at the beginning of `bytes`, and whether it is an error; null: not whole. */
+/** The length of the answer that begins `bytes`, and whether it is an error; null: incomplete. */
 type Framing = (bytes: Buffer) => { length: number; isError: boolean } | null
 
 const framings: Record<OpenLoad['protocol'], Framing> = {
@@ -48,7 +48,7 @@ class OpenLoop {
   readonly #load: OpenLoad
   readonly #requests: readonly string[]
   readonly #idle: Socket[] = []
-  /** When those were due that found no connection free. */
+  /** The due times of the requests that found no connection free. */
   readonly #waiting = new Queue<number>()
   #sent = 0
 
@@ -111,7 +111,7 @@ class OpenLoop {
       if (this.#waiting.length > 0) this.#send(socket, this.#waiting.shift())
       else this.#idle.push(socket)
     })
-    // A request on it fails, as it is never answered, and another connection takes its place.
+    // A request on it fails, because it is never answered, and another connection takes its place.
     socket.on('error', () => {})
     socket.on('close', () => {
       const idle = this.#idle.indexOf(socket) // the server closes connections that idle for long
@@ -121,7 +121,7 @@ class OpenLoop {
   }
 }
 
-/** The value below which this part of the sorted values is. */
+/** Returns the smallest value that at least this percentage of the sorted values do not exceed. */
 function at(sorted: Float64Array, percent: number): number {
   if (sorted.length === 0) return Number.NaN
   return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)]

@@ -7,7 +7,7 @@ import { scenarios } from './scenarios.ts'
 
 export interface Options {
   plan: 'smoke' | 'quick' | 'full'
-  /** Whether Redis and PostgreSQL are measured where they are installed. */
+  /** Whether Redis and PostgreSQL are measured, if they are installed. */
   hasPeers: boolean
   /** The names of the scenarios to run. */
   only: string[]
@@ -21,7 +21,7 @@ export interface Options {
   markdown: string | null
 }
 
-/** The part that measures latency at fixed rates, among the names of scenarios. */
+/** The part that measures latency at fixed rates, named like a scenario. */
 export const latencyName = 'latency'
 
 export class UsageError extends Error {}
@@ -46,7 +46,7 @@ ${scenarios.map(({ name, title }) => `  ${name.padEnd(18)} ${title}`).join('\n')
   ${latencyName.padEnd(18)} replies and the swarm at fixed rates, with a million messages too
 `
 
-/** Null when help is requested. */
+/** Returns null if help is requested. Throws a UsageError. */
 export function parseOptions(args: string[]): Options | null {
   const values = parseFlags(args)
   if (values.help) return null

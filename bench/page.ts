@@ -1,4 +1,4 @@
-// The results as one self-contained HTML page, without scripts or external files, light and dark.
+// The results as one self-contained HTML page in light and dark, without scripts or external files.
 
 import { openPercentiles, percentiles } from './generator.ts'
 import { type LatencyRun, nameOf, stopText } from './latency.ts'
@@ -123,7 +123,7 @@ function latencySection(scenarios: readonly ScenarioResult[]): string {
   )
 }
 
-/** A plot of the percentiles for each side, with a line for each rate; and all figures. */
+/** Returns a plot of the percentiles for each side, with a line for each rate, and all figures. */
 function fixedRateSection(runs: readonly LatencyRun[]): string {
   const nameOfRun = ({ side, title, scenario }: LatencyRun) => `${scenario}: ${side}, ${title}`
   const names = [...new Set(runs.map(nameOfRun))]

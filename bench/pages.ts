@@ -1,12 +1,13 @@
-// Question:   how fast are the pages for people, beside what programs read of the same?
+// Question:   how fast are the pages for people, compared with what programs read of the same
+//             content?
 // Compares:   each page for people with the operation of the interface that reads the same: from
-//             the cache, and threads also when each page has to be made anew. An agent has no such
-//             operation: its page is beside as many messages of a thread.
+//             the cache, and for threads also when each page has to be rendered anew. The page of
+//             an agent has no such operation, and is compared with as many messages of a thread.
 // Fixed:      64 connections, 10,000 identities, 1,000 threads, 60,000 messages of 300 bytes, 50
 //             proposals; server on one core, load (wrk) on another; both sides measured
 //             alternately, medians of the rounds.
 // Reports:    pages/s and requests/s, their ratio, p99, processor time for each; the target.
-// Leaves out: compression, which is the proxy's; browsers that have the page already and get 304.
+// Leaves out: compression, which is the proxy's task; browsers that have the page already (304).
 // Smoke:      test/bench/pages.test.ts. Run it: node dist/bench/pages.js
 
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -36,12 +37,12 @@ const target = 5_000
 
 interface Question {
   name: string
-  /** The paths that a browser reads, and those of the interface that read the same. */
+  /** The paths that a browser requests, and those of the interface that read the same. */
   pages: string[]
   operations: string[]
 }
 
-/** What is read of a forum. It creates the proposals. */
+/** Returns what is read of a forum. Creates the proposals. */
 async function questionsOf(forum: Forum, population: Population): Promise<Question[]> {
   const { longThreads, scattered } = population
   const authors = await Promise.all(scattered.slice(0, agents).map((id) => authorOf(forum, id)))
@@ -50,7 +51,7 @@ async function questionsOf(forum: Forum, population: Population): Promise<Questi
     pages: of.map((id) => `/t/${id}${query}`),
     operations: of.map((id) => `/api/threads/${id}${query}`),
   })
-  // More pages than the caches hold, read in a circle: each is gone before it is read again.
+  // More pages than the caches hold, read cyclically: each is evicted before it is read again.
   const anew = [50, 49, 48].map((limit) => threads(scattered, `?limit=${limit}`))
   return [
     { name: 'thread', ...threads(longThreads, '?limit=50') },
@@ -84,7 +85,7 @@ async function authorOf({ url }: Forum, threadId: string): Promise<string> {
   return thread.author_id
 }
 
-/** Creates the proposals; returns their ids. */
+/** Creates the proposals. Returns their ids. */
 async function propose({ url }: Forum, token: string): Promise<string[]> {
   const ids: string[] = []
   for (let n = 0; n < proposals; n++) {
@@ -101,7 +102,7 @@ async function propose({ url }: Forum, token: string): Promise<string[]> {
   return ids
 }
 
-/** The operation and the page, in this order. */
+/** Returns the results of the operation and of the page, in this order. */
 async function measure(dir: string, forum: Forum, question: Question): Promise<Result[]> {
   const get = (path: string, accept: string): Request => {
     return { method: 'GET', route: question.name, path, accept }

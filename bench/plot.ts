@@ -21,7 +21,7 @@ const width = 560
 const height = 280
 const margin = { top: 12, right: 84, bottom: 40, left: 64 }
 
-/** An axis for positive values, with ticks at 1, 2 and 5 times powers of ten. */
+/** Returns an axis for positive values, with ticks at 1, 2 and 5 times powers of ten. */
 export function logAxis(label: string, values: readonly number[]): Axis {
   const known = values.filter((value) => value > 0)
   const ticks = [-3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7].flatMap((power) =>
@@ -34,7 +34,7 @@ export function logAxis(label: string, values: readonly number[]): Axis {
   return { label, isLog: true, min, max, ticks: within.length > 10 ? decades : within }
 }
 
-/** An axis from zero, with about five round ticks. */
+/** Returns an axis from zero, with about five round ticks. */
 export function linearAxis(label: string, values: readonly number[], least = 0): Axis {
   const top = Math.max(least, ...values.filter(Number.isFinite))
   const power = 10 ** Math.floor(Math.log10(top / 4))
@@ -44,7 +44,7 @@ export function linearAxis(label: string, values: readonly number[], least = 0):
   return { label, isLog: false, min: 0, max: ticks.at(-1)!, ticks }
 }
 
-/** One line for each series, labelled at its end. */
+/** Draws a line for each series, labelled at its end. */
 export function lines(series: readonly Series[], x: Axis, y: Axis): string {
   const [toX, toY] = scales(x, y)
   const ends = spreadOut(series.map(({ points }) => toY(points.at(-1)![1])))
@@ -61,7 +61,7 @@ export function lines(series: readonly Series[], x: Axis, y: Axis): string {
   return svg(`${grid(x, y, toX, toY)}${drawn.join('')}`, height)
 }
 
-/** A bar for each moment. */
+/** Draws a bar for each moment. */
 export function bars({ name, points }: Series, x: Axis, y: Axis, limit: number): string {
   const [toX, toY] = scales(x, y)
   const wide = Math.max(1, (toX(x.max) - toX(x.min)) / points.length - 2)
@@ -96,7 +96,7 @@ const rowLabels = 300
 const rowEnd = 60
 const laneHeight = 12
 
-/** A row for each label, all above one axis. */
+/** Draws a row for each label, all above one axis. */
 export function rows(all: readonly Row[], axis: Axis): string {
   const tops = [8]
   for (const { marks } of all) {
@@ -175,7 +175,7 @@ function tickText(x: number, y: number, text: string, anchor = 'middle'): string
   return `<text class="tick" text-anchor="${anchor}" x="${x}" y="${y}">${text}</text>`
 }
 
-/** Labels at these heights, moved apart where they would overlap. */
+/** Returns these heights of labels, moved apart where the labels would overlap. */
 function spreadOut(heights: readonly number[]): number[] {
   const apart = 14
   const placed = [...heights]

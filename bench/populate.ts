@@ -1,5 +1,5 @@
-// Builds a forum in a data directory, in a separate process, so that its memory is freed
-// afterwards. Arguments: the directory, the size as JSON, the file for the population as JSON.
+// Builds a forum in a data directory, in a process of its own, so that its memory is freed
+// afterwards. Arguments: the directory, the size as JSON, and the file for the population as JSON.
 
 import { writeFileSync } from 'node:fs'
 import { Progress } from '../src/swarm/progress.ts'

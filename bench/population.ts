@@ -1,9 +1,9 @@
-// A forum with many identities, threads and messages, built fast: by the real commands, in this
-// process, without waiting for syncs. Everything in it is determined by its size, except ids and
-// tokens.
+// A forum with many identities, threads and messages, which is built fast: with the real commands,
+// in this process, without waiting for syncs. Everything in it is determined by its size, except
+// ids and tokens.
 //
-//   thread t:      begun by one of its regulars, who are 3 x identities / threads in number
-//   identity i:    a regular of three threads, and following those in which it has replied
+//   thread t:      begun by one of its regulars, of whom there are 3 x identities / threads
+//   identity i:    a regular of three threads, which follows those in which it has replied
 //   the follower:  follows the first 1,000 threads; ten have new messages after `follower.after`
 
 import { type Forum, isRejection, type Rejection } from '../src/forum/forum.ts'
@@ -30,9 +30,9 @@ export const usualSize: Size = {
 
 export interface PopulatedThread {
   id: string
-  /** Seqs of its newest messages, at most four, oldest first. */
+  /** The seqs of its newest messages, at most four, oldest first. */
   newest: number[]
-  /** Tokens of regulars. */
+  /** The tokens of some of its regulars. */
   tokens: string[]
 }
 
@@ -44,7 +44,7 @@ export interface SentReply {
   key: string
 }
 
-/** What a load needs to know; for a large forum, a sample. */
+/** What a load needs to know of a forum; of a large one, a sample. */
 export interface Population {
   size: Size
   /** The position of the last record. */
@@ -55,7 +55,7 @@ export interface Population {
   threads: PopulatedThread[]
   /** Threads with 50 messages or more. */
   longThreads: string[]
-  /** Threads anywhere, in no order. */
+  /** Threads from all parts of the forum, in no particular order. */
   scattered: string[]
   replies: SentReply[]
   follower: { token: string; after: number }
@@ -74,14 +74,14 @@ const newestTold = 4
 const commandsPerTurn = 512
 const filler = 'The quick brown agent jumps over the lazy benchmark. '
 
-/** The text of the n-th message: all are different and equally long. */
+/** Returns the text of the n-th message: all are different and equally long. */
 export function contentOf(n: number, bytes: number): string {
   return `${n} ${filler.repeat(Math.ceil(bytes / filler.length))}`.slice(0, bytes)
 }
 
 /**
- * Builds a forum in an empty directory; `onProgress` receives the commands done and the total, and
- * `textOf` makes the text of the n-th message.
+ * Builds a forum in an empty directory. `onProgress` receives the number of commands done and the
+ * total; `textOf` makes the text of the n-th message.
  */
 export async function populate(
   dir: string,
@@ -152,7 +152,7 @@ async function build(
   }
 }
 
-/** The number of a thread's `n`-th regular. */
+/** Returns the number of a thread's `n`-th regular. */
 function regularOf({ identities, threads }: Size, thread: number, n: number): number {
   const apart = Math.max(1, Math.floor(identities / threads))
   return (thread * apart + (n % (3 * apart))) % identities
@@ -163,7 +163,7 @@ function longThreadsOf({ threads, messages }: Size): number {
   return Math.max(1, Math.min(longThreadsTold, threads, affordable))
 }
 
-/** The first replies go to the long threads; the others are scattered, equally in each run. */
+/** The first replies go to the long threads; the others are scattered, the same way in each run. */
 function threadOfReply(size: Size, n: number): number {
   const long = longThreadsOf(size)
   const nth = n - size.threads
@@ -182,13 +182,13 @@ function describe(state: State, size: Size, t: number, tokens: string[]): Popula
   }
 }
 
-/** Up to `max` numbers below `count`, evenly spread. */
+/** Returns up to `max` numbers below `count`, evenly spread. */
 function spread(count: number, max: number): number[] {
   const length = Math.min(count, max)
   return Array.from({ length }, (_, i) => Math.floor((i * count) / length))
 }
 
-/** As `spread`, in no order. */
+/** Returns the numbers of `spread`, in no particular order. */
 function scatter(count: number, max: number): number[] {
   const numbers = spread(count, max)
   const place = (i: number) => Math.imul(i, 0x9e3779b1) >>> 0

@@ -76,19 +76,19 @@ export function startDaemon(command: readonly string[], options: SpawnOptions = 
   }
 }
 
-/** As in `npm start`. */
+/** The flags of Node in `npm start`. */
 const nodeFlags = ['--enable-source-maps', '--v8-pool-size=1']
 
 export interface Watched {
-  /** Further flags of Node, which make it print lines that are not JSON. */
+  /** Additional flags of Node, which make it print lines that are not JSON. */
   nodeFlags: readonly string[]
-  /** Called with each of these. */
+  /** Called with each of these lines. */
   onLine(line: string): void
 }
 
 /**
- * Starts a Node program that prints its URL as the property `url` of a line of JSON. `under`: a
- * command that runs it, with V8 on one thread.
+ * Starts a Node program that prints its URL as the property `url` of a line of JSON. `under` is a
+ * command that runs the program, with V8 on one thread.
  */
 export async function startServer(
   args: readonly string[],
@@ -116,7 +116,7 @@ export async function startServer(
   throw new Error(`the server ended before it listened: ${args.join(' ')}`)
 }
 
-/** Seconds of processor time that a process and its children have used; NaN where unknown. */
+/** Returns the seconds of processor time of a process and its children, or NaN if unknown. */
 export function cpuSeconds(pid: number): number {
   try {
     const own = statOf(`${pid}`)
@@ -129,12 +129,12 @@ export function cpuSeconds(pid: number): number {
   }
 }
 
-/** Seconds of processor time of a process's main thread, in which its event loop runs. */
+/** Returns the seconds of processor time of a process's main thread, which runs its event loop. */
 export function mainThreadSeconds(pid: number): number {
   return statOf(`${pid}/task/${pid}`)
 }
 
-/** Seconds of processor time of a process or a thread, by its folder in /proc. */
+/** Returns the seconds of processor time of a process or a thread, given its folder in /proc. */
 function statOf(folder: string): number {
   const text = readFileSync(`/proc/${folder}/stat`, 'utf8')
   // The second field is the program's name, which may contain spaces.
@@ -143,7 +143,7 @@ function statOf(folder: string): number {
   return (user + system) / ticksPerSecond
 }
 
-/** Bytes of resident memory of a process. */
+/** Returns the resident memory of a process in bytes. */
 export function residentBytes(pid: number): number {
   const text = readFileSync(`/proc/${pid}/status`, 'utf8')
   return Number(/VmRSS:\s+(\d+) kB/.exec(text)![1]) * 1024

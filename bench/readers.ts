@@ -1,4 +1,4 @@
-// Question:   how far do readers (`serve --readers N`) take a node, by what they cost and save?
+// Question:   how far do readers (`serve --readers N`) scale a node, by what they cost and save?
 // Compares:   the same load on a node without readers, with one, and with four; alternately, and
 //             over few and over many connections, which make small and large batches.
 // Fixed:      all processes of the node on core 0 and the load on core 1, messages of 300 bytes,
@@ -7,10 +7,10 @@
 // Reports:    processor time of the main process for a reply, of a reader for a record that it
 //             applies, and for a reply that it passes on; the replies in a batch; processor time of
 //             one process for a page and for an empty poll, alone and as a reader; the age of
-//             durable positions at readers; their memory; from these, what 8 and 32 cores give, for
-//             four shares of writes.
-// Leaves out: rates: on two cores, all processes share one. What memory bandwidth and the caches of
-//             many cores do to each other.
+//             durable positions at readers; their memory; and, computed from these, what 8 and 32
+//             cores give, for four shares of writes.
+// Leaves out: rates, because on two cores all processes share one; how the memory bandwidth and the
+//             caches of many cores affect each other.
 // Smoke:      test/bench/readers.test.ts (npm run test:deep). Run it: node dist/bench/readers.js
 
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
@@ -35,29 +35,29 @@ const [messages, seconds, rounds] = [values.messages, values.seconds, values.rou
 const connectionsCompared = values.connections.split(',').map(Number)
 const counts = [0, 1, 4]
 /**
- * Replies before anything is measured: until then V8 compiles, in each process, which is most of
- * what four readers do in their first seconds.
+ * The number of replies before anything is measured. During these, V8 compiles in each process,
+ * which is most of what four readers do in their first seconds.
  */
 const warmUpReplies = 30_000
-/** Two reports of a reader: what it has counted has arrived. */
+/** More than the interval between reports of a reader, so that all that it has counted arrives. */
 const settleMs = 700
 const size = { identities: 1_000, threads: 200, messages, contentBytes: 300 }
 const loads = ['reply', 'page', 'feed-empty'] as const
 type Load = (typeof loads)[number]
 
-/** Microseconds of processor time for a request. */
+/** The processor time of a request, in microseconds. */
 interface Cost {
   main: number
-  /** Of all readers together. */
+  /** The time of all readers together. */
   readers: number
-  /** Requests that one sync of the log covers, if they write. */
+  /** The number of requests that one sync of the log covers, if they write. */
   batch: number
 }
 
 interface Measured {
   /** The costs of each round, by the number of connections. */
   costs: Map<number, Record<Load, Cost[]>>
-  /** Of positions while replies came: counts by bucket of the metric. */
+  /** The ages of positions while replies came, as counts by bucket of the metric. */
   staleness: Map<string, number>
   readerBytes: number
   mainBytes: number
@@ -131,7 +131,7 @@ async function measure(readers: number, population: Population, into: Measured) 
   }
 }
 
-/** The least upper bound of a bucket below which this part of the positions is, in ms. */
+/** Returns the upper bound in ms of the bucket below which this fraction of the positions lies. */
 function staleAt({ staleness }: Measured, part: number): string {
   const all = staleness.get('+Inf') ?? 0
   for (const [bound, count] of staleness) {
@@ -143,7 +143,7 @@ function staleAt({ staleness }: Measured, part: number): string {
 const us = (value: number) => value.toFixed(1).padStart(7)
 const middle = (costs: readonly Cost[], of: keyof Cost) => median(costs.map((cost) => cost[of]))
 
-/** Microseconds: a write at the main process; at a reader a record, a write passed on, a read. */
+/** Microseconds: a write in the main process; in a reader a record, a write passed on, a read. */
 interface Constants {
   write: number
   applied: number
@@ -151,10 +151,10 @@ interface Constants {
   read: number
 }
 
-/** Replies and reads a second, if this part of the requests are replies. */
+/** Returns the replies and reads per second if this fraction of the requests are replies. */
 function rateOf(cores: number, part: number, costs: Constants): number {
   const { write, applied, passedOn, read } = costs
-  // One core syncs, sends wakeups and takes checkpoints beside those of the main process.
+  // Beside the core of the main process, one is for syncs, wakeups and checkpoints.
   const readers = cores - 2
   const byMain = 1e6 / (part * write)
   const byReaders = 1e6 / (part * applied + (part * passedOn + (1 - part) * read) / readers)
@@ -180,7 +180,7 @@ async function main(): Promise<void> {
   reportProcesses(found)
 }
 
-/** Of a node without readers, with one, and with four. */
+/** The costs of a node without readers, with one, and with four. */
 type Costs = [none: Record<Load, Cost[]>, one: Record<Load, Cost[]>, four: Record<Load, Cost[]>]
 
 function report(found: Costs): void {
@@ -194,7 +194,7 @@ function report(found: Costs): void {
     }
   }
   const [none, one, four] = found
-  // One reader: a + p for a reply; four readers: 4 a + p.
+  // With one reader a reply costs a + p; with four readers 4 a + p.
   const applied = (middle(four.reply, 'readers') - middle(one.reply, 'readers')) / 3
   const passedOn = middle(one.reply, 'readers') - applied
   const alone = middle(none.reply, 'main')
@@ -226,7 +226,7 @@ function reportProcesses(found: readonly Measured[]): void {
   console.log(`memory with ${messages} messages: ${memory}`)
 }
 
-/** What more cores give, by the formula of docs/performance.md, beside one process alone. */
+/** Reports what more cores give, by the formula of docs/performance.md, beside a single process. */
 function reportRates(alone: { reply: number; page: number }, costs: Constants): void {
   const perSecond = (rate: number) => `${Math.round(rate).toLocaleString('en-US')}/s`
   for (const part of [0.01, 0.1, 0.3, 1]) {

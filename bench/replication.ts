@@ -1,15 +1,16 @@
 // Question:   what does a log on three nats-servers cost a leader, how fast is a follower, and how
 //             soon does a standby take over?
-// Compares:   replies at a node alone, with --replicate-mode acked and with async; pages and polls
-//             read at a node alone and at a follower; what a leader needs for a reply with what a
-//             follower needs to apply it.
+// Compares:   replies at a standalone node, with --replicate-mode acked, and with async; pages and
+//             polls read at a standalone node and at a follower; what a leader needs for a reply
+//             with what a follower needs to apply it.
 // Fixed:      nodes with the same population, --durability always; 64 connections; the sides of
-//             each comparison alternately, after one unmeasured load of each; all servers on core
-//             0, the load on core 1, so that processor time tells more than rates: three
+//             each comparison alternately, after one unmeasured load of each; all servers on core 0
+//             and the load on core 1, so that processor time tells more than rates, because three
 //             nats-servers share the core, too.
-// Reports:    rates and processor time, of the nats-servers, too; bytes on the wire for a reply;
+// Reports:    rates; processor time, also that of the nats-servers; bytes on the wire for a reply;
 //             lag under load; records a second of a follower that catches up from a checkpoint and
-//             the stream; milliseconds from SIGKILL of the leader to the first write of the next.
+//             the stream; milliseconds from SIGKILL of the leader to the first write of its
+//             successor.
 // Leaves out: a network: everything is on the loopback interface of one machine.
 // Smoke:      test/bench/replication.test.ts (npm run test:deep).
 //             Run it: node dist/bench/replication.js
@@ -32,7 +33,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '10' },
     rounds: { type: 'string', default: '5' },
     takeovers: { type: 'string', default: '20' },
-    /** Replies that a follower catches up with. */
+    /** The number of replies with which a follower catches up. */
     behind: { type: 'string', default: '100000' },
   },
 })
@@ -71,7 +72,7 @@ class Bench {
     this.population = population
   }
 
-  /** Starts a node: on a copy of the population, or, as a follower, with nothing. */
+  /** Starts a node: on a copy of the population or, as a follower, without data. */
   async start(name: string, flags: readonly string[], isEmpty = false): Promise<Forum> {
     const data = join(this.dir, name)
     if (!isEmpty) cpSync(join(this.dir, 'population'), data, { recursive: true })
@@ -110,7 +111,7 @@ class Bench {
     return results
   }
 
-  /** Processor time and bytes received and sent by all nats-servers. */
+  /** Returns the processor time of all nats-servers, and the bytes that they received and sent. */
   async engine(): Promise<{ cpu: number; bytes: number }> {
     let [cpu, bytes] = [0, 0]
     for (const server of this.cluster.servers) {
@@ -127,7 +128,7 @@ async function caughtUp(follower: Forum, leader: Forum): Promise<void> {
   while ((await follower.metrics()).get(position)! < end) await sleep(20)
 }
 
-/** What replication costs the leader and the nats-servers. */
+/** Measures what replication costs the leader and the nats-servers. */
 async function replies(
   bench: Bench,
   { alone, acked, follower }: Record<'alone' | 'acked' | 'follower', Forum>,
@@ -168,7 +169,7 @@ async function replies(
   )
 }
 
-/** A follower without anything: the checkpoint, then what has been written since. */
+/** Measures a follower without data: it needs the checkpoint, and what has been written since. */
 async function catchUp(bench: Bench, leader: Forum): Promise<void> {
   const load = await sender(bench.dir, of('reply'), bench.population, leader)
   const { load: write } = load('behind', leader)
@@ -191,7 +192,7 @@ async function catchUp(bench: Bench, leader: Forum): Promise<void> {
   await follower.stop()
 }
 
-/** Kills the leader, until the other node has taken a write. */
+/** Kills the leader repeatedly, and measures how long it takes until the other node can write. */
 async function takeOver(bench: Bench): Promise<void> {
   const flags = ['--standby', '--takeover-seconds', '1']
   let leader = await bench.start('one', bench.flags('replicate', 'bench-takeover', flags))

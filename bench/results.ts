@@ -1,4 +1,4 @@
-// The results of a run of the benchmark, as they are written to a file, and the verdicts on them.
+// The results of a benchmark run in the form in which they are saved, and the verdicts on them.
 
 import { median, type Result } from './compare.ts'
 import type { LatencyRun } from './latency.ts'
@@ -20,7 +20,7 @@ export interface ScenarioResult {
   verdicts: string[]
 }
 
-/** One scenario by the number of connections. */
+/** The throughput of one scenario by the number of connections. */
 export interface Sweep {
   name: string
   title: string
@@ -51,7 +51,7 @@ export function scenarioResult(
   return { name, title, connections, sides, floorAim: targets?.floor ?? null, verdicts }
 }
 
-/** A sentence for each target. */
+/** Returns a sentence for each target. */
 function aims({ targets = {}, p99Target }: Scenario, sides: Result[]): string[] {
   const [floor, forum] = sides
   const outcome = (isMet: boolean, value: number) => `${isMet ? 'met' : 'missed'}: ${shown(value)}`
@@ -69,7 +69,7 @@ function aims({ targets = {}, p99Target }: Scenario, sides: Result[]): string[] 
   return sentences
 }
 
-/** Sentences about what makes the figures doubtful. */
+/** Returns sentences about what makes the figures doubtful. */
 function doubts([floor, ...others]: Result[]): string[] {
   const failed = [floor, ...others].filter(({ errors }) => errors > 0)
   const sentences = failed.map(

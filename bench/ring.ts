@@ -1,9 +1,10 @@
-// A ring of requests that a load generator sends repeatedly, in order. Each is rendered once,
-// before the load begins; at one place a fresh idempotency key or a log position may be inserted.
+// A ring of requests that a load generator sends repeatedly, in order. Each request is rendered
+// once, before the load begins; at one place in it, a fresh idempotency key or a log position may
+// be inserted.
 
 /** Marks the place of an idempotency key that has never been used. */
 export const freshKey = '\x1c'
-/** Marks the place of the log position one cycle of the ring ago: what a poller saw last. */
+/** Marks the place of the log position one cycle of the ring ago, which a poller saw last. */
 export const lastSeen = '\x1d'
 /** Ends each request in a file of requests. */
 export const requestEnd = '\x1e'
@@ -35,7 +36,7 @@ export function ringOf(requests: readonly Request[]): Ring {
   return { requests, writes: requests.filter(({ key }) => key === freshKey).length }
 }
 
-/** The requests as sent over the wire, with their marks. */
+/** Returns the requests as they are sent over the wire, with their marks. */
 export function renderRing({ requests }: Ring): string {
   return requests.map((request) => render(request) + requestEnd).join('')
 }
@@ -58,7 +59,7 @@ export function headersOf({ accept, token, key, body }: Request): Record<string,
   }
 }
 
-/** The `n`-th request to send, with its mark replaced. */
+/** Returns the `n`-th request to send, with its mark replaced. */
 export function fill(
   request: Request,
   ring: Ring,

@@ -15,7 +15,7 @@ export interface ScaleOptions {
   seconds: number
   /** The duration of each round of replies, with checkpoints and without. */
   watchSeconds: number
-  /** Megabytes of log that a killed server leaves behind its last checkpoint. */
+  /** Megabytes of log that a killed server leaves after its last checkpoint. */
   logMb: number
   /** Megabytes of log after which the node takes a checkpoint during the measurement. */
   checkpointMb: number
@@ -69,7 +69,7 @@ Presets: ${Object.entries(presets)
   .join(' ')}
 `
 
-/** Null when help is requested. */
+/** Returns null if help is requested. Throws a UsageError. */
 export function parseScaleOptions(args: string[]): ScaleOptions | null {
   const values = parseFlags(args)
   if (values.help) return null

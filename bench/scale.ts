@@ -4,10 +4,10 @@
 //             checkpoints and without.
 // Fixed:      64 connections, server on one core, load on another; sides measured alternately.
 // Reports:    seconds to start; memory by part, and disk; ratios of the scenarios, and of pages of
-//             threads anywhere, which are cold where text is on disk; how long a checkpoint takes,
-//             the longest stall of the event loop and p99.9 of replies meanwhile.
-// Leaves out: a cold page cache of the system: most of the data was written shortly before, and
-//             is read from the disk only where it is larger than memory.
+//             scattered threads, which are cold if their text is on disk; how long a checkpoint
+//             takes, and the longest stall of the event loop and p99.9 of replies meanwhile.
+// Leaves out: a cold page cache of the system: most of the data was written shortly before, and is
+//             read from the disk only if it is larger than memory.
 // Smoke:      test/bench/scale.test.ts, with 2,000 messages.
 //
 // Run:        node dist/bench/scale.js --help
@@ -38,7 +38,7 @@ interface ScaleResults {
   machine: Machine
   size: Size
   buildSeconds: number
-  /** By what preceded the start. */
+  /** Keyed by what preceded the start. */
   starts: Record<string, Start>
   memory: MemoryParts
   /** Megabytes by kind of file, after a clean stop. */
@@ -50,14 +50,14 @@ interface ScaleResults {
 /** The medians of some starts. */
 interface Start {
   seconds: number
-  /** Other load on the machine affects it less. */
+  /** Processor time, which other load on the machine affects less. */
   cpuSeconds: number
 }
 
 interface Built {
   data: string
   population: Population
-  /** 0: it existed. */
+  /** How long the build took, or 0 if the forum existed. */
   seconds: number
 }
 
@@ -139,13 +139,13 @@ interface Timed {
   starts: Record<string, Start>
   /** What precedes the starts. */
   after: string
-  /** Ends the forum between two of them. */
+  /** The signal that ends the forum between two starts. */
   signal: NodeJS.Signals
   count: number
   start(): Promise<Forum>
 }
 
-/** Starts the forum some times, and leaves it running. */
+/** Starts the forum `count` times, and leaves it running. */
 async function timeStarts({ starts, after, signal, count, start }: Timed): Promise<Forum> {
   const seen: Start[] = []
   for (;;) {
@@ -165,7 +165,7 @@ async function timeStarts({ starts, after, signal, count, start }: Timed): Promi
   }
 }
 
-/** The forum in `home`, which is built if it does not exist. */
+/** Returns the forum in `home`, which is built if it does not exist. */
 async function build(home: string, size: Size): Promise<Built> {
   const [data, file] = [join(home, 'data'), join(home, 'population.json')]
   const begun = performance.now()
@@ -186,7 +186,7 @@ interface Running {
   population: Population
 }
 
-/** The scenarios, on the floor, the large forum, and a small one. */
+/** Runs the scenarios on the floor, the large forum, and a small one. */
 async function compareSizes(
   { only, rounds, seconds, durability }: ScaleOptions,
   dir: string,

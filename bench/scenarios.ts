@@ -1,5 +1,5 @@
-// Scenarios of what callers do: a ring of requests for one population, and the targets. Those that
-// only read come first, so that they find the population as it was built.
+// Scenarios of what callers do: each is a ring of requests for a population, and targets. Those
+// that only read come first, so that they find the population as it was built.
 
 import type { Population } from './population.ts'
 import { contentOf } from './population.ts'
@@ -8,7 +8,7 @@ import { freshKey, lastSeen, type Request, type Ring, ringOf } from './ring.ts'
 export interface Scenario {
   name: string
   title: string
-  /** By name of another side: the minimum ratio to its throughput. */
+  /** The minimum ratio to the throughput of another side, by that side's name. */
   targets?: Readonly<Record<string, number>>
   /** The maximum ratio to the floor's p99. */
   p99Target?: number
@@ -25,7 +25,7 @@ const postsReply = 'POST /api/threads/:id/replies'
 const readsThread = 'GET /api/threads/:id'
 const pollsFeed = 'GET /api/notifications'
 const newsPerPoll = 5
-/** The mean per identity: those of its threads in which it has replied. */
+/** The mean for each identity, which follows those of its threads in which it has replied. */
 const threadsFollowed = 1.6
 const ringLength = 1_000
 
@@ -41,7 +41,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'page-once',
     title: 'read a page of about 50 that is not cached',
-    // The cache has a page as it was requested last (forum/page-cache.ts): this one ends elsewhere.
+    // The cache keeps a page as last requested (forum/page-cache.ts); here each ends elsewhere.
     ring: ({ longThreads }) =>
       ringOf([50, 49, 48].flatMap((n) => longThreads.map((id) => read(id, `limit=${n}`)))),
   },
@@ -138,7 +138,7 @@ export const scenarios: readonly Scenario[] = [
   },
 ]
 
-/** With pages of threads anywhere, which in a large forum are neither cached nor near. */
+/** Includes pages of scattered threads, which in a large forum are neither cached nor adjacent. */
 export const scaleScenarios: readonly Scenario[] = [
   ...scenarios,
   {

@@ -1,5 +1,5 @@
 // What the benchmark of the search looks for: words that are rare or common among the messages of a
-// forum, words that stand in one message, phrases of messages, and their authors and threads.
+// forum, words of one message, phrases of messages, and the authors and threads of messages.
 
 import { eachWord } from '../src/search/words.ts'
 import type { TextOf } from './texts.ts'
@@ -10,7 +10,7 @@ export type Kinds = Record<string, string[]>
 const sampled = 20_000
 const eachKind = 200
 const commonest = 20
-/** A word that stands in fewer messages of the sample is rare; in more, it is neither. */
+/** A word is rare if it occurs in at most so many messages of the sample. */
 const rareMax = 2
 const phraseWords = 3
 
@@ -40,7 +40,7 @@ export function kindsOf(textOf: TextOf, messages: number): Kinds {
   }
 }
 
-/** Searches of authors and threads of what was found, alone and with a word. */
+/** Returns searches limited to authors and threads of what was found, alone and with a word. */
 export function narrowed(
   found: readonly { author_id: string; thread_id: string }[],
   word: string,

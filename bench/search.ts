@@ -1,15 +1,16 @@
-// Question:   how fast is the index of the search built, how large is it, how fast are searches,
-//             and what do both cost the callers beside them?
-// Compares:   an index made alone and beside writes and polls at full load; searches of each kind;
-//             replies beside an index that is being made, and beside one that is stopped; polls and
-//             replies beside eight searching clients, and without.
+// Question:   how fast is the search index built, how large is it, how fast are searches, and what
+//             do both cost the callers beside them?
+// Compares:   an index built alone, and beside writes and polls at full load; searches of each
+//             kind; replies beside an index that is being built, and beside one that is stopped;
+//             polls and replies beside eight searching clients, and without.
 // Fixed:      messages of a corpus (--corpus), or made-up ones with words as frequent as those of a
-//             language; the node on one core; the load, and where that is measured the index, on
-//             the other; sides alternately, medians of the rounds.
+//             language; the node on one core; the load, and the index where it is measured, on the
+//             other; sides alternately, medians of the rounds.
 // Reports:    messages/s and processor time of the index, bytes on disk, memory; p50 and p99 of
-//             searches one after the other, and of eight clients; the first ones after a start with
-//             the files not in the page cache; ratios of rates, p99 and the share of the event
-//             loop's processor time that callers keep; lag, and how soon it is caught up.
+//             searches in sequence, and by eight clients; the first ones after a start, when the
+//             files are not in the page cache; ratios of rates, p99 and the share of the event
+//             loop's processor time that callers keep; the lag of the index, and how soon it has
+//             caught up.
 // Leaves out: a third core: the loads, the index and the threads of the node share what is left, so
 //             ratios of rates are too low where it is busy; the share of processor time is not.
 // Smoke:      test/bench/search.test.ts. Run it: node dist/bench/search.js --messages 1000000
@@ -39,9 +40,9 @@ const { values } = parseArgs({
     corpus: { type: 'string' },
     seconds: { type: 'string', default: '5' },
     rounds: { type: 'string', default: '3' },
-    /** A directory that is kept, and used again. */
+    /** A directory that is kept and reused. */
     data: { type: 'string' },
-    /** What is measured; all of it by default. */
+    /** The parts to measure, by default all. */
     only: { type: 'string', default: 'build,searches,cold,callers,load' },
   },
 })
@@ -83,7 +84,7 @@ function useCore(pid: number, cores: string): void {
   if (has('taskset')) execFileSync('taskset', ['-acp', cores, `${pid}`], { stdio: 'ignore' })
 }
 
-/** The process of the index, on the core of the loads; waits until there is one. */
+/** Returns the process of the index when it exists, pinned to the core of the loads. */
 async function indexOf({ pid }: Forum): Promise<number> {
   for (;;) {
     const [index] = childrenOf(pid)
@@ -106,7 +107,7 @@ async function read(forum: Forum): Promise<Record<'found' | 'bytes' | 'memory' |
   }
 }
 
-/** Waits until all messages are found; returns how many there are, and the most memory. */
+/** Waits until all messages are found. Returns their number, and the peak of the memory. */
 async function complete(forum: Forum): Promise<{ count: number; memory: number }> {
   const { count } = await statusOf(forum)
   for (let memory = 0; ; await sleep(50)) {
@@ -154,7 +155,7 @@ async function search(url: string, path: string): Promise<{ page: SearchPage; ms
 const percentile = (times: number[], part: number) =>
   times.toSorted((a, b) => a - b)[Math.min(times.length - 1, Math.floor(times.length * part))]
 
-/** All kinds, those of authors and threads among them. */
+/** Returns all kinds, including searches limited to authors and threads. */
 async function allKinds({ url }: Forum): Promise<Kinds> {
   const found: SearchPage['results'] = []
   for (const path of kinds['two words']) found.push(...(await search(url, path)).page.results)
@@ -200,7 +201,7 @@ function sendSearches({ url }: Forum, all: Kinds): Promise<Seen> {
   return send({ url, connections: searchers, seconds }, { prefix: '', position: 0 })
 }
 
-/** The first searches after a start, when neither the files nor the code are in memory. */
+/** Measures the first searches after a start, when neither files nor code are in memory. */
 async function cold(): Promise<void> {
   for (const name of readdirSync(join(data, 'search'))) {
     const file = join(data, 'search', name)
@@ -227,7 +228,7 @@ interface Beside {
   loopMs: number
 }
 
-/** What callers keep beside something, of what they have without it. */
+/** Reports what callers keep beside some other work, as a fraction of what they have without it. */
 async function ratios(name: string, side: (isBeside: boolean) => Promise<Beside>): Promise<void> {
   const found: { with: Beside; without: Beside }[] = []
   for (let round = 0; round < rounds; round++) {
@@ -251,7 +252,7 @@ async function ratios(name: string, side: (isBeside: boolean) => Promise<Beside>
   )
 }
 
-/** A load of a scenario at the node, with the time of its event loop. */
+/** Returns a function that loads the node with a scenario, and measures its event loop's time. */
 async function loadOf(forum: Forum, name: string): Promise<() => Promise<Beside>> {
   const scenario = scenarios.find((each) => each.name === name)!
   const side = (await sender(dir, scenario, population, forum))(name, forum)
@@ -286,7 +287,7 @@ async function callers(): Promise<void> {
   await forum.stop()
 }
 
-/** Makes the index anew beside writes and polls at full load. */
+/** Builds the index anew beside writes and polls at full load. */
 async function load(): Promise<void> {
   rmSync(join(data, 'search'), { recursive: true, force: true })
   const forum = await start()

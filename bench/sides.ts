@@ -1,4 +1,4 @@
-// The forum, and the floor under each scenario: the sides that speak HTTP, started and stopped.
+// The sides that speak HTTP: the forum, and the floor of each scenario. Starts and stops them.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -46,7 +46,7 @@ export interface Scene {
   stop(): Promise<void>
 }
 
-/** Makes sides of servers that receive the scenario's ring; keys and positions are the forum's. */
+/** Returns a function that makes sides of servers: each gets the scenario's ring. */
 export async function sender(
   dir: string,
   { name, ring }: Scenario,
@@ -67,7 +67,7 @@ export async function sender(
   })
 }
 
-/** The floor and the forum, ready for one scenario. */
+/** Returns the floor, which it starts, and the forum, ready for one scenario. */
 export async function setScene(
   dir: string,
   scenario: Scenario,
@@ -82,7 +82,7 @@ export async function setScene(
   return { floor: other('floor', floor), forum: other('forum', forum), other, stop }
 }
 
-/** The forum's answers to some of the scenario's requests. */
+/** Returns the forum's answers to some of the scenario's requests. */
 export async function sample(
   { name, ring }: Scenario,
   population: Population,

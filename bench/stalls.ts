@@ -1,5 +1,5 @@
-// How long the event loop stalls while the swarm keeps it busy, by the node's /metrics, which reset
-// the value at each scrape.
+// Measures how long the event loop stalls while the swarm keeps it busy, by the node's /metrics,
+// which reset the value at each scrape.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Amount, Side } from './compare.ts'

@@ -36,7 +36,7 @@ const markdownHead = [
   '|---|---|---|---|---|---|---|',
 ]
 
-/** One row for each scenario, and the targets below. */
+/** Returns one row for each scenario, and the verdicts on the targets below. */
 export function markdown({ scenarios }: Results): string {
   const rows = scenarios.map(({ name, sides: [floor, forum, ...others] }) => {
     const peers = others.map((other) => `${other.side} ${rate(other)}`).join(', ')

@@ -1,18 +1,19 @@
-// Texts as people and agents write them, for what depends on words: those of a corpus, or made-up
-// ones whose words are about as frequent as those of a language. Both are the same in each run.
+// Texts as people and agents write them, for measurements that depend on words: those of a corpus,
+// or made-up ones whose words are about as frequent as those of a language. Both are the same in
+// each run.
 
 import { type Corpus, readCorpus } from '../src/swarm/corpus.ts'
 
 const wordsKnown = 50_000
 const syllables = 'ba co di fe gu ha jo ki le mu na po ri se tu va wo xi ye zu'.split(' ')
-/** Characters of half of the messages, and how much longer or shorter others are. */
+/** The median length of messages in characters, and the standard deviation of its logarithm. */
 const [medianCharacters, spread] = [134, 1.35]
 const charactersMax = 8000
 
-/** The text of the n-th message. Each has a word of its own, as with an id in it. */
+/** Returns the text of the n-th message. Each has a word of its own, as if it held an id. */
 export type TextOf = (n: number) => string
 
-/** Without a file the texts are made up. */
+/** Returns the texts of the corpus in this file, or made-up ones if there is no file. */
 export async function textsOf(file: string | undefined): Promise<TextOf> {
   if (file === undefined) return madeUp
   const texts = contentsOf(await readCorpus(file))
@@ -35,7 +36,7 @@ function madeUp(n: number): string {
   return `${words.join(' ')} n${n}x`
 }
 
-/** The word with this rank: short where it is frequent. */
+/** Returns the word with this rank, which is short if it is frequent. */
 function wordOf(rank: number): string {
   let word = ''
   for (let left = rank; left > 0; left = Math.floor(left / syllables.length)) {
@@ -44,7 +45,7 @@ function wordOf(rank: number): string {
   return word
 }
 
-/** Numbers in [0, 1), the same for the same seed (mulberry32). */
+/** Returns a generator of numbers in [0, 1), the same for the same seed (mulberry32). */
 function randomOf(seed: number): () => number {
   let state = Math.imul(seed + 1, 0x9e3779b1)
   return () => {

@@ -1,12 +1,12 @@
-// A process that holds polls which wait: a connection for each, over raw sockets, since a client
-// library would need more memory than the server. Its parent sends it orders over the channel of
-// child_process, and receives what happened:
+// A process that holds waiting polls. It uses a raw socket for each, because a client library would
+// need more memory than the server. Its parent sends it orders over the channel of child_process,
+// and receives reports:
 //
 //   order    { host, port, from, tokens, after }   one poll for each token
 //   report   { told: [[id, at], …] }     the first item of each answer, and when it came
 //
-// A poll that is answered is sent again from its `next_after`. Times are those of the monotonic
-// clock of the machine, in milliseconds, which all processes share.
+// An answered poll is sent again from its `next_after`. Times are those of the machine's monotonic
+// clock, in milliseconds, which all processes share.
 
 import { connect } from 'node:net'
 
@@ -21,12 +21,12 @@ export interface WaitingOrder {
 
 export type WaitingReport = { told: [id: string, at: number][] } | { failed: string }
 
-/** Answers are reported together, since a message to the parent costs more than reading them. */
+/** Answers are reported together, because a message to the parent costs more than reading them. */
 const reportEveryMs = 20
-/** Connections that are being opened at once: fewer than the server's backlog. */
+/** The number of connections that are opened at once, fewer than the server's backlog. */
 const openingMax = 64
 
-/** Milliseconds of the machine's monotonic clock. */
+/** Returns the time of the machine's monotonic clock in milliseconds. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6
 }
@@ -42,7 +42,7 @@ function report(message: WaitingReport): void {
   process.send!(message)
 }
 
-/** Opens a connection whose polls wait one after the other; resolves when the first is sent. */
+/** Opens a connection that polls again after each answer; resolves when the first poll is sent. */
 function hold({ host, port, from }: WaitingOrder, token: string, after: number): Promise<void> {
   const socket = connect({ host, port, localAddress: from, noDelay: true })
   const poll = (after: number) => {

@@ -1,13 +1,13 @@
-// Question:   what does a poll that waits cost, and how soon is it told?
-// Compares:   a server without polls that wait, and with as many as it may hold (50,000, or what
-//             `ulimit -n` allows); polls of others without and with a reply every second into a
-//             thread that 10,000 of them follow and wait for.
-// Fixed:      identities of their own; raw sockets from several processes and loopback addresses;
+// Question:   what does a waiting poll cost, and how soon is it told of news?
+// Compares:   a server without waiting polls, and with as many as it may hold (50,000, or what
+//             `ulimit -n` allows); polls by others without and with a reply every second to a
+//             thread that 10,000 of the readers follow and wait for.
+// Fixed:      an identity for each poll; raw sockets from several processes and loopback addresses;
 //             300-byte replies, --durability always; the server on core 0, everything else on core
-//             1; wrk with 16 connections for the polls of others.
-// Reports:    memory and processor time of the server for each poll that waits, and for each that
-//             is told; milliseconds from the answer to the reply until the first reader has it with
-//             1,000 waiting, and until all have it with 10,000; p50 and p99 of the polls of others.
+//             1; wrk with 16 connections for the polls by others.
+// Reports:    memory and processor time of the server for each waiting poll, and for each that is
+//             told; milliseconds from the answer to the reply until the first reader has it with
+//             1,000 waiting, and until all have it with 10,000; p50 and p99 of the polls by others.
 // Leaves out: TLS and proxies, which need far more for each connection; --http node.
 // Smoke:      60 polls, one round of one second; skipped with a line when wrk is not installed.
 
@@ -26,7 +26,7 @@ import { monotonicMs, type WaitingOrder, type WaitingReport } from './waiting-lo
 import { prepareWrk } from './wrk.ts'
 
 const isSmoke = process.argv.includes('--smoke')
-/** The log, the operators and wrk need some of the files, and the node refuses to use all. */
+/** The log, the operators' port and wrk need some of the files, and the node refuses to use all. */
 const filesMax = Math.floor((openFilesMax() * 7) / 8) * (7 / 8) - 100
 const pollsMax = isSmoke ? 60 : Math.floor(Math.min(50_000, filesMax))
 const followers = Math.min(10_000, pollsMax / 2)
@@ -44,7 +44,7 @@ class Scene {
   readonly #pool: Pool
   readonly #loads: ChildProcess[] = []
   #keys = 0
-  /** When each reader was told of a message, by its id. */
+  /** When each reader was told of a message, by the id of the message. */
   readonly told = new Map<string, number[]>()
 
   constructor(forum: Forum) {
@@ -68,7 +68,7 @@ class Scene {
     return (await answer.json()) as Record<string, string>
   }
 
-  /** Identities that follow this thread, if there is one; their tokens. */
+  /** Creates identities, which follow this thread if there is one. Returns their tokens. */
   async identities(count: number, thread = ''): Promise<string[]> {
     const tokens: string[] = []
     const lane = async () => {
@@ -82,7 +82,7 @@ class Scene {
     return tokens
   }
 
-  /** Lets each of these identities wait for its feed, from processes of their own. */
+  /** Makes each of these identities wait for its feed, from separate processes. */
   async hold(tokens: readonly string[]): Promise<void> {
     const after = (await this.forum.metrics()).get('agent_forum_journal_position')!
     const { hostname: host, port } = new URL(this.forum.url)
@@ -112,7 +112,7 @@ class Scene {
     }
   }
 
-  /** Publishes a reply; milliseconds from its answer until so many readers had it. */
+  /** Publishes a reply. Returns the milliseconds from its answer until each reader had it. */
   async replyTo(thread: string, token: string, readers: number): Promise<number[]> {
     const { message_id: id } = await this.post(`${thread}/replies`, token, { content })
     const at = monotonicMs()
@@ -136,7 +136,7 @@ function at(times: readonly number[], quantile: number): string {
   return `${found.toFixed(2)} ms`
 }
 
-/** What the node needs for polls that wait, once there are this many. */
+/** Measures what the node needs for further waiting polls, one for each of these tokens. */
 async function costOf(scene: Scene, tokens: readonly string[]): Promise<void> {
   const { forum } = scene
   const heapOf = async () => (await forum.metrics()).get('nodejs_heap_size_used_bytes')!
@@ -167,7 +167,7 @@ async function latencyOf(scene: Scene, writer: string, thread: string): Promise<
   )
 }
 
-/** What telling all of the followers takes, when nothing else happens. */
+/** Measures what it takes to tell all followers, when nothing else happens. */
 async function costOfNews(scene: Scene, writer: string, thread: string): Promise<void> {
   const cpu = cpuSeconds(scene.forum.pid)
   for (let i = 0; i < newsReplies; i++) await scene.replyTo(thread, writer, followers)
@@ -179,7 +179,7 @@ interface Measured extends Seen {
   delayMs: number
 }
 
-/** Polls of others, without and with a reply a second that ten thousand wait for. */
+/** Measures polls by others, without and with a reply per second that ten thousand wait for. */
 async function stormOf(scene: Scene, dir: string, writer: string, thread: string): Promise<void> {
   const [other] = await scene.identities(1)
   const request = { method: 'GET', route: 'GET /api/notifications', token: other } as const

@@ -1,13 +1,13 @@
 // Question:   is every webhook woken for every message of its feed, and for nothing else?
-// Compares:   an undisturbed server with one that gets SIGKILL when half of the replies are out.
+// Compares:   an undisturbed server with one that gets SIGKILL when half of the replies are sent.
 // Fixed:      200 identities with verified webhooks at one HTTPS receiver, each following 4 of 20
-//             threads; 10,000 replies, theirs and others', over 64 connections; callers retry with
-//             the same key.
-// Reports:    replies/s while waking, wakeups, how many ids came twice, the time from the last
-//             reply to the last wakeup. Fails unless each message that an identity's feed shows
-//             lies in the range of a wakeup that its receiver got, every range begins and ends
-//             with a message by another, each receipt says delivered and its id was received, and
-//             the owner's secret signed everything.
+//             threads; 10,000 replies by them and by others, over 64 connections; callers retry
+//             with the same key.
+// Reports:    replies/s while waking, the number of wakeups, how many ids came twice, the time from
+//             the last reply to the last wakeup. Fails unless each message that an identity's feed
+//             shows lies in the range of a wakeup that its receiver got, every range begins and
+//             ends with a message by another identity, each receipt says delivered and its id was
+//             received, and the owner's secret signed everything.
 // Leaves out: receivers that fail (test/forum/deliveries.test.ts) or are silent (black-hole.ts).
 // Smoke:      20 identities, 300 replies.
 
@@ -50,7 +50,7 @@ const certificates = makeCertificates()
 const http = new HttpAgent({ connections })
 let url = ''
 
-/** Sends until there is an answer: the server may be killed and restarted meanwhile. */
+/** Retries until there is an answer, because the server may be killed and restarted meanwhile. */
 async function send<T>(method: 'GET' | 'POST', path: string, token = '', body?: object, key = '') {
   const headers: Record<string, string> = {}
   if (token !== '') headers.authorization = `Bearer ${token}`
@@ -70,7 +70,7 @@ async function send<T>(method: 'GET' | 'POST', path: string, token = '', body?: 
   }
 }
 
-/** Runs `work` for 0 … count - 1, with one at a time on each connection. */
+/** Runs `work` for 0 … count - 1, one at a time on each connection. */
 async function each(count: number, work: (n: number) => Promise<void>): Promise<void> {
   let next = 0
   const lane = async () => {
@@ -115,7 +115,7 @@ async function prepare(receiver: Receiver): Promise<{ owners: Owner[]; writers: 
   return { owners, writers }
 }
 
-/** The seqs that an identity's feed shows after a cursor. */
+/** Returns the seqs that an identity's feed shows after a cursor. */
 async function feed(token: string, after: number): Promise<number[]> {
   const seqs: number[] = []
   for (let cursor = after; ; ) {
@@ -144,7 +144,7 @@ async function deliveries(token: string): Promise<Delivery[]> {
   }
 }
 
-/** Resolves when nothing has been received for a while; returns when the last wakeup came. */
+/** Resolves when nothing has been received for a while, to the time of the last wakeup. */
 async function quiet(receiver: Receiver): Promise<number> {
   let count = -1
   let lastAt = performance.now()
@@ -156,7 +156,7 @@ async function quiet(receiver: Receiver): Promise<number> {
   return lastAt
 }
 
-/** Compares one owner's wakeups with its feed and its receipts; returns how many ids came twice. */
+/** Compares an owner's wakeups with its feed and its receipts. Returns how many ids came twice. */
 async function check(owner: Owner, received: readonly Received[]): Promise<number> {
   const wakeups = received.map(({ text, headers }) => {
     new Webhook(owner.secret).verify(text, headers as Record<string, string>)

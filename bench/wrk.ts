@@ -7,8 +7,8 @@ import type { Seen, Send } from './generator.ts'
 import { runLoad } from './process.ts'
 import { type Ring, renderRing } from './ring.ts'
 
-// Requests end with \\30. \\28 marks the place of a fresh key, \\29 that of a position: most of
-// what a request costs the load generator is to concatenate one string there.
+// Requests end with \\30. \\28 marks the place of a fresh key, \\29 that of a position. Most of
+// what a request costs the load generator is the concatenation of one string there.
 const script = `
 local heads, tails, isKey, count = {}, {}, {}, 0
 local prefix, position, rate, sent = "", 0, 0, 0
@@ -47,7 +47,7 @@ function done(summary, latency)
 end
 `
 
-/** Writes wrk's files for a ring into a directory; returns a function that sends it. */
+/** Writes wrk's files for a ring into a directory. Returns a function that sends the ring. */
 export function prepareWrk(dir: string, name: string, ring: Ring): Send {
   const scriptFile = join(dir, 'ring.lua')
   const ringFile = join(dir, `${name}.ring`)

@@ -3,15 +3,15 @@
 //
 //   dist/agent-forum/
 //     cli/  node/  search/  text/     the modules that are started (src/base/program-files.ts)
-//     chunks/                         what they import, of the sources and of packages
+//     chunks/                         what they import from the sources and from packages
 //     api/  browser/  commit          files that they read, at their paths in dist/src/
 //     THIRD-PARTY                     the packages in it, with their licences
 //     uws-pack/                       the package, with the binding of Node 22 for this platform
 //
-// G1. A file that has not changed is not written: a build of the same sources does not disturb a
-//     node that runs.
-// G2. Chunks lie as deep as the modules of a room do, so that a path from a module leads to the
-//     same file in the bundle as in dist/src/.
+// G1. An unchanged file is not written: a build of the same sources does not disturb a running
+//     node.
+// G2. Chunks lie as deep as the modules of a room, so that a path from a module leads to the same
+//     file in the bundle as in dist/src/.
 
 import {
   chmodSync,
@@ -40,10 +40,10 @@ const options = {
   chunkNames: 'chunks/[hash]',
   format: 'esm',
   splitting: true,
-  // They lead to the sources in a clone, and are not packed.
+  // Source maps refer to the sources in a clone, and are not packed.
   sourcemap: 'linked',
   sourcesContent: false,
-  // Packages in CommonJS require modules of Node; all others are in the bundle.
+  // Packages in CommonJS require only modules of Node; everything else is in the bundle.
   banner: { js: 'const require = process.getBuiltinModule' },
 } satisfies BuildOptions
 
@@ -65,5 +65,5 @@ for (const path of readdirSync(directory, { recursive: true, encoding: 'utf8' })
 }
 const command = join(directory, startedModules.command)
 chmodSync(command, 0o755)
-// Newer than the sources it was built from (prestart.sh).
+// Makes the command newer than the sources it was built from (prestart.sh).
 utimesSync(command, new Date(), new Date())

@@ -1,14 +1,14 @@
-// npm run build:executable: makes dist/executable/agent-forum, one file for this platform that
+// npm run build:executable: makes dist/executable/agent-forum, a single file for this platform that
 // needs nothing installed, not even Node
 // (https://nodejs.org/api/single-executable-applications.html).
 //
 //   the binary of Node 22
-//     └── a blob: cli/executable.ts with all that it imports, as one script of CommonJS
+//     └── a blob: cli/executable.ts with everything that it imports, as one CommonJS script
 //           └── assets: the files that the program reads by their paths, among them the binding of
-//               uWebSockets.js, which is loaded from a file that exists for a moment
+//               uWebSockets.js, which is loaded from a temporary file
 //
-// --node FILE names the binary of Node; by default it is the one that runs this, or that of
-// .ci/nodes where this one has no binding or no engine of the search.
+// --node FILE names the binary of Node. The default is the one that runs this script, or that of
+// .ci/nodes if this one has no binding or no search engine.
 
 import { execFileSync } from 'node:child_process'
 import {
@@ -29,7 +29,7 @@ import { nodePart, thirdParty } from './third-party.ts'
 
 const directory = join(top, 'dist/executable')
 const executable = join(directory, 'agent-forum')
-/** In every binary of Node; the first byte of what follows it says that there is a blob. */
+/** Occurs in every binary of Node; the first byte after it says whether there is a blob. */
 const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
 
 const options = {
@@ -42,7 +42,7 @@ const options = {
   banner: { js: `const ownUrl = require('node:url').pathToFileURL(process.execPath).href` },
 } satisfies BuildOptions
 
-/** What the binary has to be: the binding of the bundle, and FTS5 in node:sqlite. */
+/** Returns the version. Throws unless the binary suits the binding, and has FTS5 in node:sqlite. */
 function checkNode(node: string): string {
   const script = 'process.versions.modules + " " + process.versions.node'
   const [abi, version] = execFileSync(node, ['-p', script], { encoding: 'utf8' }).trim().split(' ')
@@ -66,7 +66,7 @@ function findNode(): string {
   }
 }
 
-/** Writes a file of the program where the blob takes it from; returns its path. */
+/** Writes a file of the program to where the blob takes it from. Returns its path. */
 function put(path: string, contents: string | Uint8Array): string {
   const file = join(directory, 'parts', path)
   mkdirSync(dirname(file), { recursive: true })

@@ -1,8 +1,8 @@
-// npm run build:package, npm run build:client: make packages for npm at the top of the project.
-// They depend on no other package, and have no scripts, which installing would ask about.
+// npm run build:package, npm run build:client: make npm packages at the top of the project. They
+// have neither dependencies nor scripts, about which an installation would ask.
 //
-//   agent-forum-0.1.0.tgz           the bundle, with the client as agent-forum/client: what
-//                                   package.json has in `files`
+//   agent-forum-0.1.0.tgz           the bundle, with the client as agent-forum/client: the `files`
+//                                   of package.json
 //   agent-forum-client-0.1.0.tgz    the client alone, for programs that only call a node
 
 import { execFileSync } from 'node:child_process'
@@ -17,12 +17,12 @@ const ofProgram = [
   'peerDependenciesMeta',
 ]
 
-/** The fields of the project's package.json that a package has, too. */
+/** Returns fields of the project's package.json that a package has, too. */
 function fields(names: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(names.map((name) => [name, manifest[name]]))
 }
 
-/** Packs these files, from their paths in the project to those in the package. */
+/** Packs these files: a map from their paths in the project to those in the package. */
 function pack(own: Record<string, unknown>, files: ReadonlyMap<string, string>): void {
   const directory = join(top, 'dist/packages', `${own.name}`)
   rmSync(directory, { recursive: true, force: true })

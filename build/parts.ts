@@ -1,5 +1,5 @@
-// What the bundle (bundle.ts) and the executable (executable.ts) are made of: options of esbuild,
-// and the files beside the modules.
+// The parts of which the bundle (bundle.ts) and the executable (executable.ts) are made: esbuild
+// options, and the files beside the modules.
 
 import { copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { type BuildOptions, build, type Metafile } from 'esbuild'
 import { compiledFile } from '../src/api/compiled-schemas.ts'
 
 export const top = join(import.meta.dirname, '../..')
-/** What `tsc` makes of the sources. */
+/** The output of `tsc`. */
 const compiled = join(top, 'dist/src')
 const modules = join(top, 'node_modules')
 
@@ -16,18 +16,18 @@ export const common = {
   bundle: true,
   platform: 'node',
   target: 'node20.19',
-  // Without the native addon of msgpackr, with which reading a log takes as long: 1.72 s and 1.73 s
-  // of processor time for 66,000 records, in six starts of each, which alternated.
+  // Leaves out the native addon of msgpackr, because reading a log takes as long with it: 1.72 s
+  // and 1.73 s of processor time for 66,000 records, in six starts of each, which alternated.
   alias: { msgpackr: 'msgpackr/pack' },
   metafile: true,
   write: false,
   logLevel: 'warning',
 } satisfies BuildOptions
 
-/** A file of the program that is not a module of its own, and its path (program-files.ts, F1). */
+/** Files of the program that are not modules of their own, by path (program-files.ts, F1). */
 type ProgramFiles = Map<string, Uint8Array>
 
-/** The files that are read, and the inputs of those that were bundled. */
+/** Returns the files that the program reads, and the inputs of those that were bundled. */
 export async function programFiles(): Promise<{ files: ProgramFiles; inputs: Metafile['inputs'] }> {
   copyPlot()
   const files: ProgramFiles = new Map()
@@ -45,10 +45,10 @@ export async function programFiles(): Promise<{ files: ProgramFiles; inputs: Met
   return { files, inputs: schemas.metafile.inputs }
 }
 
-/** The one binding of uWebSockets.js that is packed: that of Node 22 for this platform. */
+/** The only binding of uWebSockets.js that is packed: that of Node 22 for this platform. */
 const bindingName = `uws_${process.platform}_${process.arch}_127.node`
 
-/** Puts what the dashboard loads of a package where it looks for it, also in dist/src/. */
+/** Copies the package files of the dashboard to where it looks for them, in dist/src/ as well. */
 function copyPlot(): void {
   const dist = join(modules, 'uplot/dist')
   copyFileSync(join(dist, 'uPlot.iife.min.js'), join(compiled, plotFiles[0]))
@@ -57,7 +57,7 @@ function copyPlot(): void {
 
 const plotFiles = ['browser/uplot.js', 'browser/uplot.css'] as const
 
-/** Those of the sources: an earlier build may have left others. */
+/** Returns the files that have sources: an earlier build may have left others. */
 function browserFiles(): string[] {
   const sources = readdirSync(join(top, 'src/browser'), { recursive: true, encoding: 'utf8' })
   const scripts = sources.filter((name) => name.endsWith('.ts'))

@@ -1,17 +1,17 @@
 // The last step of `npm ci` in a clone: removes what was installed for other machines, 130 MB of
-// 440, since no package that is needed leaves them out.
+// 440, because the packages that are needed do not leave it out.
 //
 //   uws-pack         bindings of uWebSockets.js for each system, processor and version of Node
-//   @libsql/…-musl   an engine for the search where the C library is musl
+//   @libsql/…-musl   a search engine for machines whose C library is musl
 //
-// A binding that is missing is no error: Node's own HTTP server serves (src/http/uws-binding.ts).
+// A missing binding is not an error: Node's own HTTP server then serves (src/http/uws-binding.ts).
 
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { top } from './parts.ts'
 
 const modules = join(top, 'node_modules')
-/** `process.versions.modules` of Node 20 and 22, the only ones with bindings. */
+/** `process.versions.modules` of Node 20 and 22, the only versions with bindings. */
 const abis = ['115', '127']
 
 const own = abis.map((abi) => `uws_${process.platform}_${process.arch}_${abi}.node`)
@@ -20,7 +20,7 @@ for (const name of readdirSync(bindings)) {
   if (name.endsWith('.node') && !own.includes(name)) rmSync(join(bindings, name))
 }
 
-/** Node names the version of the GNU C library where it runs with it. */
+/** Node reports the version of the GNU C library only if it runs with that library. */
 const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } }
 if (header.glibcVersionRuntime !== undefined) {
   rmSync(join(modules, `@libsql/linux-${process.arch}-musl`), { recursive: true, force: true })

@@ -1,5 +1,5 @@
-// THIRD-PARTY: what a form of the program contains of others, with the licences. The list is made
-// from what was bundled, so nothing that is in it can be missing.
+// THIRD-PARTY: the works of others that a form of the program contains, with their licences. The
+// list is derived from what was bundled, so none of it can be missing.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ interface Part {
   texts: string[]
 }
 
-/** The text of the list, for these inputs of esbuild, and parts that are no packages. */
+/** Returns the text of the list, for these inputs of esbuild and parts that are not packages. */
 export function thirdParty(inputs: Iterable<string>, others: readonly Part[] = []): string {
   const folders = new Set<string>(['node_modules/uws-pack', 'node_modules/uplot'])
   for (const input of inputs) {
@@ -45,7 +45,7 @@ function packageIn(folder: string): Part {
   return { name: `${name} ${version}`, license, texts }
 }
 
-/** Node itself, from the file beside its binary: with V8, OpenSSL and everything else in it. */
+/** Returns Node as a part, with the file beside its binary that covers V8, OpenSSL and the rest. */
 export function nodePart(binary: string, version: string): Part {
   const file = join(binary, '../../LICENSE')
   if (!existsSync(file)) throw new Error(`the licence of Node is missing: ${file}`)

@@ -1,4 +1,4 @@
-// A peer that the forum is compared with: started for a run, skipped where it is not installed.
+// A peer with which the forum is compared. It is started for a run, or skipped if not installed.
 
 import type { Side } from '../compare.ts'
 import type { Population } from '../population.ts'
@@ -7,7 +7,7 @@ import type { Scene } from '../sides.ts'
 export interface Peer {
   /** Its URL, if it speaks HTTP. */
   url?: string
-  /** Its side in a scenario; `sendHttp` makes one of a server that is sent the scenario's ring. */
+  /** Its side in a scenario; `sendHttp` makes a side of a server that gets the scenario's ring. */
   side(scenario: string, sendHttp: Scene['other']): Side
   /** Its port and the commands of a reply, if it speaks RESP. */
   raw?: { port: number; commands: readonly (readonly string[])[] }
@@ -16,8 +16,8 @@ export interface Peer {
 
 export interface PeerKind {
   name: string
-  /** What has to be installed, or null when nothing is missing. */
+  /** Returns what has to be installed, or null if nothing is missing. */
   missing(): string | null
-  /** Starts it in a new, empty directory below `parent`. */
+  /** Starts the peer in a new, empty directory below `parent`. */
   start(parent: string, population: Population, durability: string): Promise<Peer>
 }

@@ -78,7 +78,7 @@ export const postgres: PeerKind = {
       port: `${port}`,
       synchronous_commit: durability === 'always' ? 'on' : 'off',
       shared_buffers: '512MB',
-      // A checkpoint in the middle of a run would put it at a disadvantage.
+      // A checkpoint in the middle of a run would put PostgreSQL at a disadvantage.
       max_wal_size: '8GB',
       checkpoint_timeout: '1h',
       log_min_messages: 'panic',
@@ -102,14 +102,14 @@ export const postgres: PeerKind = {
   },
 }
 
-/** The directory of its programs, which Debian keeps out of PATH. */
+/** Returns the directory of PostgreSQL's programs, which Debian keeps out of PATH, or null. */
 function programs(): string | null {
   const versions = existsSync(debianVersions) ? readdirSync(debianVersions) : []
   const [newest] = versions.sort((a, b) => Number(b) - Number(a))
   return newest === undefined ? null : join(debianVersions, newest, 'bin')
 }
 
-/** PostgreSQL refuses to run as root. */
+/** Returns another user for root, because PostgreSQL refuses to run as root. */
 function ownerOfData(): { uid: number; gid: number } | null {
   if (process.getuid!() !== 0) return null
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))

@@ -42,7 +42,7 @@ export const redis: PeerKind = {
     const server = startDaemon([
       ...['redis-server', '--port', `${port}`, '--bind', '127.0.0.1', '--dir', dir],
       ...['--appendonly', 'yes', '--appendfsync', syncs[durability] ?? 'everysec', '--save', ''],
-      // Rewriting the file in the middle of a run would put it at a disadvantage.
+      // Rewriting the file in the middle of a run would put Redis at a disadvantage.
       ...['--auto-aof-rewrite-percentage', '0', '--loglevel', 'warning'],
     ])
     const cli = (...args: string[]) =>
@@ -84,7 +84,7 @@ async function answering(ask: () => void): Promise<void> {
   }
 }
 
-/** redis-benchmark takes a number of requests, not seconds; it is derived from the previous run. */
+/** redis-benchmark takes a number of requests, not seconds: it is derived from the previous run. */
 function sideOf({ pid }: Child, port: number, command: string[]): Side {
   const perSecond = new Map<number, number>()
   const send = async (requests: number, connections: number): Promise<Seen> => {

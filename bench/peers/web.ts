@@ -1,6 +1,6 @@
-// Two routes of a forum as one would write it with Fastify and PostgreSQL: prepared statements, one
-// round trip per request, a connection pool, schemas for requests and answers. Its argument is the
-// database's URL.
+// Two routes of a forum as one would write them with Fastify and PostgreSQL: prepared statements,
+// one round trip per request, a connection pool, schemas for requests and answers. The argument of
+// this program is the database's URL.
 
 import { createHash, randomBytes } from 'node:crypto'
 import { createRequire } from 'node:module'

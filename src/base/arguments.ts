@@ -6,29 +6,29 @@ import { nearMiss } from './misspelled-fields.ts'
 /** An unusable argument or setting. The message is one sentence; the exit code is 64. */
 export class ConfigError extends Error {}
 
-/** Says why a file cannot be read, and names it once: a message of the system does so, too. */
+/** Says why a file cannot be read. Cuts the system's message, which would name the file again. */
 export function unreadable(file: string, error: unknown): string {
   const { message, syscall = '' } = error as NodeJS.ErrnoException
   const [cause] = syscall === '' ? [message] : message.split(`, ${syscall}`)
   return `${file}: cannot be read: ${cause}`
 }
 
-/** A flag of a command; help, completion and parsing are derived from it. */
+/** The declaration of a flag, from which help, completion and parsing are derived. */
 export interface Flag {
-  /** The placeholder of the value in the help; null: the flag is a switch. */
+  /** The placeholder of the value in the help, or null if the flag is a switch. */
   value: string | null
-  /** The value of the flag when it is used without one; absent: it needs one. */
+  /** The value if the flag is given without one. If absent, the flag requires a value. */
   bare?: string
-  /** All values that it can have, where they can be listed. */
+  /** All possible values, if they can be listed. */
   choices?: readonly string[]
-  /** The default, for the help; absent or empty: there is none, or it depends on the machine. */
+  /** The default as the help shows it; absent or '' if there is none or it varies by machine. */
   preset?: string
   help: string
 }
 
 export type Flags = Record<string, Flag>
 
-/** The values given: a text for a flag that takes one, true for a switch. */
+/** The parsed values: a string for a flag that takes a value, true for a switch. */
 export type FlagValues<T extends Flags> = {
   [Name in keyof T]?: T[Name]['value'] extends null ? boolean : string
 } & { help?: boolean }
@@ -36,7 +36,7 @@ export type FlagValues<T extends Flags> = {
 /** The flag that every command takes. */
 export const helpFlag = { type: 'boolean', short: 'h' } as const
 
-/** The lines of `--help` for these flags, without a line break at the end. */
+/** Returns the lines of `--help` for these flags, without a trailing line break. */
 export function flagHelp(flags: Flags): string {
   const rows = Object.entries(flags).map(([name, { value, preset = '', help }]) => {
     const shown = preset === '' ? '' : ` (${preset})`
@@ -47,8 +47,8 @@ export function flagHelp(flags: Flags): string {
 }
 
 /**
- * Reads the arguments of a command that takes these flags and `--help`. Throws the error that
- * `refuse` makes of a sentence that describes the mistake.
+ * Parses the arguments of a command that takes these flags and `--help`. On a mistake, throws the
+ * error that `refuse` makes of a sentence describing it.
  */
 export function readFlags<T extends Flags>(
   args: readonly string[],
@@ -65,7 +65,7 @@ export function readFlags<T extends Flags>(
   return { values: read.values as FlagValues<T>, positionals: read.positionals }
 }
 
-/** Adds the value to a flag that may be used without one, and is. */
+/** Appends the bare value to a flag that has one and is given without a value. */
 function withValue(arg: string, next: string | undefined, flags: Flags): string {
   const name = arg.startsWith('--') ? arg.slice(2) : ''
   const bare = Object.hasOwn(flags, name) ? flags[name].bare : undefined
@@ -73,17 +73,17 @@ function withValue(arg: string, next: string | undefined, flags: Flags): string 
   return bare !== undefined && isAlone ? `${arg}=${bare}` : arg
 }
 
-/** Whether the help is among the requested flags; all others are then ignored. */
+/** Returns whether the arguments ask for help, in which case all others are ignored. */
 export function asksForHelp(args: readonly string[]): boolean {
   return args.includes('--help') || args.includes('-h')
 }
 
-/** The directory that a tool works on: `--data`, or the directory that a node uses without it. */
+/** Returns the data directory of a tool: `--data`, or the one that a node uses without the flag. */
 export function dataOf(flag: string | undefined): string {
   return flag ?? process.env.AGENT_FORUM_DATA ?? './data'
 }
 
-/** Parses arguments. Throws the error that `refuse` makes of a sentence about the mistake. */
+/** Parses arguments. On a mistake, throws the error that `refuse` makes of a sentence about it. */
 export function readArgs<T extends ParseArgsConfig>(
   config: T,
   refuse: (sentence: string) => Error,
@@ -97,22 +97,22 @@ export function readArgs<T extends ParseArgsConfig>(
   }
 }
 
-/** ` (did you mean …?)` if the name is a near miss of a known one, otherwise ''. */
+/** Returns ` (did you mean …?)` if the name is a near miss of a known one, otherwise ''. */
 export function suggestion(name: string, known: readonly string[], prefix = ''): string {
   const meant = nearMiss(name, known)
   return meant === null ? '' : ` (did you mean ${prefix}${meant}?)`
 }
 
-/** The sentence about an unknown flag; null when something else is wrong. */
+/** Returns the sentence about an unknown flag, or null if the mistake is another one. */
 function unknownFlag(message: string, { args = [], options = {} }: ParseArgsConfig): string | null {
   const [, flag] = /^Unknown option '(.+?)'/.exec(message) ?? []
   if (flag === undefined) return null
-  // Node names only the first letter of `-port`.
+  // Of `-port`, Node's message names only the first letter.
   const [name] = (args.find((arg) => arg.startsWith(flag)) ?? flag).split('=')
   return `unknown flag ${name}${suggestion(name.replace(/^-+/, ''), Object.keys(options), '--')}`
 }
 
-/** The sentence about a flag whose value is missing; null when something else is wrong. */
+/** Returns the sentence about a flag without its value, or null if the mistake is another one. */
 function missingValue(message: string, { args = [] }: ParseArgsConfig): string | null {
   const [, flag] = /^Option '(--[\w-]+).*?' argument (?:is ambiguous|missing)/.exec(message) ?? []
   if (flag === undefined) return null
@@ -121,7 +121,7 @@ function missingValue(message: string, { args = [] }: ParseArgsConfig): string |
   return `${flag} needs a value; if that is "${next}", write ${flag}=${next}`
 }
 
-/** Node explains at length how to pass positionals; its first sentence names the mistake. */
+/** Returns the first sentence, which names the mistake; Node goes on to explain positionals. */
 function firstSentence(message: string): string {
   return message.split(/\.\s|\n/, 1)[0]
 }

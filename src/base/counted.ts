@@ -1,6 +1,6 @@
 // Formats counts in sentences.
 
-/** `1 record`, `2 records`. */
+/** Returns `1 record`, `2 records`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }

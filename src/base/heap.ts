@@ -1,12 +1,12 @@
-// A binary heap of entries that know where they stand, so that any of them can be moved or deleted.
+// A binary heap whose entries know their own index, so that any of them can be moved or deleted.
 //
 //   #entries   [ least, …, … ]        the children of i are 2i + 1 and 2i + 2
 //
-// H1. No entry has a lesser key than the first one.
+// H1. No entry has a smaller key than the first one.
 // H2. The `place` of each entry is its index. Only the heap writes it.
 
 export interface HeapEntry {
-  /** After a change `moved` must be called. */
+  /** The caller must call `moved` after changing it. */
   key: number
   place: number
 }
@@ -18,7 +18,7 @@ export class Heap<E extends HeapEntry> {
     return this.#entries.length
   }
 
-  /** The entry with the least key. Only when there is one. */
+  /** The entry with the smallest key. The heap must not be empty. */
   get first(): E {
     return this.#entries[0]
   }
@@ -27,7 +27,7 @@ export class Heap<E extends HeapEntry> {
     this.#rise(this.#entries.length, entry)
   }
 
-  /** The key of an entry in the heap has changed. */
+  /** Restores the order after the key of an entry in the heap has changed. */
   moved(entry: E): void {
     const { place, key } = entry
     const isLess = place > 0 && this.#entries[(place - 1) >> 1].key > key
@@ -35,7 +35,7 @@ export class Heap<E extends HeapEntry> {
     else this.#sink(place, entry)
   }
 
-  /** Takes an entry out that is in the heap. */
+  /** Removes an entry, which must be in the heap. */
   delete(entry: E): void {
     const last = this.#entries.pop()!
     if (last === entry) return

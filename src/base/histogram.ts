@@ -1,4 +1,4 @@
-// A histogram of durations, as Prometheus reads one: counts by bucket, and the sum.
+// A histogram of durations, in the form that Prometheus reads: counts by bucket, and the sum.
 //
 //   bounds   │ ≤ 0.001 │ ≤ 0.01 │ ≤ 0.1 │         upper bounds, in seconds
 //   counts   │    7    │    3   │   0   │  1  │   one more, for longer ones
@@ -12,7 +12,7 @@ export interface HistogramReport {
 export class Histogram {
   readonly bounds: readonly number[]
   readonly counts: Float64Array
-  /** In seconds. */
+  /** The sum of all durations, in seconds. */
   sum = 0
 
   constructor(bounds: readonly number[]) {
@@ -36,7 +36,7 @@ export class Histogram {
     return { counts: [...this.counts], sum: this.sum }
   }
 
-  /** Adds the growth of another histogram with the same bounds between two of its reports. */
+  /** Adds what another histogram with the same bounds has gained between two of its reports. */
   grow(before: HistogramReport | undefined, now: HistogramReport): void {
     for (const [i, count] of now.counts.entries()) {
       this.counts[i] += count - (before?.counts[i] ?? 0)

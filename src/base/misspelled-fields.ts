@@ -1,30 +1,30 @@
-// Finds misspelled fields. Requests may carry fields that the service does not know; but
+// Finds misspelled fields. Requests may carry fields that the service does not know. But
 // {"visibilty": "private"} must not publish what should be private, so a near miss of a known field
 // is refused.
 //
-// M1. A name is a near miss of a known one when at most two edits lie between their letters and
-//     digits, whatever their case and separators: `participantIds`, `Display-Name`, `visibilty`.
-//     An edit adds, drops or replaces a letter, or swaps two neighbours.
-// M2. Where the known name has at most five letters, one edit counts. Two would change most of it:
-//     `id` would be a near miss of `kind`, and `time` and `file` of `title`.
-// M3. A list of ids is also known by its plain plural: `participants` is `participant_ids`.
+// M1. A name is a near miss of a known one if at most two edits separate their letters and digits,
+//     regardless of case and separators: `participantIds`, `Display-Name`, `visibilty`. An edit
+//     adds, drops or replaces a letter, or swaps two neighbours.
+// M2. If the known name has at most five letters, only one edit is allowed. Two would change most
+//     of it: `id` would be a near miss of `kind`, and `time` and `file` of `title`.
+// M3. A list of ids is also known by its plain plural: `participants` means `participant_ids`.
 
-/** A spelling of a known name, and the maximum distance of a near miss from it, in edits. */
+/** A spelling of a known name, and the maximum number of edits in a near miss of it. */
 interface Spelling {
   known: string
   letters: string
   edits: number
 }
 
-/** A body with more unknown fields was not typed by hand; the others are not checked. */
+/** The maximum number of unknown fields checked: a body with more was not typed by hand. */
 const fieldsMax = 100
 
-/** Longer names are not near misses of any. */
+/** A longer name is not a near miss of any. */
 const lengthMax = 40
 
 const shortLength = 5
 
-/** Returns a function that finds a body's first misspelled field: its name, and the known one. */
+/** Returns a function that finds a body's first misspelled field, and the name that was meant. */
 export function misspelledFields(
   known: readonly string[],
 ): (body: object) => { name: string; meant: string } | null {
@@ -43,7 +43,7 @@ export function misspelledFields(
   }
 }
 
-/** The message about an unknown field, which may be a near miss of a known one. */
+/** Returns the message about an unknown field, which may be a near miss of a known one. */
 export function unknownField(name: string, known: readonly string[], path = ''): string {
   const shown = JSON.stringify(path + name.slice(0, lengthMax))
   const meant = nearMiss(name, known)
@@ -51,7 +51,7 @@ export function unknownField(name: string, known: readonly string[], path = ''):
   return `The field ${shown} ${hint}.`
 }
 
-/** The known name that this one is a near miss of, or null. */
+/** Returns the known name of which this one is a near miss, or null. */
 export function nearMiss(name: string, known: readonly string[]): string | null {
   return nearest(name, known.flatMap(spellingsOf))
 }
@@ -63,7 +63,7 @@ function spellingsOf(known: string): Spelling[] {
   })
 }
 
-/** The known name with the fewest edits to this one, or null where none is near. */
+/** Returns the known name that takes the fewest edits, or null if none is near. */
 function nearest(name: string, spellings: readonly Spelling[]): string | null {
   if (name.length > lengthMax) return null
   const letters = lettersOf(name)
@@ -80,7 +80,7 @@ function lettersOf(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
 }
 
-/** Whether at most `edits` edits turn one text into the other. */
+/** Returns whether at most `edits` edits turn one text into the other. */
 function isWithin(edits: number, one: string, other: string): boolean {
   if (Math.abs(one.length - other.length) > edits) return false
   let same = 0

@@ -1,5 +1,5 @@
-// The names that people give on a command line or in a form to a thread, a message or an identity:
-// its id, the number of a message, or the address of a page.
+// Parses the names that people give to a thread, a message or an identity on a command line or in a
+// form: its id, the number of a message, or the address of a page.
 
 export type Noun = 'thread' | 'message' | 'identity'
 
@@ -25,16 +25,16 @@ const messagePage = /(?:^|\/)m\/(msg_[0-9a-f]{32})(?:[?#].*)?$/
 
 export interface Subject {
   noun: Noun
-  /** Why the text names no such thing; null: it may name one. */
+  /** Why the text cannot name such a thing, or null if it can. */
   unusable: string | null
-  /** The id; '' where the message is named by its number. */
+  /** The id, or '' if the message is named by its number. */
   id: string
-  /** The number of a message, which a page shows, and the thread in its permalink or ''. */
+  /** The number of a message as a page shows it, or 0, and the thread of its permalink, or ''. */
   seq: number
   thread: string
 }
 
-/** Reads an id, the number of a message, or the address of a page. */
+/** Parses an id, the number of a message, or the address of a page. */
 export function subjectNamed(noun: Noun, text: string): Subject {
   const { prefix, page, otherwise } = ids[noun]
   const subject = { noun, unusable: null, id: '', seq: 0, thread: '' }

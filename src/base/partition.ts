@@ -1,8 +1,8 @@
 // Binary search, for columns and lists that are read by index.
 
 /**
- * The number of leading indexes of `0..count` for which `isBefore` holds. Most readers have seen
- * all but the newest items, so the search gallops backwards from the end before it bisects.
+ * Returns the number of leading indexes of `0..count` for which `isBefore` holds. Most readers have
+ * seen all but the newest items, so the search gallops backwards from the end before it bisects.
  */
 export function partition(count: number, isBefore: (index: number) => boolean): number {
   let high = count

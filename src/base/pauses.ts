@@ -1,8 +1,6 @@
 // Pauses: between attempts after a failure, and between slices of long work.
 
-/**
- * Pauses between attempts: short at first, each twice as long as the one before it, up to a limit.
- */
+/** Exponential back-off: each pause is twice as long as the one before it, up to a limit. */
 export class Backoff {
   readonly #shortestMs: number
   readonly #longestMs: number
@@ -14,7 +12,7 @@ export class Backoff {
     this.#nextMs = shortestMs
   }
 
-  /** The length of the next pause. */
+  /** Returns the length of the next pause, in milliseconds. */
   next(): number {
     const ms = this.#nextMs
     this.#nextMs = Math.min(this.#longestMs, 2 * ms)
@@ -26,18 +24,18 @@ export class Backoff {
     await new Promise((resolve) => setTimeout(resolve, this.next()))
   }
 
-  /** Begins with short pauses again: an attempt has succeeded. */
+  /** Returns to the shortest pause, after an attempt has succeeded. */
   reset(): void {
     this.#nextMs = this.#shortestMs
   }
 }
 
-/** Returns null to continue at once, or a promise that resolves in the next iteration. */
+/** Returns null to continue, or a promise that resolves in the next event-loop iteration. */
 export type Pause = () => Promise<void> | null
 
 /**
  * Divides long work into slices, so that the event loop can process other work between them. Pauses
- * when a slice has taken `sliceMs`; the last unit of work may make it longer.
+ * when a slice has taken `sliceMs`; its last unit of work may exceed that.
  */
 export function inSlicesOf(sliceMs: number): Pause {
   let begun = performance.now()

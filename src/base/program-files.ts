@@ -1,12 +1,12 @@
-// The files that the program starts or reads by their paths, in each of the forms that it has:
+// The files that the program starts or reads by their paths, in each form of the program:
 //
 //   dist/src/          the modules as `tsc` compiles them, which tests import
 //   dist/agent-forum/  the bundle, which is installed (build/bundle.ts)
 //   one file           the executable, whose assets they are (build/executable.ts)
 //
-// F1. A path is the same in all forms. It counts from the folder that holds the rooms.
-// F2. A process of the program is started here, so that the executable can start itself: its first
-//     argument then names the module (cli/executable.ts).
+// F1. A path is the same in all forms: it is relative to the folder that holds the rooms.
+// F2. Processes of the program are started here only, because the executable has to start itself:
+//     its first argument then names the module (cli/executable.ts).
 
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -23,28 +23,28 @@ export const startedModules = {
   command: 'cli/main.js',
   reader: 'node/reader-process.js',
   search: 'search/process.js',
-  /** A thread. */
+  /** A thread, not a process. */
   textReader: 'text/reader-worker.js',
 } as const
 
-/** The modules that are processes of their own beside that of the command. */
+/** The modules that run as processes of their own beside that of the command. */
 export type ProcessName = 'reader' | 'search'
 
-/** Before the name of a module, as the first argument of the executable. */
+/** The prefix of a module's name in the first argument of the executable. */
 export const processPrefix = 'process:'
 
-/** Whether this is the executable, which is one file. */
+/** Whether this is the executable, which is a single file. */
 export const isExecutable = isSea()
 
 const top = new URL('../', import.meta.url)
 const require = createRequire(import.meta.url)
 
-/** Where a file lies. Not for the executable. */
+/** Returns the URL of a file. Not for use in the executable. */
 export function urlOf(path: string): URL {
   return new URL(path, top)
 }
 
-/** The bytes of a file, or null where this form of the program does not have it. */
+/** Returns the bytes of a file, or null if this form of the program does not have it. */
 function bytesOf(path: string): Buffer | null {
   if (!isExecutable) return existsSync(urlOf(path)) ? readFileSync(urlOf(path)) : null
   try {
@@ -56,19 +56,19 @@ function bytesOf(path: string): Buffer | null {
   }
 }
 
-/** The text of a file, or null where this form of the program does not have it. */
+/** Returns the text of a file, or null if this form of the program does not have it. */
 export function textOf(path: string): string | null {
   return bytesOf(path)?.toString() ?? null
 }
 
-/** The text of a file that every form of the program has. */
+/** Returns the text of a file that every form of the program has. Throws if it is missing. */
 export function ownText(path: string): string {
   const text = textOf(path)
   if (text === null) throw new Error(`the program lacks its file ${path}`)
   return text
 }
 
-/** The exports of a CommonJS module, which in the executable loads no other; null: it is absent. */
+/** Returns a CommonJS module's exports, or null. In the executable the module loads no other. */
 export function loadModule(path: string): unknown {
   if (!isExecutable) return existsSync(urlOf(path)) ? require(fileURLToPath(urlOf(path))) : null
   const text = textOf(path)
@@ -78,7 +78,7 @@ export function loadModule(path: string): unknown {
   return module.exports
 }
 
-/** The exports of a native addon, which the executable writes to a file; null: it is absent. */
+/** Returns a native addon's exports, or null. The executable first writes the addon to a file. */
 export function loadAddon(path: string): unknown {
   if (!isExecutable) return existsSync(urlOf(path)) ? require(fileURLToPath(urlOf(path))) : null
   const bytes = bytesOf(path)
@@ -105,12 +105,12 @@ export function startProcess(
     const args = [...flags, fileURLToPath(urlOf(startedModules[name]))]
     return spawn(process.execPath, args, options)
   }
-  // Node leaves all arguments of an executable to the program.
+  // Node passes all arguments of an executable to the program.
   const env = { ...(options.env ?? process.env), NODE_OPTIONS: flags.join(' ') }
   return spawn(process.execPath, [processPrefix + name], { ...options, env })
 }
 
-/** Starts a thread of the program. */
+/** Starts the thread that reads text, with this `workerData`. */
 export function startThread(workerData: unknown): Worker {
   const path = startedModules.textReader
   if (!isExecutable) return new Worker(urlOf(path), { workerData })

@@ -1,10 +1,11 @@
-// A first-in, first-out queue. The `shift` of an array moves every item that stays; here a part of
-// them is moved now and then, so `push` and `shift` take constant time on average.
+// A first-in, first-out queue. The `shift` of an array moves all remaining items. This queue moves
+// them only when the taken items outnumber them, so `push` and `shift` take amortized constant
+// time.
 //
 //   #items   [ taken … taken │ first … last ]
 //                              ▲ #head
 //
-// Q1. The queue holds on to no more taken items than items that wait.
+// Q1. The queue retains no more taken items than waiting ones.
 
 export class Queue<T> {
   #items: T[] = []

@@ -1,15 +1,15 @@
-// Shares of a limited resource, so that no caller takes all of it.
+// Shares of a limited resource, so that no caller can take all of it.
 //
 //   │ a a a a │ b b │ c │ free free free free │     a gets no more: it has as much as is free
 //
-// S1. A holder gets more if it then has no more than was free before. So one alone gets half of
-//     all, and the next one half of the rest. As they give back and take again, k of them converge
-//     to equal parts, and as much stays free for a new one.
-// S2. Each operation takes constant time, whatever the number of holders.
+// S1. A holder gets more if it then has no more than was free before. So a single holder gets half
+//     of the resource, and the next one half of the rest. As holders give back and take again, the
+//     shares of k of them converge to equal parts, and as much stays free for a new one.
+// S2. Each operation takes constant time, regardless of the number of holders.
 
 import assert from 'node:assert/strict'
 
-/** The holder of a share: the number of an identity, or the network of a caller without a token. */
+/** The holder of a share: an identity's number, or the network of a caller without a token. */
 export type Holder = number | string
 
 export class Shares {
@@ -26,7 +26,7 @@ export class Shares {
     return this.#taken
   }
 
-  /** Whether so much may be taken (S1). */
+  /** Returns whether the holder may take this amount (S1). */
   mayTake(holder: Holder, amount = 1): boolean {
     return (this.#of.get(holder) ?? 0) + amount <= this.#max - this.#taken
   }

@@ -1,5 +1,5 @@
-// The longest texts of a message, in code points: the schemas of the interface declare them, and
-// the shell checks them before it sends anything.
+// The maximum lengths of a message's texts, in code points. The schemas of the interface declare
+// them, and the shell checks them before it sends anything.
 
 export const titleCharactersMax = 160
 export const contentCharactersMax = 8000

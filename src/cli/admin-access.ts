@@ -1,8 +1,8 @@
-// agent-forum admin invite, revoke-invite, list-invites, register and rotate-token: who may come
-// in.
+// agent-forum admin invite, revoke-invite, list-invites, register and rotate-token: decide who may
+// come in.
 //
-// A code or a token is alone on standard output, for scripts; what it is for is on standard error.
-// With --json, one object on standard output has all of it.
+// A code or a token is printed alone on standard output, for scripts, and what it is for on
+// standard error. With --json, one object on standard output holds all of it.
 
 import {
   type AccessFields,
@@ -30,7 +30,7 @@ export const accessFlags = {
   },
 } satisfies Flags
 
-/** The arguments of such a command, as they were given. */
+/** The arguments of an access command, as they were given. */
 export interface AccessArguments {
   data: string
   id: string
@@ -55,7 +55,7 @@ const fieldsOf: Commands = {
   'rotate-token': ({ id, reason }) => ({ id: subjectOf('block-identity', id).id || id, reason }),
 }
 
-/** Why the command cannot be run with these arguments; null: it can. */
+/** Returns why the command cannot be run with these arguments, or null if it can. */
 export function unusableArguments(command: AccessCommand, given: AccessArguments): string | null {
   return unusableIn(command, { ...fieldsOf[command](given) })
 }
@@ -75,7 +75,7 @@ export async function runAccess(command: AccessCommand, given: AccessArguments):
   process.stderr.write(`${about}\n`)
 }
 
-/** The invitations that are kept, oldest first. */
+/** Prints the invitations that are kept, oldest first. */
 export async function listInvites({ data, json }: AccessArguments): Promise<void> {
   const invites = await invitesOfNode(data)
   if (json) return say(JSON.stringify({ invites }))
@@ -95,7 +95,7 @@ interface Done {
   'rotate-token': TokenJson
 }
 
-/** What is said of an outcome: a secret for standard output, and a sentence about it. */
+/** The report of an outcome: a secret for standard output, and a sentence about it. */
 interface Said {
   secret: string | null
   about: string
@@ -121,7 +121,7 @@ const sentences: { [Command in AccessCommand]: (done: Done[Command]) => Said } =
   },
 }
 
-/** A state, as people read it. */
+/** Returns a state in the words that people read. */
 function wordOf(state: InvitationJson['state']): string {
   return state === 'used_up' ? 'used up' : state === 'issued' ? 'open' : state
 }

@@ -32,8 +32,9 @@ interface Command {
 }
 
 /**
- * Has the node run a command. While it cannot because of a checkpoint, or of damage that it is
- * repairing, tries again; `onWait` is called the first time, with the reason. Throws CommandError.
+ * Makes the node run a command. Retries while the node cannot because of a checkpoint, or of damage
+ * that it is repairing; `onWait` is called before the first retry, with the reason. Throws
+ * CommandError.
  */
 export async function moderateNode(
   dir: string,
@@ -50,7 +51,7 @@ export async function moderateNode(
   }
 }
 
-/** Has the node run a command about access. Throws CommandError. */
+/** Makes the node run an access command. Throws CommandError. */
 export async function accessOfNode<T extends object, C extends AccessCommand>(
   dir: string,
   command: C,
@@ -68,19 +69,19 @@ export async function accessOfNode<T extends object, C extends AccessCommand>(
   )
 }
 
-/** All invitations that are kept, oldest first. */
+/** Returns all invitations that are kept, oldest first. */
 export async function invitesOfNode(dir: string): Promise<InvitationJson[]> {
   return (await read<InvitesJson>(dir, '/invites')).invites
 }
 
-/** An address at which a browser signs in, once. Throws CommandError. */
+/** Returns an address at which a browser can sign in once. Throws CommandError. */
 export async function signInAddress(dir: string): Promise<SignInJson> {
   const answer = await send<SignInJson>(dir, 'POST', '/sign-in', {})
   if ('error' in answer) throw new CommandError(65, answer.message ?? answer.error)
   return answer
 }
 
-/** All acts that have effect, oldest first. */
+/** Returns all acts that are in effect, oldest first. */
 export async function actsOfNode(dir: string): Promise<ActJson[]> {
   const acts: ActJson[] = []
   for (let after: number | null = 0; after !== null; ) {
@@ -91,18 +92,18 @@ export async function actsOfNode(dir: string): Promise<ActJson[]> {
   return acts
 }
 
-/** What has become of the text that the record at this position erased. */
+/** Returns the progress of an erasure, which the record at this position began. */
 export function erasureOfNode(dir: string, position: number): Promise<Erasure> {
   return read<Erasure>(dir, `/erasure?position=${position}`)
 }
 
-/** Refusals that end by themselves. */
+/** Refusals that are temporary. */
 const retried: Record<string, string> = {
   overloaded: 'the node is busy, as while it takes a checkpoint; trying again',
   unreadable: 'the page with the text is damaged, and the node repairs it; trying again',
 }
 
-/** What other refusals mean for an operator. */
+/** The meaning of other refusals for an operator. */
 const sentences: Record<string, [exitCode: 65 | 69 | 74, sentence: string]> = {
   overloaded: [74, 'the node has been busy for ten minutes'],
   unreadable: [74, 'the page with the text is damaged; /readyz?verbose of the node says more'],

@@ -1,5 +1,5 @@
 // agent-forum admin: locks threads, removes messages and blocks identities of a running node, and
-// says who may come in.
+// decides who may come in.
 
 import { readdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -46,13 +46,13 @@ const { data, reason, json } = flags
 const flagsOfAct = { data, reason, json }
 
 interface Declared {
-  /** What stands behind the name. */
+  /** The argument after the name. */
   usage: 'ID' | ''
   summary: string
   flags: Flags
 }
 
-/** The commands, with what each takes. */
+/** The commands, with the arguments that each takes. */
 export const adminCommands = {
   'lock-thread': { usage: 'ID', summary: 'a thread takes no replies', flags: flagsOfAct },
   'unlock-thread': { usage: 'ID', summary: 'it takes replies again', flags: flagsOfAct },
@@ -224,9 +224,9 @@ function since({ at, reason }: ActJson): string {
   return `${new Date(at).toISOString()}${reason === '' ? '' : ` (${reason})`}`
 }
 
-/** Waits until the text has left disk and readers. Throws CommandError where it will not. */
+/** Waits until the text has left disk and readers. Throws CommandError if it never will. */
 async function untilGone(dir: string, { act }: Done): Promise<boolean> {
-  // An earlier version kept no act of an erasure, so its position is unknown: 0 stands for it.
+  // An earlier version kept no act of an erasure, so its position is unknown, and 0 stands for it.
   const position = act?.position ?? 0
   const bar = progressBar('checkpoints')
   const reported = new Set<string>()
@@ -253,7 +253,7 @@ async function untilGone(dir: string, { act }: Done): Promise<boolean> {
   }
 }
 
-/** Where else in the directory the text may be, and that backups may have it. */
+/** Names other files in the directory that may have the text, and says that backups have it. */
 function exceptIn(dir: string): string {
   const aside = readdirSync(dir).filter((name) => /\.(?:torn|void|replaced)$/.test(name))
   const files = aside.length === 0 ? '' : `; ${aside.join(', ')} may still have it`
@@ -264,7 +264,7 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-/** What runs the command, or null for the help. */
+/** Returns a function that runs the command, or null for the help. */
 function parse(args: string[]): (() => Promise<void>) | null {
   const refuse = (sentence: string) => new ConfigError(`${sentence}; try admin --help`)
   const { values, positionals } = readFlags(args, flags, refuse, { allowPositionals: true })

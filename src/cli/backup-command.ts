@@ -1,8 +1,8 @@
 // agent-forum backup: copies the data directory of a node, running or not, to a new directory on
 // which a node can be started. A running node is neither involved nor affected.
 //
-// B1. The copy gets its name when it is whole, synced, and read back without a fault.
-// B2. It ends at one position; everything answered before the backup began is in it.
+// B1. The copy gets its name once it is whole, synced, and read back without a fault.
+// B2. It ends at one position, and has everything that was answered before the backup began.
 // B3. Existing files are never overwritten.
 
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
@@ -38,7 +38,7 @@ Exit codes: 0 done, 64 a flag that cannot be used, 74 something cannot be read o
 newer version wrote the data, 77 damage. Unless the code is 0, there is no DIR2.
 `
 
-// A starting node or a checkpoint may move files while they are copied; that takes moments.
+// While files are copied, a starting node or a checkpoint may move them, which takes moments.
 const attemptsMax = 5
 
 /** Runs the command; returns its exit code. Throws errors for which commands.ts has exit codes. */
@@ -68,7 +68,7 @@ export async function runBackup(args: string[]): Promise<number> {
   }
 }
 
-/** Whether nothing, or an empty directory, is at the path. */
+/** Returns whether there is nothing at the path, or an empty directory. */
 function isFree(path: string): boolean {
   try {
     return readdirSync(path).length === 0
@@ -77,13 +77,13 @@ function isFree(path: string): boolean {
   }
 }
 
-/** What is in a copy, as `--json` prints it. */
+/** The content of a copy, as `--json` prints it. */
 interface Copy {
-  /** Where it ends. */
+  /** The position at which it ends. */
   position: number
-  /** The position of its checkpoint; 0: it has none. */
+  /** The position of its checkpoint, or 0 if it has none. */
   checkpoint: number
-  /** In its log. */
+  /** The number of records in its log. */
   records: number
   segments: number
   bytes: number
@@ -116,7 +116,7 @@ function describe(to: string, copy: Copy): string {
 
 interface Copied {
   position: number
-  /** The position of its checkpoint, behind which its log begins; 0: there is none. */
+  /** The position of its checkpoint, after which its log begins, or 0 if there is none. */
   checkpoint: number
 }
 
@@ -139,7 +139,7 @@ async function copyState(dir: string, to: string): Promise<Copied> {
   }
 }
 
-/** Whether files that are being moved may have caused the error. */
+/** Returns whether files that are being moved may have caused the error. */
 function isTransient(error: unknown): boolean {
   const isDamage = error instanceof JournalError && error.exitCode === 77
   return isDamage || codeOf((error as Error).cause ?? error) === 'ENOENT'

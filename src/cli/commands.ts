@@ -1,9 +1,9 @@
-// The command line: agent-forum serve | mcp | swarm | backup | admin | wal | completion, and those
-// of shell/commands.ts. Exit codes: 0 clean, 64 bad configuration, 65 there is no such thing, or
-// it was refused, 69 no node answers, 70 a bug, 74 storage failed, 75 directory or port in use,
-// 76 newer data, 77 damage, 78 another node leads.
+// The command line: agent-forum serve | mcp | swarm | backup | admin | wal | completion, and the
+// commands of shell/commands.ts. Exit codes: 0 clean, 64 bad configuration, 65 no such thing or a
+// refusal, 69 no node answers, 70 a bug, 74 storage failed, 75 directory or port in use, 76 newer
+// data, 77 damage, 78 another node leads.
 //
-// A command is loaded when it is run, so that a tool opens few files, and a failure to load one is
+// A command is loaded when it runs, so that a tool opens few files, and a failure to load one is
 // reported like any other.
 
 import { codeOf, isLackOfFiles, JournalError, storageError } from '../../wal/errors.ts'
@@ -16,7 +16,7 @@ import { CommandError } from './command-error.ts'
 
 const { version } = JSON.parse(ownText('../../package.json')) as { version: string }
 
-/** Each takes its arguments, of which `--help` is always one, and resolves to the exit code. */
+/** Each takes its arguments, where `--help` is always allowed, and resolves to the exit code. */
 const commands: Record<string, (args: string[]) => Promise<number>> = {
   serve: async (args) => (await import('./serve-command.ts')).runServe(args, version),
   mcp: async (args) => (await import('./mcp-command.ts')).runMcp(args, version),
@@ -33,7 +33,7 @@ for (const name of Object.keys(shellCommands)) {
 
 const ofShell = Object.entries(shellCommands).map(([name, { usage, summary }]) => {
   const command = `  agent-forum ${name} ${usage}`.padEnd(47)
-  // A longer one has its summary in the next line.
+  // A longer usage has its summary on the next line.
   return `${command}${command.length > 47 ? `\n${' '.repeat(47)}` : ''} ${summary}`
 })
 
@@ -80,7 +80,7 @@ async function main([name = 'help', ...args]: string[]): Promise<number> {
   throw new ConfigError(`there is no command "${name}"${meant}; try agent-forum help`)
 }
 
-/** The program itself has two flags; all others are those of a command. */
+/** The program itself has two flags; all others belong to commands. */
 function unknownFlag(name: string): string {
   const meant = suggestion(name.replace(/^-+/, ''), ['version', 'help'], '--')
   return `there is no command "${name}"${meant === '' ? ' (flags follow a command)' : meant}`
@@ -114,19 +114,19 @@ function codeAndSentence(error: unknown): [number, string] {
 
 process.on('uncaughtException', (error) => process.exit(fail(error)))
 
-/** These write to standard output in their own way. The others use `process.stdout`. */
+/** These commands write to standard output in their own way. The others use `process.stdout`. */
 const withOwnOutput = ['serve', 'mcp', 'swarm', 'wal']
 
 const args = process.argv.slice(2)
 if (!withOwnOutput.includes(args[0])) {
   process.stdout.on('error', (error) => {
-    // Whoever reads the output has seen enough of it, as `head` has.
+    // The reader of the output has seen enough of it, like `head`.
     const isClosed = codeOf(error) === 'EPIPE'
     process.exit(isClosed ? 0 : fail(storageError('write to stdout', error)))
   })
 }
-// Connections that callers keep open must not keep the process alive. An error of the last write is
-// emitted before the end.
+// Exits explicitly, because connections that callers keep open must not keep the process alive. An
+// error of the last write is emitted before that.
 main(args)
   .catch(fail)
   .then((code) => setImmediate(() => process.exit(code)))

@@ -1,6 +1,6 @@
 // agent-forum completion bash | zsh | fish: prints a script that completes the commands, their
-// flags and those values that can be listed. It is made from the flag tables by which the commands
-// read their arguments, so it knows every flag of this version.
+// flags and those values that can be listed. It is derived from the flag tables with which the
+// commands parse their arguments, so it knows every flag of this version.
 
 import { ConfigError, type Flag, type Flags, readFlags, suggestion } from '../base/arguments.ts'
 import { serveSwitches, settingFlags } from '../config/config.ts'
@@ -39,7 +39,7 @@ const leaf = (path: string, summary: string, flags: Flags): CommandTable => ({
   words: {},
 })
 
-/** Every command, by its words; '' is the program itself. */
+/** Returns a table for each command; the path '' is that of the program itself. */
 function commandTables(): CommandTable[] {
   const wal = Object.entries(walCommands).map(([name, { summary, flags }]) => {
     return leaf(`wal ${name}`, summary, flags)
@@ -72,7 +72,7 @@ function commandTables(): CommandTable[] {
   return [{ ...leaf('', '', {}), words: wordsOf(all) }, ...all, setup, ...wal, ...admin]
 }
 
-/** The last words of the commands, with what they do. */
+/** Returns the last words of the commands, with their summaries. */
 function wordsOf(tables: readonly CommandTable[]): Record<string, string> {
   return Object.fromEntries(tables.map(({ path, summary }) => [path.split(' ').at(-1)!, summary]))
 }
@@ -94,25 +94,25 @@ export async function runCompletion(args: string[]): Promise<number> {
   return 0
 }
 
-// The completion scripts of `agent-forum completion`, made from tables of commands. Each script
-// does the same in its shell's own terms:
+// The completion scripts of `agent-forum completion`, generated from tables of commands. Each
+// script does the same in its shell's own terms:
 //
 //   1. The words before the cursor say which command is being written: ``, `wal`, `wal verify`.
-//   2. After a flag that takes a value: directories, files, the choices of the flag, or nothing.
-//   3. Otherwise the words that may follow the command, or its flags.
+//   2. After a flag that takes a value, offer directories, files, the flag's choices, or nothing.
+//   3. Otherwise, offer the words that may follow the command, or its flags.
 //
-// No script runs the program, so a completion costs no start of Node.
+// No script runs the program, so a completion does not pay for a start of Node.
 
 export interface CommandTable {
   /** The words of the command after the program's name, with single spaces; '' for none. */
   path: string
   summary: string
   flags: Flags
-  /** What can follow the command, with descriptions: commands, or other words. */
+  /** What can follow the command, with descriptions: subcommands, or other words. */
   words: Record<string, string>
 }
 
-/** What completes the value of a flag: the names of files, words, or nothing. */
+/** Returns what completes the value of a flag: the names of files, words, or nothing. */
 function valuesOf({ value, choices = [] }: Flag): 'directories' | 'files' | readonly string[] {
   if (value?.startsWith('DIR')) return 'directories'
   return value === 'FILE' ? 'files' : choices
@@ -120,7 +120,7 @@ function valuesOf({ value, choices = [] }: Flag): 'directories' | 'files' | read
 
 const flagNames = ({ flags }: CommandTable) => [...Object.keys(flags).map((name) => `--${name}`)]
 
-/** `path|word` patterns of the words that lead from one command to the next. */
+/** Returns the words that lead from one command to the next. */
 function steps(tables: readonly CommandTable[]): { from: string; word: string; to: string }[] {
   return tables
     .filter(({ path }) => path !== '')

@@ -1,5 +1,5 @@
-// The entry of the executable (build/executable.ts): the command line, or the process of the
-// program that its first argument names (base/program-files.ts, F2).
+// The entry point of the executable (build/executable.ts): runs the command line, or the process of
+// the program that its first argument names (base/program-files.ts, F2).
 
 import { type ProcessName, processPrefix } from '../base/program-files.ts'
 

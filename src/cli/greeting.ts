@@ -1,4 +1,4 @@
-// What `serve` prints on a terminal when it serves: how to reach the node, and what to do next.
+// What `serve` prints on a terminal once it serves: how to reach the node, and what to do next.
 
 import { resolve } from 'node:path'
 import type { Config } from '../config/config.ts'
@@ -10,7 +10,7 @@ const durabilities = {
   none: 'a power failure may lose the last writes',
 }
 
-/** The text, which ends in a line break. `url` is where the node answers. */
+/** Returns the text, which ends in a line break. `url` is where the node answers. */
 export function greetingOf(config: Config, url: string, version: string): string {
   const { data, durability, opsPort, pages } = config
   const command = typedCommand()
@@ -29,7 +29,7 @@ export function greetingOf(config: Config, url: string, version: string): string
   return `Agent Forum ${version} serves at ${url}\n\n${body.join('\n')}\n\n`
 }
 
-/** The first thing to do, by the way in which identities come in. */
+/** Returns the first thing to do, which depends on how identities are admitted. */
 function helloOf({ access, data }: Config, command: string, url: string): [string, string] {
   const { registration } = access
   const admin = `${command} admin`

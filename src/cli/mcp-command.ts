@@ -1,5 +1,5 @@
-// agent-forum mcp: the forum as tools of an MCP client, over stdio or HTTP. The package for that is
-// loaded when it serves.
+// agent-forum mcp: the forum as tools of an MCP client, over stdio or HTTP. The MCP package is
+// loaded only when the command serves.
 
 import { ConfigError, type Flags, flagHelp, readFlags } from '../base/arguments.ts'
 import { defaultUrl, originOf, tokenIn } from '../shell/flags.ts'
@@ -77,7 +77,7 @@ export async function runMcp(args: string[], version: string): Promise<number> {
   throw new CommandError(69, `the client is gone, and no identity was registered: ${error.message}`)
 }
 
-/** The node of the identity in the file, if there is one. Throws a ConfigError. */
+/** Returns the node of the identity in the file, if there is one. Throws a ConfigError. */
 async function urlIn(file: string | undefined): Promise<string | undefined> {
   if (file === undefined) return undefined
   const { readIdentity } = await import('../mcp/identity-file.ts')

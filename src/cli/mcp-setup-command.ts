@@ -1,5 +1,5 @@
-// agent-forum mcp setup: enters the forum into the configurations of MCP clients. A file that is
-// not understood is not touched: its owner is shown what to add.
+// agent-forum mcp setup: enters the forum into the configurations of MCP clients. A file that
+// cannot be edited safely is not touched: its owner is shown what to add.
 
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -73,7 +73,7 @@ export function runMcpSetup(args: string[]): number {
   const command = ownCommand()
   const outcomes = clients.map((client) => {
     const { name: displayName = client.title } = values
-    // An identity is of one forum.
+    // An identity belongs to one forum.
     const own = name === 'forum' ? client.name : `${client.name}-${name}`
     const file = resolve(values.identity ?? join(machine.home, `.agent-forum-${own}.json`))
     const entry = entryOf([
@@ -112,7 +112,7 @@ function report(client: McpClient, name: string, entry: Entry, outcome: Outcome 
   say(`${title}: ${file}${adviceOn(outcome, name, where)}:\n\n${text}\n`)
 }
 
-/** What has to be done with the entry that is shown. */
+/** Says what has to be done with the entry that is shown. */
 function adviceOn(outcome: Exclude<Outcome, string> | null, name: string, where: string): string {
   if (outcome === null) return `, ${where}`
   if ('refusal' in outcome) {
@@ -123,7 +123,7 @@ function adviceOn(outcome: Exclude<Outcome, string> | null, name: string, where:
   return ` ${present}; replace it with the following, or choose another name with --entry NAME`
 }
 
-/** The node that an entry of this program names; null: it names none. */
+/** Returns the node that an entry of this program names, or null if it names none. */
 function nodeOf(entry: unknown): string | null {
   const { args } = (entry ?? {}) as { args?: unknown }
   if (!Array.isArray(args) || !args.includes('--url')) return null

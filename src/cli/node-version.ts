@@ -1,11 +1,11 @@
-// Ends the process if this Node is too old to run the program: with one sentence, and exit code 64.
+// Ends the process if this Node is too old to run the program, with one sentence and exit code 64.
 //
 // V1. This file and main.ts, which imports it first, load in every version of Node that has ES
 //     modules (12): they import nothing else, and are written without newer syntax.
-// V2. What is accepted here is what package.json has as `engines`, for programs that npm did not
+// V2. It accepts the versions that package.json has as `engines`, for programs that npm did not
 //     start.
 //
-// `npm run build` runs it, too, before the first program of this project that it runs.
+// `npm run build` runs it, too, before the first program of this project.
 
 const [major, minor] = process.versions.node.split('.').map(Number)
 const isSupported = (major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 22

@@ -1,5 +1,5 @@
-// The command that starts this program again from anywhere: with absolute paths, since a client
-// with windows does not have the PATH of a shell.
+// The command that starts this program again from anywhere. It has absolute paths, because a
+// desktop client does not have the PATH of a shell.
 //
 //   the executable   /opt/agent-forum
 //   npx              /usr/bin/node …/npm-cli.js exec --yes --package=/opt/agent-forum.tgz -- …
@@ -12,14 +12,14 @@ import { isExecutable, startedModules, urlOf } from '../base/program-files.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The words of the command, for programs. */
+/** Returns the words of the command, for programs. */
 export function ownCommand(environment: Environment = process.env): string[] {
   if (isExecutable) return [process.execPath]
   const file = fileURLToPath(urlOf(startedModules.command))
   return byNpx(file, environment) ?? [process.execPath, file]
 }
 
-/** The same for people, who type it where the program was started, into a shell. */
+/** Returns the command for people, who type it into a shell where the program was started. */
 export function typedCommand(environment: Environment = process.env): string {
   const words = ownCommand(environment)
   const [program, npm, , ...npx] = words
@@ -29,7 +29,7 @@ export function typedCommand(environment: Environment = process.env): string {
   const onPath = folders.find((folder) => {
     return folder !== '' && isSameFile(join(folder, 'agent-forum'), file)
   })
-  // npx puts the commands of the nearest package onto the PATH, for as long as it runs.
+  // npx puts the commands of the nearest package on the PATH for as long as it runs.
   if (onPath?.endsWith(join('node_modules', '.bin'))) return 'npx agent-forum'
   if (onPath !== undefined) return 'agent-forum'
   const near = relative('.', file)
@@ -45,14 +45,14 @@ function isSameFile(one: string, other: string): boolean {
   }
 }
 
-/** A word for a POSIX shell. */
+/** Quotes a word for a POSIX shell. */
 const quoted = (word: string) => {
   return /^[\w./:@+=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
 /**
- * How npx is told to run the program in this file; null where it was not started by npx. The file
- * is then in a cache, which may be cleaned: the entry names what was installed into it.
+ * Returns the npx command that runs the program in this file, or null if npx did not start it. The
+ * file is then in a cache, which may be cleaned, so the command names what was installed into it.
  */
 export function byNpx(file: string, { npm_execpath: npm }: Environment): string[] | null {
   const [, cache, name] =

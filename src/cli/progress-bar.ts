@@ -3,12 +3,12 @@
 import cliProgress from 'cli-progress'
 
 export interface ProgressBar {
-  /** Shows that `done` of `total` bytes are processed. */
+  /** Shows that `done` of `total` units, usually bytes, are processed. */
   at(done: number, total: number): void
   stop(): void
 }
 
-/** Begins a bar with a label. The caller stops it. */
+/** Begins a bar with a label. The caller must stop it. */
 export function progressBar(what: string): ProgressBar {
   if (!process.stderr.isTTY) return { at: () => {}, stop: () => {} }
   const bar = new cliProgress.SingleBar({

@@ -5,8 +5,8 @@ import { type InspectOptions, inspectLog, type LogReport } from '../../wal/tools
 import { ConfigError } from '../base/arguments.ts'
 
 /**
- * The report of `inspectLog`. Throws a ConfigError where there is no log at all: a mistyped
- * directory must not be taken for a whole log.
+ * Returns the report of `inspectLog`. Throws a ConfigError if there is no log at all, because a
+ * mistyped directory must not be taken for a whole log.
  */
 export async function readLog(data: string, options: InspectOptions): Promise<LogReport> {
   const report = await inspectLog(data, options)

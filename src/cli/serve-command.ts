@@ -1,4 +1,4 @@
-// agent-forum serve: runs a node until a signal asks it to stop. The node is loaded when its
+// agent-forum serve: runs a node until a signal stops it. The code of the node is loaded once its
 // settings are known to be usable: help, --print-config and a mistake in a flag take 65 ms instead
 // of 330.
 
@@ -64,7 +64,7 @@ export async function runServe(args: string[], version: string): Promise<number>
   }
   const stopping = new AbortController()
   const stopped = new Promise<void>((resolve) => {
-    // A second signal (npm forwards what the terminal has sent already) does not shorten the stop.
+    // A second signal (npm forwards the one that the terminal has sent) does not shorten the stop.
     for (const each of ['SIGTERM', 'SIGINT'] as const) {
       process.on(each, (signal) => {
         if (!stopping.signal.aborted) log.info({ signal }, 'stopping')
@@ -90,7 +90,7 @@ export async function runServe(args: string[], version: string): Promise<number>
   return 0
 }
 
-/** Starts a node; null: it was stopped before it served. */
+/** Starts a node. Returns null if it was stopped before it served. */
 async function start(
   config: Config,
   version: string,

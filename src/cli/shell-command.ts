@@ -1,5 +1,5 @@
-// agent-forum register, threads, read, post, reply …: the forum from a shell. What each of them is
-// stands in shell/commands.ts; here is how one ends.
+// agent-forum register, threads, read, post, reply …: the forum from a shell. shell/commands.ts
+// declares the commands; this file turns their outcomes into exit codes.
 
 import { ForumError } from '../client/errors.ts'
 import { parseShell, shellCommands, shellHelp } from '../shell/commands.ts'
@@ -30,7 +30,7 @@ function refusal({ code, message, retryAfterSeconds }: ForumError): CommandError
 
 function silence({ status, message }: ForumError, url: string): CommandError {
   if (status !== 0) return new CommandError(69, `no answer from ${url}: ${message}`)
-  // The client says which request it has sent; here the address is named once.
+  // The client's message names the request. Here the address is to appear only once.
   const why = message.replace(/^[A-Z]+ \S+: /, '')
   const advice = 'is a node running there? --url names another one'
   return new CommandError(69, `no answer from ${url} (${why}): ${advice}`)

@@ -1,4 +1,4 @@
-// agent-forum version: the version, what an executable is made of, and the licences of all parts.
+// agent-forum version: prints the version, what an executable consists of, and all licences.
 
 import { ConfigError, type Flags, flagHelp, readFlags } from '../base/arguments.ts'
 import { isExecutable, ownText, textOf } from '../base/program-files.ts'

@@ -1,11 +1,11 @@
-// agent-forum wal verify and inspect: read a log that no process has open, and say what is there.
+// agent-forum wal verify and inspect: read a log that no process has open, and report on it.
 
 import { describeReport, summarizeReport } from '../../wal/tools/inspect.ts'
 import { decode } from '../forum/records.ts'
 import { progressBar } from './progress-bar.ts'
 import { readLog } from './read-log.ts'
 
-/** Prints what it found; resolves to the exit code. `counting`: also the records of each kind. */
+/** Prints its findings; resolves to the exit code. `counting`: also counts records of each kind. */
 export async function checkLog(
   data: string,
   { counting, json }: { counting: boolean; json: boolean },

@@ -1,5 +1,5 @@
 // agent-forum wal verify | inspect | export | repair: tools for a log that no process has open. All
-// but repair only read. Each is loaded when it is run.
+// but repair only read. Each tool is loaded when it runs.
 
 import {
   ConfigError,

@@ -1,9 +1,9 @@
-// agent-forum wal export: the records of a log, up to any damage, as one line of JSON each.
+// agent-forum wal export: prints the records of a log, up to any damage, as one line of JSON each.
 //
 //   {"position":3,"type":"reply.posted","at":1795234582916,"by":1,"thread":0,…,"byId":"agt_…",…}
 //
-// forum/record-names.ts adds ids. What was encrypted stays encrypted; bytes are shown in base64. A
-// file is never overwritten, and only its owner can read it, because private threads are in it.
+// forum/record-names.ts adds ids. Encrypted values stay encrypted; bytes are shown in base64. A
+// file is never overwritten, and only its owner can read it, because it contains private threads.
 
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
 import { codeOf, storageError } from '../../wal/errors.ts'
@@ -39,7 +39,7 @@ export async function exportLog(data: string, out: string | undefined): Promise<
     return error?.exitCode ?? 0
   } catch (error) {
     if (!(error instanceof OutputError)) {
-      // A file without a record would prevent the next attempt.
+      // A file without records would prevent the next attempt.
       if (out !== undefined && lines.count === 0) rmSync(out)
       throw error
     }
@@ -83,7 +83,7 @@ class Lines {
 }
 
 function inBase64(this: Record<string, unknown>, name: string, value: unknown): unknown {
-  const raw = this[name] // before Buffer's own toJSON
+  const raw = this[name] // taken before Buffer's own toJSON
   return raw instanceof Uint8Array ? Buffer.from(raw).toString('base64') : value
 }
 

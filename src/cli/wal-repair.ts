@@ -1,10 +1,11 @@
 // agent-forum wal repair: makes a damaged data directory start again, after a full copy of it.
 // wal/tools/repair.ts decides what is kept.
 //
-// If no whole checkpoint is left, pages damaged beyond parity are left out (storage/salvage.ts).
+// If no whole checkpoint is left, pages that are damaged beyond parity are left out
+// (storage/salvage.ts).
 //
 // R1. Nothing is changed before the copy is synced and compared.
-// R2. Losses are reported by their positions, and begin a new epoch.
+// R2. A loss is reported by its positions, and begins a new epoch.
 
 import { mkdirSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -23,7 +24,7 @@ import { readLog } from './read-log.ts'
 
 const disk = realDisk
 
-/** Returns the exit code. Throws a ConfigError or JournalError when nothing could be done. */
+/** Returns the exit code. Throws a ConfigError or JournalError if nothing could be done. */
 export async function repairLog(
   data: string,
   copyTo: string | undefined,
@@ -52,9 +53,9 @@ export async function repairLog(
 }
 
 interface Repaired {
-  /** Where the log ends now. */
+  /** The position at which the log now ends. */
   position: number
-  /** A sentence for each kind of thing that is lost, or one that says that nothing is. */
+  /** A sentence for each kind of loss, or one that says that nothing is lost. */
   lost: string[]
 }
 
@@ -76,7 +77,7 @@ async function repair(dir: string, to: string, error: JournalError): Promise<Rep
   }
   makeEmpty(to)
   await withBar('copy', async (onProgress) => copyWhole({ disk, dir }, to, onProgress))
-  // First: a repair that is interrupted after it can be run again, and no position is used twice.
+  // First, so that an interrupted repair can be run again, and no position is used twice.
   if (plan.known > plan.position || salvaged !== null) beginEpochAt({ disk, dir }, plan.position)
   if (salvaged !== null) {
     replaceText(disk, join(to, 'lost.txt'), listLosses(salvaged.losses))

@@ -1,5 +1,5 @@
-// Run by `npm run build`: writes the functions that the schemas of routes, pages and tools are
-// compiled to, so that no start compiles one.
+// Run by `npm run build`: writes the functions to which the schemas of routes, pages and tools
+// compile, so that no start compiles one.
 
 import { writeFileSync } from 'node:fs'
 import { compiledFile, moduleOfRequested } from '../api/compiled-schemas.ts'

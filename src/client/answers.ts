@@ -1,10 +1,10 @@
-// The fields that every answer has. An answer without them is not the forum's: a proxy, a
+// The fields that identify each answer. An answer without them is not the forum's: a proxy, a
 // portal or another service has answered in its place. They are few, so that nodes of earlier and
-// later versions have them too.
+// later versions have them, too.
 
 import type * as is from './types.ts'
 
-/** How an answer T is known: by the kinds of some of its fields; a text by its content type. */
+/** How an answer T is identified: by the kinds of some fields; a text by its content type. */
 export interface Form<T> {
   readonly kinds: Readonly<Record<string, string>> | null
   readonly answer?: T
@@ -54,10 +54,10 @@ export const saved = form<is.SavedProposal>({ proposal_id: 'string', proposal_ha
 export const proposals = form<is.ProposalList>({ proposals: 'array' })
 export const proposal = form<is.ProposalPage>({ proposal: 'object', reviews: 'array' })
 export const review = form<is.SavedReview>({ review_id: 'string', proposal_id: 'string' })
-/** An execution is always refused: no answer is a success. */
+/** An execution is always refused, so no answer is a success. */
 export const execution: Form<never> = { kinds: { '': 'never' } }
 
-/** Whether an answer is the forum's; `null` counts as an object, as a field may be one or null. */
+/** Whether an answer is the forum's. `null` counts as an object: a field may hold either. */
 export function hasForm<T>(answer: unknown, { kinds }: Form<T>): answer is T {
   if (kinds === null) return typeof answer === 'string'
   if (kindOf(answer) !== 'object' || answer === null) return false

@@ -1,18 +1,18 @@
-// The one error of the client: why a call did not do what it says.
+// The only kind of error of the client, which says why a call failed.
 
 import type { RefusalCode } from './types.ts'
 
 /**
- * A code of the service, or: `network`, no connection, or an answer that is not the forum's;
- * `timeout`; `invalid_signature`, see verifyWebhook; `epoch_changed`, see Feed.
+ * A code of the service, or one of the client: `network` for no connection or an answer that is not
+ * the forum's; `timeout`; `invalid_signature`, see verifyWebhook; `epoch_changed`, see Feed.
  */
 export type ErrorCode = RefusalCode | 'network' | 'timeout' | 'invalid_signature' | 'epoch_changed'
 
 export class ForumError extends Error {
-  /** The status of the answer; 0 if there was none. */
+  /** The HTTP status of the answer, or 0 if there was none. */
   readonly status: number
   readonly code: ErrorCode
-  /** When a retry makes sense, where the service says it. */
+  /** After how many seconds a retry makes sense, if the service says so. */
   readonly retryAfterSeconds: number | undefined
 
   constructor(status: number, code: ErrorCode, message: string, retryAfterSeconds?: number) {

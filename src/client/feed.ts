@@ -1,15 +1,17 @@
 // The feed as an endless sequence: messages by others in the threads that the caller follows.
 //
-// F1. Items come in the order of `seq`, each once, none left out, across lost answers and restarts.
-// F2. An item is given out after its page, or a status that was read later, has shown the epoch of
-//     the first one. In another epoch, after a restore, positions mean other messages: the feed
-//     ends with `epoch_changed`, and the caller decides where to begin again.
-// F3. Until the node has answered once, requests are retried like all others. After that they are
-//     retried until the node is back, or the signal aborts.
-// F4. From `read` the feed begins behind what is marked as read, and marks each item when the next
-//     one is requested: the caller has then handled it. Whoever ends in between gets it again.
-// F5. A node that offers it holds a poll until there is news. With another, or one that holds as
-//     many as it can, the feed pauses after an empty page.
+// F1. Items come in the order of `seq`, each once, with none left out, across lost answers and
+//     restarts.
+// F2. An item is delivered only after its page, or a status read after the page, has shown the
+//     epoch in which the feed began. In another epoch, after a restore, positions mean other
+//     messages: the feed ends with `epoch_changed`, and the caller decides where to begin again.
+// F3. Until the node has answered once, requests are retried as usual. After that they are retried
+//     until the node is back or the signal aborts.
+// F4. From `read`, the feed begins after what is marked as read, and marks each item when the next
+//     one is requested, because the caller has then handled it. A caller that ends in between
+//     receives it again.
+// F5. A node that supports waiting polls holds a poll until there is news. If a node does not, or
+//     already holds as many as it can, the feed pauses after an empty page.
 
 import * as answers from './answers.ts'
 import { ForumError } from './errors.ts'
@@ -20,13 +22,13 @@ const path = '/api/notifications'
 const disorder = 'The feed has an item that does not follow the one before it.'
 
 export interface FeedOptions {
-  /** Items with a greater `seq` come, by default all; `read`: what is not marked as read (F4). */
+  /** Only items with a greater `seq`, by default all; `read`: those not marked as read (F4). */
   after?: number | 'read'
-  /** The epoch in which `after` was kept; that of the node by default. */
+  /** The epoch to which `after` belongs, by default that of the node. */
   epoch?: string
   /** How long the node may hold a poll, in seconds, 0 to 50; 25 by default. */
   wait?: number
-  /** Items on a page, 1 to 100. */
+  /** The maximum number of items on a page, 1 to 100. */
   limit?: number
   /** `content`: items have the title, author and text of their message. */
   include?: 'content'
@@ -36,9 +38,9 @@ export interface FeedOptions {
 }
 
 export class Feed implements AsyncIterable<Notification> {
-  /** The `seq` of the item that was given out last, where a later feed goes on. */
+  /** The `seq` of the last item delivered, from which a later feed continues. */
   cursor: number
-  /** The epoch in which `cursor` is a position; undefined until the node has answered. */
+  /** The epoch to which `cursor` belongs; undefined until the node has answered. */
   epoch: string | undefined
   readonly #transport: Transport
   readonly #options: FeedOptions

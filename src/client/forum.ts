@@ -1,5 +1,5 @@
-// The forum as an object with a method for each operation. Arguments are camelCase, answers are
-// what the service sends (types.ts).
+// The forum as an object with a method for each operation. Arguments are in camelCase; answers are
+// returned as the service sends them (types.ts).
 //
 //   const forum = new AgentForum({ url })
 //   await forum.register({ displayName: 'ana' })
@@ -21,46 +21,46 @@ export interface CallOptions {
 export type WriteOptions = CallOptions & { key?: string }
 
 export interface PageOptions extends CallOptions {
-  /** Items with a greater `seq`. */
+  /** Only items with a greater `seq`. */
   after?: number
-  /** Items on a page. */
+  /** The maximum number of items on a page. */
   limit?: number
 }
 
-/** `wait`: how long the service may hold the request while there is nothing, in seconds. */
+/** `wait`: how long the service may hold the request while the page is empty, in seconds. */
 export type WaitingOptions = PageOptions & { wait?: number }
 
 export type FeedPageOptions = Omit<FeedOptions, 'epoch'>
-/** `before`, instead of `after` and `wait`: messages with a lesser `seq`; `end`: the newest. */
+/** `before`, in place of `after` and `wait`: messages with a lesser `seq`; `end`: the newest. */
 export type MessagesOptions = WaitingOptions & { before?: number | 'end' }
 
-/** `activity`: by the newest message of each thread. */
+/** `activity`: in the order of each thread's newest message. */
 type ListOrder = 'created' | 'activity'
 export type ListOptions = CallOptions & { limit?: number; cursor?: string; order?: ListOrder }
-/** `name`: the beginning of the names, without regard to case. */
+/** `name`: a prefix of the names, ignoring case. */
 export type IdentitiesOptions = CallOptions & { name?: string; after?: string; limit?: number }
 
 export type ProposalsOptions = PageOptions & { before?: number }
 
 export interface SearchOptions extends CallOptions {
-  /** Words, `"words next to each other"`, `-without`; may be absent with one of the next two. */
+  /** Words, `"words next to each other"`, `-without`; optional with one of the next two fields. */
   q?: string
   authorId?: string
   threadId?: string
-  /** Messages with a lesser `seq`. */
+  /** Only messages with a lesser `seq`. */
   before?: number
   limit?: number
   /** `content`: with the whole content of each message. */
   include?: 'content'
 }
 
-/** Awaited: one page. Iterated: the items of that page and of all that follow. */
+/** Awaited, it is one page; iterated, it yields the items of that page and of all that follow. */
 export type Paged<Page, Item> = Promise<Page> & AsyncIterable<Item>
 
 /** One message published by GET: a thread with its title, or a reply to a thread. */
 export type TicketPost = { ticket: string; content: string; title?: string; threadId?: string }
 
-/** The cursors of a page, by whichever of them its list is read. */
+/** The cursors of a page, of which each list uses its own. */
 interface Cursors {
   has_more?: boolean
   next_after?: number | string | null
@@ -87,8 +87,9 @@ export class AgentForum {
   }
 
   /**
-   * Creates an identity and acts as it from now on. Its token is shown once: keep it. `invite` is
-   * the code of an invitation, where the service registers nobody without one.
+   * Creates an identity, and acts as it from now on. Its token is shown only once: keep it.
+   * `invite` is the code of an invitation, which is needed where the service registers nobody
+   * without one.
    */
   async register(identity: is.NewIdentity = {}, options?: CallOptions): Promise<is.Identity> {
     const path = '/api/identities'
@@ -99,9 +100,9 @@ export class AgentForum {
   }
 
   /**
-   * Replaces the token, and acts with the new one from now on: keep it. The old one ends at once,
-   * or after so many seconds. It is sent once: where the answer is lost (`network`, `timeout`), so
-   * may be the new token.
+   * Replaces the token, and acts with the new one from now on: keep it. The old token ends at once,
+   * or after `graceSeconds`. The request is sent only once: if its answer is lost (`network`,
+   * `timeout`), the new token may be lost, too.
    */
   async rotateToken(
     rotation: is.TokenRotation = {},
@@ -114,17 +115,17 @@ export class AgentForum {
     return rotated
   }
 
-  /** The identity that the client acts as. */
+  /** Returns the identity that the client acts as. */
   me(options?: CallOptions): Promise<is.OwnIdentity> {
     return this.#send('GET', '/api/identities/me', answers.self, options)
   }
 
-  /** An identity, and what it has published in public. */
+  /** Returns an identity, with the number of its public messages and the time of the newest one. */
   identity(id: string, options?: CallOptions): Promise<is.PublicIdentity> {
     return this.#send('GET', `/api/identities/${part(id)}`, answers.profile, options)
   }
 
-  /** Identities with public messages whose names begin with `name`, in the order of names. */
+  /** Lists identities with public messages whose names begin with `name`, in the order of names. */
   identities(options?: IdentitiesOptions): Paged<is.IdentityList, is.PublicIdentity> {
     const path = '/api/identities'
     return this.#pages(path, answers.identities, options, ({ identities }) => identities)
@@ -134,12 +135,12 @@ export class AgentForum {
     return this.#send('GET', '/api/status', answers.status, options)
   }
 
-  /** A text for agents: the whole service, polling and webhooks, or governance. */
+  /** Returns a text for agents, about the whole service, polling and webhooks, or governance. */
   guide(name: 'llms' | 'notifications' | 'governance', options?: CallOptions): Promise<string> {
     return this.#send('GET', `/${name}.txt`, answers.text, options)
   }
 
-  /** Public threads and the caller's private ones, newest first. */
+  /** Lists public threads and the caller's private ones, newest first. */
   threads(options?: ListOptions): Paged<is.ThreadList, is.Thread> {
     return this.#pages(threads, answers.threads, options, ({ threads }) => threads)
   }
@@ -149,8 +150,8 @@ export class AgentForum {
   }
 
   /**
-   * A thread's messages, oldest first; with `before`, pages follow backwards, each oldest first. A
-   * page also has the thread itself.
+   * Lists a thread's messages, oldest first. With `before`, pages follow backwards, each of them
+   * oldest first. A page also has the thread itself.
    */
   messages(threadId: string, options?: MessagesOptions): Paged<is.ThreadPage, is.Message> {
     const path = `${threads}/${part(threadId)}`
@@ -163,12 +164,12 @@ export class AgentForum {
     return this.#write(path, answers.publication, reply, options)
   }
 
-  /** Messages with these words, newest first: all pages. */
+  /** Finds messages with these words, newest first, on all pages. */
   search(options: SearchOptions): Paged<is.SearchPage, is.SearchHit> {
     return this.#pages('/api/search', answers.search, options, ({ results }) => results)
   }
 
-  /** One page of what is found. A short one need not be the last: `has_more` says. */
+  /** Returns one page of what is found. A short page need not be the last: see `has_more`. */
   searchPage({ signal, ...query }: SearchOptions): Promise<is.SearchPage> {
     return this.#send('GET', '/api/search', answers.search, { query, signal })
   }
@@ -181,22 +182,22 @@ export class AgentForum {
     return this.#send('DELETE', subscription(threadId), answers.unsubscribed, options)
   }
 
-  /** One page of the feed. */
+  /** Returns one page of the feed. */
   notifications({ signal, ...query }: FeedPageOptions = {}): Promise<is.Notifications> {
     return this.#send('GET', feed, answers.feed, { query, signal })
   }
 
-  /** The feed as it comes: it waits for news, and never ends by itself. */
+  /** Returns the feed as a sequence that waits for news, and never ends by itself. */
   feed(options: FeedOptions = {}): Feed {
     return new Feed(this.#transport, options)
   }
 
-  /** How far the feed is marked as read; `through` is 0 while nothing is. */
+  /** Returns how far the feed is marked as read; `through` is 0 if nothing is. */
   readPlace(options?: CallOptions): Promise<is.ReadPlace> {
     return this.#send('GET', `${feed}/read`, answers.readPlace, options)
   }
 
-  /** Marks the feed as read up to this `seq`. The mark only goes forward. */
+  /** Marks the feed as read up to this `seq`. The mark never moves backwards. */
   markRead(through: number, options?: CallOptions): Promise<is.ReadPlace> {
     return this.#send('PUT', `${feed}/read`, answers.readPlace, { body: { through }, ...options })
   }
@@ -205,12 +206,12 @@ export class AgentForum {
     return this.#send('GET', `${feed}/webhook`, answers.webhookReading, options)
   }
 
-  /** Registers an endpoint for wakeups, in place of an earlier one. Keep the signing secret. */
+  /** Registers an endpoint for wakeups, replacing an earlier one. Keep the signing secret. */
   registerWebhook(webhook: is.NewWebhook, options?: WriteOptions): Promise<is.WebhookRegistration> {
     return this.#write(`${feed}/webhook`, answers.webhook, webhook, options)
   }
 
-  /** Has the service send the endpoint its challenge. */
+  /** Makes the service send its challenge to the endpoint. */
   verifyWebhookEndpoint(options?: CallOptions): Promise<is.WebhookVerification> {
     return this.#send('POST', `${feed}/webhook/verify`, answers.verification, options)
   }
@@ -219,47 +220,47 @@ export class AgentForum {
     return this.#send('DELETE', `${feed}/webhook`, answers.removal, options)
   }
 
-  /** Wakeups that were sent to the webhook. */
+  /** Lists the wakeups that were sent to the webhook. */
   deliveries(options?: PageOptions): Paged<is.Deliveries, is.Delivery> {
     const path = `${feed}/deliveries`
     return this.#pages(path, answers.deliveries, options, ({ deliveries }) => deliveries)
   }
 
-  /** A ticket for one public message, which needs no identity. */
+  /** Requests a ticket, which allows one public message without an identity. */
   ticket(options?: CallOptions): Promise<is.Ticket> {
     return this.#send('GET', '/api/compat/ticket', answers.ticket, options)
   }
 
-  /** Publishes a public message with a ticket, as a guest with one message. */
+  /** Publishes a public message with a ticket, as a guest of this one message. */
   publishByTicket(post: TicketPost, { signal }: CallOptions = {}): Promise<is.Publication> {
     const query = { ...post, ack: 'publish' }
     const path = '/api/compat/publish'
     return this.#send('GET', path, answers.publication, { query, signal })
   }
 
-  /** The phase of governance, and what keeps it there. */
+  /** Returns the phase of governance, and what keeps it there. */
   governance(options?: CallOptions): Promise<is.GovernanceStatus> {
     return this.#send('GET', governance, answers.governance, options)
   }
 
-  /** Saves a proposal, which never changes. */
+  /** Saves a proposal, which is immutable. */
   propose(proposal: is.NewProposal, options?: WriteOptions): Promise<is.SavedProposal> {
     return this.#write(`${governance}/proposals`, answers.saved, proposal, options)
   }
 
-  /** Proposals, oldest first; newest first with `before`, at first Number.MAX_SAFE_INTEGER. */
+  /** Lists proposals, oldest first; with `before` newest first, from Number.MAX_SAFE_INTEGER on. */
   proposals(options?: ProposalsOptions): Paged<is.ProposalList, is.Proposal> {
     const path = `${governance}/proposals`
     return this.#pages(path, answers.proposals, options, ({ proposals }) => proposals)
   }
 
-  /** A page has the proposal and reviews of it; iterated, it is the reviews. */
+  /** A page has the proposal and reviews of it. Iterated, the result yields the reviews. */
   proposal(proposalId: string, options?: PageOptions): Paged<is.ProposalPage, is.Review> {
     const path = `${governance}/proposals/${part(proposalId)}`
     return this.#pages(path, answers.proposal, options, ({ reviews }) => reviews)
   }
 
-  /** Reviews one version of a proposal, which its hash names. */
+  /** Reviews the version of a proposal that the hash names. */
   review(id: string, review: is.NewReview, options?: WriteOptions): Promise<is.SavedReview> {
     const path = `${governance}/proposals/${part(id)}/reviews`
     return this.#write(path, answers.review, review, options)
@@ -313,12 +314,12 @@ export class AgentForum {
 
 const endless = 'The answer says that more follows, and not where.'
 
-/** An id in a path. One that could lead to another path is replaced, and gets `invalid_id`. */
+/** Returns an id in a path. One that leads to another path is replaced, and gets `invalid_id`. */
 function part(id: string): string {
   return /^\w+$/.test(id) ? id : 'malformed'
 }
 
-/** 32 hex digits. (randomUUID is missing in browsers on pages without TLS.) */
+/** Returns 32 random hex digits. (Browsers lack randomUUID on pages without TLS.) */
 function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')

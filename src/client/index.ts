@@ -1,5 +1,5 @@
-// agent-forum/client: a client of the forum's interface, on `fetch` alone, for Node, Deno, Bun and
-// browsers. docs/client.md is its manual.
+// agent-forum/client: a client of the forum's interface that needs only `fetch`, for Node, Deno,
+// Bun and browsers. docs/client.md is its manual.
 
 export { type ErrorCode, ForumError } from './errors.ts'
 export type { Feed, FeedOptions } from './feed.ts'

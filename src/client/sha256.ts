@@ -1,5 +1,5 @@
-// HMAC-SHA256 (FIPS 180-4, RFC 2104) without a promise: that of WebCrypto returns one, and browsers
-// have no node:crypto. A webhook's body is short, so speed does not matter.
+// HMAC-SHA256 (FIPS 180-4, RFC 2104), computed synchronously: that of WebCrypto returns a promise,
+// and browsers have no node:crypto. The body of a webhook is short, so speed does not matter.
 
 // The first 32 bits of the fractional parts of the cube roots of the first 64 primes.
 const constants = new Int32Array([
@@ -13,7 +13,7 @@ const constants = new Int32Array([
   0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 ])
 
-/** The 32 bytes of the code; the message may come in parts. */
+/** Returns the 32 bytes of the code. The message may be given in parts. */
 export function hmacSha256(key: Uint8Array, ...message: Uint8Array[]): Uint8Array {
   const short = key.length > 64 ? sha256(key) : key
   const block = (mask: number) => Uint8Array.from({ length: 64 }, (_, i) => (short[i] ?? 0) ^ mask)

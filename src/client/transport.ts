@@ -5,49 +5,49 @@
 //     └─ pause ◀┘   doubling, with jitter, and never shorter than Retry-After
 //
 // T1. A lost answer does not show what the service did. The same bytes are sent again with the same
-//     idempotency key, so a publication is made once.
-// T2. A refusal, in which the service has decided, is never retried.
+//     idempotency key, so that a publication is made only once.
+// T2. A refusal, which is a decision of the service, is never retried.
 // T3. An aborted signal ends a call at once, with the signal's reason.
-// T4. What is returned has the form that the operation answers with (answers.ts): an answer that is
-//     not the forum's is never taken for a success. At most `answerBytesMax` of it are read.
+// T4. A returned value has the form of the operation's answer (answers.ts): an answer that is not
+//     the forum's is never taken for a success. At most `answerBytesMax` of an answer are read.
 
 import { type Form, hasForm } from './answers.ts'
 import { type ErrorCode, ForumError } from './errors.ts'
 
 const pauseMsFirst = 250
 const pauseMsMax = 8_000
-/** No pause is longer, whatever the service asks for. */
+/** The maximum of any pause, whatever the service asks for. */
 const pauseMsLongest = 86_400_000
-/** Timers with more milliseconds end at once. */
+/** A timer with more milliseconds fires at once. */
 const timerMsMax = 2 ** 31 - 1
-/** The longest answer of a node, a page of proposals in escaped characters, has some 10 MB. */
+/** The longest answer of a node, a page of proposals in escaped characters, has about 10 MB. */
 const answerBytesMax = 16 * 2 ** 20
 
 export interface ForumOptions {
-  /** Where the node is, like `http://127.0.0.1:8787`. */
+  /** The address of the node, such as `http://127.0.0.1:8787`. */
   url: string
   /** The token of an identity; `register` sets it too. */
   token?: string
   /** Used in place of the global `fetch`. */
   fetch?: typeof fetch
-  /** How often a request is sent again at most; as often as `timeoutMs` allows by default. */
+  /** The maximum number of retries, by default as many as `timeoutMs` allows. */
   retries?: number
   /**
-   * The timeout of an attempt in milliseconds, to which the `wait` of a poll is added, and the time
-   * for which a call is retried after its first failure, unless `retries` limits that; 60,000 by
-   * default. Where the service asks for a longer pause, the call is not retried: its
-   * error has `retryAfterSeconds`.
+   * The timeout of one attempt in milliseconds, to which the `wait` of a poll is added, and the
+   * time for which a call is retried after its first failure, unless `retries` limits that; 60,000
+   * by default. If the service asks for a longer pause, the call is not retried, and its error has
+   * `retryAfterSeconds`.
    */
   timeoutMs?: number
 }
 
-/** Names are camelCase here, and snake_case on the wire. What is undefined is not sent. */
+/** Names are in camelCase here, and in snake_case on the wire. Undefined values are not sent. */
 export interface Request {
   query?: object
   body?: object
   key?: string | undefined
   signal?: AbortSignal | undefined
-  /** In place of the client's own `retries`; Infinity: as long as it takes. */
+  /** Overrides the client's own `retries`; Infinity: without a limit. */
   retries?: number | undefined
 }
 
@@ -60,7 +60,7 @@ export class Transport {
 
   constructor({ url, token, fetch: own, retries, timeoutMs = 60_000 }: ForumOptions) {
     this.#url = baseOf(url)
-    // A header cannot have it, and what is thrown then would repeat it.
+    // No header can contain these characters, and the error thrown for one would repeat the token.
     if (token !== undefined && /[^\x21-\x7e]/.test(token)) {
       throw new TypeError('the token has characters that no token has, such as a line break')
     }
@@ -70,7 +70,7 @@ export class Transport {
     this.#timeoutMs = timeoutMs
   }
 
-  /** Resolves to an answer of that form. Throws ForumError, or the signal's reason. */
+  /** Resolves to an answer of this form. Throws ForumError, or the signal's reason. */
   async send<T>(
     method: string,
     path: string,
@@ -125,7 +125,7 @@ export class Transport {
         method,
         headers,
         body,
-        redirect: 'manual', // it would turn a POST into a GET
+        redirect: 'manual', // a redirect would turn a POST into a GET
         signal: ending.signal,
       })
       return answerOf(response, await textOf(response), form)
@@ -143,7 +143,7 @@ export class Transport {
   }
 }
 
-/** A request as every attempt sends it. */
+/** A request in the form in which every attempt sends it. */
 interface Sent {
   url: string
   method: string
@@ -152,7 +152,7 @@ interface Sent {
   timeoutMs: number
 }
 
-/** Resolves after the time, a day at most; rejects with the signal's reason when it is aborted. */
+/** Resolves after `ms`, at most a day. Rejects with the signal's reason if it is aborted. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {
@@ -166,17 +166,17 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   })
 }
 
-/** The jitter keeps clients apart that failed together. */
+/** Returns a pause, with jitter that separates clients that failed at the same time. */
 export function pauseMs(attempt: number): number {
   return Math.min(pauseMsMax, pauseMsFirst * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2)
 }
 
-/** Whether the same request will not succeed later either: the service has decided on it. */
+/** Whether a retry cannot succeed either, because the service has decided on the request. */
 function isFinal({ status, code }: ForumError): boolean {
   return code === 'bootstrap_pending' || (status !== 0 && status !== 429 && status < 500)
 }
 
-/** The body of the answer. A length that is declared holds; what comes without one is counted. */
+/** Returns the body. A declared length is reliable; a body without one is counted as it comes. */
 function textOf(response: Response): Promise<string> {
   const { headers, body, status } = response
   const length = headers.has('content-encoding') ? null : headers.get('content-length')
@@ -230,12 +230,12 @@ function toWire(value: unknown): unknown {
   return Object.fromEntries(given.map(([name, part]) => [snakeCase(name), toWire(part)]))
 }
 
-/** Runtimes say "fetch failed", and why in the cause. */
+/** Returns the cause where there is one: the message of a runtime is only "fetch failed". */
 function reasonOf({ message, cause }: Error): string {
   return cause instanceof Error && cause.message !== '' ? cause.message : message
 }
 
-/** Without a slash at its end. Throws a TypeError; `localhost:8787` has a scheme, `localhost:`. */
+/** Removes slashes at the end. Throws a TypeError; `localhost:8787` has the scheme `localhost:`. */
 function baseOf(url: string): string {
   if (/^https?:\/\/./i.test(url)) return new URL(url).href.replace(/(?<!\/)\/+$/, '')
   throw new TypeError(`url takes something like http://127.0.0.1:8787, which ${url} is not`)

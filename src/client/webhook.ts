@@ -1,5 +1,5 @@
-// Checks that a request to a webhook comes from the service, and says what it announces.
-// docs/interface.md, "Signatures", has both styles; the standard one is taken where it is there.
+// Verifies that a request to a webhook comes from the service, and returns the event it announces.
+// docs/interface.md, "Signatures", has both styles; the standard one is used if it is present.
 
 import { ForumError } from './errors.ts'
 import { hmacSha256 } from './sha256.ts'
@@ -7,23 +7,23 @@ import type { NotificationsAvailable, WebhookChallenge } from './types.ts'
 
 /**
  * A challenge was requested by verifyWebhookEndpoint: answer 200 with the JSON `{"challenge": …}`.
- * News is in the feed, after `after` and at least up to `through`. An event may come twice: drop an
- * `event_id` that was seen.
+ * News is in the feed, after `after` and at least up to `through`. An event may come twice: ignore
+ * an `event_id` that you have seen.
  */
 export type WebhookEvent = WebhookChallenge | NotificationsAvailable
 
 export interface WebhookRequest {
-  /** A `Headers`, or an object with the names in lower case, as Node's servers have it. */
+  /** A `Headers`, or an object with lower-case names, as in Node's servers. */
   headers: Headers | Record<string, string | string[] | undefined>
-  /** The body as it came, not parsed. */
+  /** The body as it was received, not parsed. */
   body: string | Uint8Array
   /** `whsec_…`, as registerWebhook returned it. */
   secret: string
-  /** How far the time of the signature may be from now; 300 by default. */
+  /** How far the time of the signature may differ from now; 300 by default. */
   toleranceSeconds?: number
 }
 
-/** `whsec_` and the key in base64, 24 bytes at least: an empty one would let anybody sign. */
+/** `whsec_` and the key in base64, at least 24 bytes: with an empty key anybody could sign. */
 const secretForm = /^whsec_[A-Za-z0-9+/]{32,}={0,2}$/
 
 /** Returns the event. Throws ForumError `invalid_signature`. */
@@ -59,7 +59,7 @@ function eventOf(text: string): WebhookEvent | null {
 interface Style {
   /** The headers with the id of the event, the time in seconds, and the signature. */
   names: readonly [id: string, timestamp: string, signature: string]
-  /** What is signed before the body. */
+  /** The signed text that precedes the body. */
   start(id: string, timestamp: string): string
   key(secret: string): Uint8Array
   write(code: Uint8Array): string
@@ -79,7 +79,7 @@ const older: Style = {
   write: (code) => `v1=${Array.from(code, (byte) => byte.toString(16).padStart(2, '0')).join('')}`,
 }
 
-/** Takes as long whichever character differs. */
+/** Compares in a time that does not depend on which characters differ. */
 function isEqual(one: string, other: string): boolean {
   let difference = one.length ^ other.length
   for (let i = 0; i < other.length; i++) difference |= one.charCodeAt(i) ^ other.charCodeAt(i)

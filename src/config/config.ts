@@ -1,5 +1,5 @@
-// The settings of a node, and one checked Config of them. settings.ts finds their values.
-// An unknown or impossible setting is a ConfigError: one clear line, and exit code 64.
+// The settings of a node, and the checked Config that they make. settings.ts finds their values. An
+// unknown or impossible setting is a ConfigError: one clear line, and exit code 64.
 
 import type { Durability } from '../../wal/journal/journal.ts'
 import type { Access } from '../api/route.ts'
@@ -39,13 +39,13 @@ export interface Config {
   port: number
   data: string
   durability: Durability
-  /** Size of one log segment. */
+  /** The size of one log segment. */
   segmentBytes: number
   /** The mode as status, logs and benchmarks show it: `always`, `interval:<ms>` or `none`. */
   durabilityName: string
-  /** The service's own origin, without a slash at the end; null: http://host:port. */
+  /** The service's own origin, without a trailing slash, or null for http://host:port. */
   publicUrl: string | null
-  /** The HTTP server: uWebSockets.js where it runs, or by name. */
+  /** The HTTP server, by name; `auto`: uWebSockets.js where it runs. */
   http: 'auto' | 'uws' | 'node'
   pollAfterSeconds: number
   /** Rate limits per action. */
@@ -54,47 +54,46 @@ export interface Config {
   nodeLimits: NodeLimits
   /** The number of readers. */
   readers: number
-  /** Rules of access. */
   access: Access
-  /** How many tokens and invitations of an address may be wrong in an hour; 0: any number. */
+  /** How many wrong tokens and invitations an address may send in an hour; 0: any number. */
   guessesMax: number
   /** Whether messages can be published by GET. */
   compat: boolean
   /** Whether there are pages for people. */
   pages: boolean
-  /** Whether messages are found by their words. */
+  /** Whether messages can be found by their words. */
   search: boolean
-  /** From the environment; if absent, the data directory holds one (storage/node-files.ts). */
+  /** From the environment. If undefined, the data directory holds one (storage/node-files.ts). */
   secret: string | undefined
-  /** How the caller's address is found behind proxies; null: there are none. */
+  /** How the caller's address is found behind proxies, or null if there are none. */
   trustProxy: TrustProxy | null
-  /** Host names by which callers may reach the API; null: any. */
+  /** The host names by which callers may reach the API, or null for any. */
   allowedHosts: ReadonlySet<string> | null
-  /** Other origins whose pages may use the API; null: none. */
+  /** The other origins whose pages may use the API, or null for none. */
   cors: CorsOrigins | null
-  /** 0: no port for operators. */
+  /** The port for operators, or 0 for none. */
   opsPort: number
-  /** Whether webhooks may be at private hosts, ports and addresses: for labs. */
+  /** Whether webhooks may use private hosts, ports and addresses: for labs. */
   webhookAllowPrivate: boolean
   /** PEM of an additional certificate authority for webhooks, or null. */
   webhookCa: string | null
   idempotencyHours: number
-  /** How the log is replicated; null: the node is alone. */
+  /** How the log is replicated, or null on a standalone node. */
   replication: ReplicationConfig | null
-  /** MiB of log after which a checkpoint is taken; 0: none are taken. */
+  /** The MiB of log after which a checkpoint is taken, or 0 for never. */
   checkpointMb: number
-  /** Hours between two scrubs of the page files; 0: none. */
+  /** The hours between two scrubs of the page files, or 0 for never. */
   scrubHours: number
   logLevel: string
   logFormat: string
 }
 
-/** It has no flag, because every user of a machine can see command lines. */
+/** The secret has no flag, because every user of a machine can see command lines. */
 export const secretVariable = `${variablePrefix}SECRET`
 /** A timer can last at most 596 hours. */
 const timerHoursMax = 500
 const secretCharactersMin = 32
-/** More than a node can do in the time of a quota, and still few enough for the memory. */
+/** More than a node can do in the period of a quota, and still few enough for the memory. */
 const quotaMax = 10_000_000
 const guessesPerHour = 100
 
@@ -237,7 +236,7 @@ export const settingFlags = {
   },
 } satisfies Record<string, Flag & { preset: string }>
 
-/** Flags of `serve` that are no settings. */
+/** Flags of `serve` that are not settings. */
 export const serveSwitches = {
   'print-config': {
     value: null,
@@ -248,17 +247,17 @@ export const serveSwitches = {
 
 export type SettingName = keyof typeof settingFlags
 
-/** Finds the settings. Throws a ConfigError about a flag or a file that cannot be read. */
+/** Finds the settings. Throws a ConfigError if a flag is unusable or a file cannot be read. */
 export function findSettings(args: readonly string[], environment: NodeJS.ProcessEnv) {
   return new SettingSources(settingFlags, serveSwitches, args, environment)
 }
 
-/** The checked configuration. Throws a ConfigError that names a usable value. */
+/** Returns the checked configuration. Throws a ConfigError that names a usable value. */
 export function parseConfig(args: readonly string[], environment: NodeJS.ProcessEnv): Config {
   return checkSettings(findSettings(args, environment), environment)
 }
 
-/** The configuration that the settings make. Throws a ConfigError like `parseConfig`. */
+/** Returns the configuration of these settings. Throws a ConfigError like `parseConfig`. */
 export function checkSettings(
   sources: Pick<SettingSources<SettingName>, 'find'>,
   environment: NodeJS.ProcessEnv,
@@ -328,17 +327,17 @@ export function settingTexts(sources: Pick<SettingSources<SettingName>, 'find'>)
   return Object.fromEntries(texts) as SettingTexts
 }
 
-/** Environment variables with our prefix that are not settings, each with a suggestion. */
+/** Returns environment variables with our prefix that are not settings, with suggestions. */
 export function unknownVariables(environment: NodeJS.ProcessEnv): string[] {
   return unknownAmong(environment, [...Object.keys(settingFlags).map(variableName), secretVariable])
 }
 
-/** Checked here, before the data directory, the port or the log is touched. */
+/** Checks the secret before the data directory, the port or the log is touched. */
 function readSecret({ [secretVariable]: secret }: NodeJS.ProcessEnv): string | undefined {
   return secret === undefined ? undefined : checkedSecret(secret, secretVariable)
 }
 
-/** The secret. Throws a ConfigError that names its `source` if it is too short. */
+/** Returns the secret. Throws a ConfigError that names its `source` if it is too short. */
 export function checkedSecret(secret: string, source: string): string {
   if (secret.length >= secretCharactersMin) return secret
   throw new ConfigError(`${source} must hold at least ${secretCharactersMin} characters`)
@@ -348,7 +347,7 @@ function durabilityName(durability: Durability): string {
   return durability.mode === 'interval' ? `interval:${durability.ms}` : durability.mode
 }
 
-/** Where anybody can have an identity, there is nothing to guess but the token of another one. */
+/** Returns 0 where anybody can have an identity: only the tokens of others can be guessed there. */
 function guessesMaxOf({ membersOnly, registration }: Access, quotas: string): number {
   const isOpen = registration === 'open' && !membersOnly && quotas === 'open'
   return isOpen ? 0 : guessesPerHour

@@ -6,7 +6,7 @@ import type { TrustProxy } from '../http/client-address.ts'
 import type { CorsOrigins } from '../http/cors.ts'
 import { numberOf, originOf, type Setting } from './settings.ts'
 
-/** The flags; `bare` is the value of one that is used without a value. */
+/** The flags; `bare` is the value of a flag that is given without one. */
 export const edgeFlags = {
   'trust-proxy': {
     value: '[HEADER]',
@@ -43,7 +43,7 @@ export const edgeFlags = {
 
 const hopsMax = 16
 
-/** How the caller's address is found behind proxies; null: there are none. */
+/** Returns how the caller's address is found behind proxies, or null if there are none. */
 export function trustProxyOf(header: Setting, hops: Setting, proxies: Setting): TrustProxy | null {
   const count = numberOf(hops, 1, hopsMax)
   const dependent = proxies.text !== '' ? proxies : count !== 1 ? hops : null
@@ -57,7 +57,7 @@ export function trustProxyOf(header: Setting, hops: Setting, proxies: Setting): 
   throw new ConfigError(`${hops.name} and ${proxies.name} exclude each other`)
 }
 
-/** The flag was a switch once, so the values of a switch keep their meaning. */
+/** The flag was once a switch, so the values of a switch keep their meaning. */
 export function headerOf({ name, text }: Setting): 'xff' | 'cf-connecting-ip' | null {
   if (text === 'xff' || text === 'cf-connecting-ip') return text
   if (['on', 'true', '1'].includes(text)) return 'xff'
@@ -80,7 +80,7 @@ function networksOf({ name, text }: Setting): BlockList {
   return networks
 }
 
-/** The origins whose pages may use the API; null: only the service's own. */
+/** Returns the origins whose pages may use the API, or null for only the service's own. */
 export function corsOf({ name, text }: Setting): CorsOrigins | null {
   if (text === '' || text === '*') return text === '' ? null : '*'
   const origins = text.split(',').map((part) => originOf({ name, text: part.trim() }))
@@ -88,7 +88,7 @@ export function corsOf({ name, text }: Setting): CorsOrigins | null {
   return origins as string[]
 }
 
-/** The names by which callers may reach the API, in lower case; null: any. */
+/** Returns the names by which callers may reach the API, in lower case, or null for any. */
 export function allowedHostsOf({ name, text }: Setting, publicUrl: string | null) {
   if (text === '') return null
   const hosts = text.split(',').map((part) => {

@@ -1,6 +1,6 @@
-// The flags of limits: of memory and work for callers, where some defaults depend on the
-// machine; and the quotas of callers, with a profile, and a flag for each limit of it
-// (docs/interface.md, "Quotas").
+// The flags of limits: those on memory and work for callers, some of whose defaults depend on the
+// machine, and those on the quotas of callers, which are a profile and a flag for each of its
+// limits (docs/interface.md, "Quotas").
 
 import os from 'node:os'
 import { ConfigError } from '../base/arguments.ts'
@@ -12,14 +12,14 @@ import type { Setting } from './settings.ts'
 
 export interface NodeLimits {
   load: LoadLimits
-  /** Requests that may wait for news. */
+  /** The number of requests that may wait for news. */
   waitingPollsMax: number
   coldReads: ColdReadsLimits
-  /** Writes are refused while the process holds more. */
+  /** The memory of the process above which writes are refused. */
   memoryBytesMax: number
-  /** Text in memory. */
+  /** The amount of text in memory. */
   textBytesMax: number
-  /** How much memory is for pages of the search index. */
+  /** The amount of memory for pages of the search index. */
   searchBytesMax: number
 }
 
@@ -97,7 +97,7 @@ type ReadNumber = (flag: LimitFlagName, min: number, max: number, because?: stri
 
 const readersMax = 256
 
-/** The number of readers. Throws a ConfigError. */
+/** Returns the number of readers. Throws a ConfigError. */
 export function readersOf(setting: Setting): number {
   if (setting.text === 'auto') return Math.max(0, os.availableParallelism() - 2)
   const count = Number(setting.text)
@@ -107,13 +107,13 @@ export function readersOf(setting: Setting): number {
   )
 }
 
-/** The limits of one process where several share the memory of the machine. */
+/** Returns the limits of one process, given how many share the memory of the machine. */
 export function nodeLimitsOf(read: ReadNumber, processes = 1): NodeLimits {
   const connectionsMax = read('connections-max', 1, connections.max, ' with this `ulimit -n`')
   const memoryMb = read('memory-mb', 64, 100_000_000)
   const textMb = read('text-memory-mb', 1, 100_000_000)
   return {
-    // Each holds a connection, and other callers need some.
+    // Each waiting poll holds a connection, and other callers need some.
     waitingPollsMax: Math.min(
       read('waiting-max', 0, 10_000_000),
       Math.floor((connectionsMax * 7) / 8),
@@ -137,8 +137,8 @@ export function nodeLimitsOf(read: ReadNumber, processes = 1): NodeLimits {
 }
 
 /**
- * The default and the maximum of open connections, given the limit on open files. The log and
- * webhooks need some of the files, and at that limit uWebSockets.js would spin.
+ * Returns the default and the maximum number of open connections, given the limit on open files.
+ * The log and webhooks need some of the files, and at that limit uWebSockets.js would spin.
  */
 function connectionsPreset(filesMax: number): { preset: number; max: number } {
   const files = Number.isNaN(filesMax) ? 10_000 : Math.min(filesMax, 10_000_000)
@@ -150,7 +150,7 @@ function memoryPresetMb(): number {
   return Math.max(64, Math.floor(freeMb() * 0.9))
 }
 
-/** Memory that is free at the start, with that of this process. */
+/** Returns the memory that is free at the start, including that of this process, in MiB. */
 function freeMb(): number {
   // Since Node 20.13 this respects the limit of a container.
   const free = process.availableMemory?.() ?? os.freemem()
@@ -234,16 +234,16 @@ type Profile = 'open' | 'public'
 
 export const quotaFlagNames = Object.keys(quotaFlags) as QuotaFlagName[]
 
-/** The text of a flag in --help. */
+/** Returns the text of a flag in --help. */
 export function quotaHelp(name: QuotaFlagName): string {
   const { what, public: limit } = quotaFlags[name]
   return `${what}; 0: no limit; public: ${limit}`
 }
 
-/** The tickets of all callers together are limited, too, because they are held in memory. */
+/** The limit on the tickets of all callers together, because tickets are held in memory. */
 const ticketsPerHour = 1_000_000
 
-/** The limits of a profile, unless `flagValue` returns another one (0: no limit). */
+/** Returns the limits of a profile, or those of `flagValue` where it is not null (0: no limit). */
 export function quotaLimits(
   profile: Profile,
   ticketLimit: number,

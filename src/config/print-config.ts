@@ -1,5 +1,5 @@
-// agent-forum serve --print-config: every setting of a node with its source. Secrets are not
-// shown, only where they are.
+// agent-forum serve --print-config: prints every setting of a node with its source. Of a secret,
+// only its place is shown.
 
 import { join } from 'node:path'
 import { type Config, type SettingName, secretVariable, settingFlags } from './config.ts'
@@ -8,12 +8,12 @@ import { quotaFlagNames, quotaFlags } from './limit-flags.ts'
 import { type FoundSetting, type SettingSources, switchOf } from './settings.ts'
 
 interface Shown {
-  /** As it would stand in a file of settings; null: it is not shown. */
+  /** The value as it would stand in a settings file, or null if it is not shown. */
   value: string | null
   from: string
 }
 
-/** The lines, or one JSON object by the names of the settings, of `{value, from}` each. */
+/** Returns the lines, or one JSON object that maps the name of each setting to `{value, from}`. */
 export function printConfig(
   settings: SettingSources<SettingName>,
   config: Config,
@@ -52,7 +52,7 @@ function shownSettings(
   return shown
 }
 
-/** A switch can be written in several ways, and is shown in one. */
+/** A switch can be written in several ways, but is shown in one. */
 function shownText(name: SettingName, setting: FoundSetting): string {
   if (name === 'trust-proxy') return headerOf(setting) ?? 'off'
   if (settingFlags[name].value !== null) return setting.text

@@ -1,5 +1,4 @@
-// Settings of a node whose log is replicated: the servers of the stream, and the part of the node
-// has in it.
+// Settings of a node whose log is replicated: the servers of the stream, and the node's part in it.
 
 import { readFileSync } from 'node:fs'
 import type { Flag } from '../base/arguments.ts'
@@ -17,24 +16,24 @@ import {
 export interface ReplicationConfig {
   /** URLs of the servers that carry the stream: `nats://host:port` or `tls://host:port`. */
   servers: readonly string[]
-  /** Whether it leads; otherwise it follows. */
+  /** Whether the node leads; otherwise it follows. */
   leads: boolean
-  /** Whether it leads when the leader is gone, and follows when another node leads. */
+  /** Whether the node leads when the leader is gone, and follows when another one leads. */
   isStandby: boolean
   mode: 'acked' | 'async'
-  /** The name of the stream; those of the buckets begin with it. */
+  /** The name of the stream, and the prefix of the names of its buckets. */
   stream: string
   /** The number of servers that keep a copy. */
   replicas: number
-  /** Bytes that the stream may lack before writes are refused. */
+  /** How many bytes the stream may lag behind before writes are refused. */
   lagBytesMax: number
-  /** The content of a NATS file of credentials. */
+  /** The content of a NATS credentials file, or null. */
   credentials: string | null
-  /** PEM of the authority, and of this node's certificate and key. */
+  /** PEM of the certificate authority, and of this node's certificate and key. */
   tls: { ca: string | null; cert: string | null; key: string | null } | null
-  /** The time without a sign of the leader after which a standby tries to lead. */
+  /** How long a standby waits for a sign of the leader before it tries to lead. */
   takeoverMs: number
-  /** The position at which a log must end that the operator wants to be published; null: none. */
+  /** The position at which the log must end that the operator wants to publish; null: none. */
   beginAt: number | null
 }
 
@@ -115,14 +114,14 @@ const takeoverSecondsMax = 600
 const lagMbMax = 65_536
 const namePattern = /^[A-Za-z0-9_-]{1,64}$/
 
-/** The settings of replication; null: the node is alone. Throws a ConfigError. */
+/** Returns the settings of replication, or null on a standalone node. Throws a ConfigError. */
 export function replicationOf(
   setting: (name: ReplicationFlagName) => FoundSetting,
 ): ReplicationConfig | null {
   const [lead, follow, standby] = [setting('replicate'), setting('follow'), setting('standby')]
   for (const { name, text, from } of [lead, follow]) {
-    // A variable of a shell that is not set, most often: such a node would have no copies. In the
-    // file it is the default written out.
+    // Most often a shell variable that is not set: such a node would have no copies. In the file an
+    // empty text is the default written out.
     const isFlagOrVariable = from === name
     if (text !== '' || !isFlagOrVariable) continue
     throw new ConfigError(
@@ -154,7 +153,7 @@ export function replicationOf(
   }
 }
 
-/** Settings without an effect would be a mistake that goes unnoticed. */
+/** Refuses settings without an effect, which would be mistakes that go unnoticed. */
 function alone(setting: (name: ReplicationFlagName) => Setting): null {
   for (const name of Object.keys(replicationFlags) as ReplicationFlagName[]) {
     const found = setting(name)
@@ -173,7 +172,7 @@ function serversOf({ name, text }: Setting): string[] {
     if (!isServer) {
       throw new ConfigError(`${name} takes URLs like nats://10.0.0.1:4222, not "${part.trim()}"`)
     }
-    // Command lines and --print-config show them.
+    // Command lines and --print-config would show them.
     if (url.username !== '' || url.password !== '') {
       throw new ConfigError(`${name} takes no passwords; see --replicate-credentials`)
     }

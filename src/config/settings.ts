@@ -1,15 +1,15 @@
-// Where the settings of a node come from: a flag, else its environment variable, else the file that
-// --config names, else the default. And how single ones are checked: an unusable value is a
-// ConfigError that names the flag, the variable, or the file and the key in it, by which it was
-// set.
+// Finds and checks the settings of a node. The value of each comes from a flag, or else from its
+// environment variable, from the file that --config names, or from the default. An unusable value
+// is a ConfigError that names the flag, the variable, or the file and the key in it, by which it
+// was set.
 //
-// The file is one JSON object. Its keys are the names of the flags without dashes, its values are
-// texts, numbers, and true or false:
+// The file is one JSON object. Its keys are the names of the flags without the leading dashes, and
+// its values are texts, numbers, true and false:
 //
 //   { "port": 8080, "data": "/var/lib/agent-forum", "no-compat": true }
 //
 // S1. Nothing in the file is ignored: an unknown key is refused.
-// S2. A sentence about a value names where it was set: flag, variable, or file and key.
+// S2. An error about a value names where it was set: flag, variable, or file and key.
 
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -17,21 +17,18 @@ import type { Durability } from '../../wal/journal/journal.ts'
 import { ConfigError, type Flags, readFlags, suggestion, unreadable } from '../base/arguments.ts'
 
 export interface Setting {
-  /** Its source: `--port`, `AGENT_FORUM_PORT`, or `forum.json: port`. */
+  /** Where it was set: `--port`, `AGENT_FORUM_PORT`, or `forum.json: port`. */
   name: string
   text: string
 }
 
-/** A text that is not empty: an empty host would mean every address of the machine. */
+/** Returns a text that is not empty: an empty host would mean every address of the machine. */
 export function textOf({ name, text }: Setting): string {
   if (text !== '') return text
   throw new ConfigError(`${name} takes a value that is not empty`)
 }
 
-/**
- * A whole number from `min` to `max`; `because` gives the reason of the maximum, if a flag does
- * not.
- */
+/** Returns a whole number from `min` to `max`. `because` explains the maximum in the error. */
 export function numberOf({ name, text }: Setting, min: number, max: number, because = ''): number {
   const value = Number(text)
   if (/^\d+$/.test(text) && value >= min && value <= max) return value
@@ -40,14 +37,14 @@ export function numberOf({ name, text }: Setting, min: number, max: number, beca
   )
 }
 
-/** Hours from 0 to `max`, which may have a fraction. */
+/** Returns hours from 0 to `max`, which may have a fraction. */
 export function hoursOf({ name, text }: Setting, max: number): number {
   const value = Number(text)
   if (/^\d+(?:\.\d+)?$/.test(text) && value <= max) return value
   throw new ConfigError(`${name} takes hours from 0 to ${max}, not "${text}"`)
 }
 
-/** On (`on`, `true`, `1`) or off (`off`, `false`, `0`, empty). */
+/** Returns whether a switch is on (`on`, `true`, `1`) or off (`off`, `false`, `0`, empty). */
 export function switchOf({ name, text }: Setting): boolean {
   if (['on', 'true', '1'].includes(text)) return true
   if (['off', 'false', '0', ''].includes(text)) return false
@@ -71,7 +68,7 @@ export function durabilityOf({ name, text }: Setting): Durability {
   throw new ConfigError(`${name} takes always, interval[:ms] or none, not "${text}"`)
 }
 
-/** An origin without a slash at its end; null for an empty text. */
+/** Returns an origin without a trailing slash, or null for an empty text. */
 export function originOf({ name, text }: Setting): string | null {
   if (text === '') return null
   const url = URL.canParse(text) ? new URL(text) : null
@@ -80,7 +77,7 @@ export function originOf({ name, text }: Setting): string | null {
   throw new ConfigError(`${name} takes an origin like https://forum.example, not "${text}"`)
 }
 
-/** The PEM text of the named file; null for an empty name. */
+/** Returns the PEM text of the named file, or null for an empty name. */
 export function certificateOf({ name, text }: Setting): string | null {
   if (text === '') return null
   try {
@@ -111,8 +108,8 @@ export class SettingSources<Name extends string> {
   readonly #file: SettingsFile | null
 
   /**
-   * Reads the arguments, and the file that they or the environment name in `config`. `switches`
-   * are flags that are commands, not settings: neither variables nor files have them.
+   * Reads the arguments, and the file that they or the environment name in `config`. `switches` are
+   * flags that are commands and not settings: they have neither variables nor keys in the file.
    */
   constructor(
     settings: Flags & Record<Name | 'config', { preset: string }>,
@@ -129,12 +126,12 @@ export class SettingSources<Name extends string> {
       path === '' ? null : { path, values: readSettingsFile(path, Object.keys(settings)) }
   }
 
-  /** Whether a switch that is no setting was given. */
+  /** Returns whether a switch that is not a setting was given. */
   isGiven(name: string): boolean {
     return this.#flags[name] === true
   }
 
-  /** The value that counts, unchecked. */
+  /** Returns the effective value, unchecked. */
   find(name: Name): FoundSetting {
     const flag = this.#flags[name]
     if (flag !== undefined) {
@@ -152,12 +149,12 @@ export class SettingSources<Name extends string> {
   }
 }
 
-/** `AGENT_FORUM_POLL_AFTER` for `poll-after`. */
+/** Returns `AGENT_FORUM_POLL_AFTER` for `poll-after`. */
 export function variableName(flag: string): string {
   return `${variablePrefix}${flag.toUpperCase().replaceAll('-', '_')}`
 }
 
-/** Environment variables with our prefix that are not among `known`, each with a suggestion. */
+/** Returns environment variables with our prefix that are not `known`, with suggestions. */
 export function unknownVariables(
   environment: NodeJS.ProcessEnv,
   known: readonly string[],
@@ -168,7 +165,7 @@ export function unknownVariables(
     .map((name) => name + suggestion(name.slice(variablePrefix.length), names, variablePrefix))
 }
 
-/** The values in the file as a flag would have them, by name. Throws a ConfigError. */
+/** Returns the values in the file, by name, as flags would have them. Throws a ConfigError. */
 function readSettingsFile(path: string, settings: readonly string[]): Map<string, string> {
   const known = settings.filter((name) => name !== 'config')
   const values = new Map<string, string>()
@@ -201,7 +198,7 @@ function readObject(path: string): object {
   throw new ConfigError(`${path}: takes one JSON object, such as {"port": 8080}`)
 }
 
-/** Where the text ceases to be JSON. The engine's message quotes it, and it may hold secrets. */
+/** Returns where the JSON ends. The engine's message would quote the text, secrets included. */
 function placeOf({ message }: Error, text: string): string {
   const [, position] = /at position (\d+)/.exec(message) ?? []
   if (position === undefined) return 'it ends early, or has a word or sign without quotes'

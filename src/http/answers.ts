@@ -10,12 +10,12 @@ import { allow, type Match } from './router.ts'
 
 type Bytes = Answer & { body: Uint8Array }
 
-/** Whether the body lies in the page buffer, which the next request overwrites (text/page.ts). */
+/** Returns whether the body is in the page buffer, which requests overwrite (text/page.ts). */
 export function isView(outcome: Answer | Rejection): outcome is Bytes {
   return isShared(outcome) && outcome.isCached !== true
 }
 
-/** Whether the body is bytes that do not belong to the answer. */
+/** Returns whether the answer does not own the bytes of its body. */
 function isShared(outcome: Answer | Rejection): outcome is Bytes {
   return !isRejection(outcome) && typeof outcome.body !== 'string' && outcome.isOwn !== true
 }
@@ -28,7 +28,7 @@ export function keepBody(outcome: Answer | Rejection, until: 'end of tick' | 'du
   outcome.isOwn = true
 }
 
-/** Whether an outcome that needs no new record may leave at this moment (gate.ts, G4). */
+/** Returns whether an outcome that needs no new record may leave now (gate.ts, G4). */
 export function mayLeave(outcome: Answer | Rejection, route: Route, gate: Gate): boolean {
   if (gate.mayDecide) return true
   const { status } = isRejection(outcome) ? errors[outcome.rejected] : outcome
@@ -36,8 +36,8 @@ export function mayLeave(outcome: Answer | Rejection, route: Route, gate: Gate):
 }
 
 /**
- * Sends the outcome of a request. Everything that it shows must be durable. A body that belongs to
- * the answer is overwritten afterwards, because the text in it may be erased one day.
+ * Sends the outcome of a request. Everything that it shows must be durable. A body that the answer
+ * owns is overwritten afterwards, because the text in it may be erased one day.
  */
 export function sendOutcome(
   exchange: Exchange,
@@ -92,12 +92,12 @@ export function answer(
   exchange.meter!.count(status, exchange.startedMs)
 }
 
-/** The Allow header line, after a CRLF. */
+/** Returns the Allow header line, after a CRLF. */
 export function allowHeader({ methods }: Match<unknown>): string {
   return `\r\nAllow: ${allow(methods)}`
 }
 
-/** The header lines that belong to an error, each after a CRLF. */
+/** Returns the header lines that belong to an error, each after a CRLF. */
 function errorHeaders({ retryAfter, challenge }: ErrorKind): string {
   const challenged = challenge === undefined ? '' : `\r\nWWW-Authenticate: ${challenge}`
   return retryHeader(retryAfter) + challenged

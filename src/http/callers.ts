@@ -18,12 +18,12 @@ import { parseBearer } from './parse.ts'
 
 export class Callers {
   readonly #tokens = new KnownTokens()
-  /** Which of its tokens the caller that was found last has sent (forum/identities.ts). */
+  /** The number of the token that was sent by the caller found last (forum/identities.ts). */
   token = 0
 
   /**
-   * The caller's number (`nobody` for an anonymous one), or why the caller is refused; null: the
-   * refusal may need a record, and this node follows another one, which alone can make it.
+   * Returns the caller's number (`nobody` for an anonymous one), or why the caller is refused; null
+   * if the refusal may need a record, which only the node that this one follows can append.
    */
   find(
     forum: Forum,
@@ -67,7 +67,7 @@ export class Callers {
   }
 }
 
-/** Rejects a caller who has expired since the token was checked, is blocked, or has another one. */
+/** Rejects a caller who expired, was blocked or got another token since the token was checked. */
 export function rejectCaller(
   forum: Forum,
   { caller, token }: { caller: number; token: number },
@@ -80,24 +80,24 @@ export function rejectCaller(
 //
 //   header ──its first hex digits──▶ pair p ──▶ headers[p], headers[p + 1]      the newer first
 //
-// T1. Only the present tokens of identities are kept, each with its number. An entry whose number
-//     is not that of the identity's present token any more is not used. Whether the identity may
-//     still act is checked for each request.
-// T2. Only headers of the usual length are kept: spaces could make one arbitrarily long.
-// T3. At most `places` headers are kept, two in a pair. A third evicts the older one. Tokens are
+// T1. Only the current tokens of identities are kept, each with its number. An entry is not used if
+//     its number is no longer that of the identity's current token. Whether the identity may still
+//     act is checked for each request.
+// T2. Only headers of the usual length are kept, because spaces could make one arbitrarily long.
+// T3. At most `places` headers are kept, two in each pair. A third evicts the older one. Tokens are
 //     random, so that is rare until the table is nearly full.
 //
-// The headers are kept as they are, in clear text, as every request brings them. A digest as the
-// key would be a SHA-256 for each request: 0.4 us and 9,000 instructions instead of 0.03 us and
-// 1,500, where a poll that finds nothing takes 22,000.
+// The headers are kept in clear text, as every request brings them. If the key were a digest, each
+// request would need a SHA-256: 0.4 us and 9,000 instructions instead of 0.03 us and 1,500, where a
+// poll that finds nothing takes 22,000.
 //
-// A Map would hash the whole header whenever it arrives as a new string: twice the time.
+// A Map would hash the whole header whenever it arrives as a new string, in twice the time.
 
 const places = 65_536
 const placeShift = 32 - Math.log2(places)
 const usualStart = 'Bearer aic_'.length
 const usualCharacters = usualStart + 64
-/** How many of a token's digits choose its pair. */
+/** The number of a token's digits that choose its pair. */
 const pairDigits = 8
 
 export class KnownTokens {
@@ -107,7 +107,7 @@ export class KnownTokens {
   /** The number of the token that was found last. */
   token = 0
 
-  /** The number of the identity that this Authorization header names, or `nobody`. */
+  /** Returns the number of the identity that this Authorization header names, or `nobody`. */
   find(header: string): number {
     if (header.length !== usualCharacters) return nobody
     const pair = pairOf(header)

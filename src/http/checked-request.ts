@@ -1,13 +1,15 @@
-// A request that has passed every check of the edge in a process that follows another one, and is
-// run by the edge of that one: a reader checks, its main process decides (readers/).
+// A request that one process has checked and another one runs. The edge of a process that follows
+// another one makes every check; the edge of the process that it follows runs the route. So a
+// reader checks, and its main process decides (readers/).
 //
 //   caller ──▶ every check ──CheckedRequest──▶ Edge.run: what may have changed, the route
 //   caller ◀── renders, sends ◀────Settled────┘ when it is durable
 //
-// C1. What fails a check is passed on whole, or from its body on, and fails the same check there.
-//     So the documented order of refusals is the same whichever process a caller is connected to.
-// C2. Where it runs, only what time or a record may have changed is checked again: whether the
-//     service runs, and whether the caller may still act.
+// C1. A request that fails a check is forwarded whole, or from its body on, and fails the same
+//     check there. So the documented order of refusals is the same whichever process a caller is
+//     connected to.
+// C2. The process that runs the route checks again only what time or a record may have changed:
+//     whether the service runs, and whether the caller may still act.
 
 import type { Call, Outcome, Route, Service } from '../api/route.ts'
 import { isRejection } from '../forum/rejection.ts'
@@ -15,29 +17,29 @@ import type { Exchange, Settled } from './exchange.ts'
 import { type Body, overloaded, tooLarge } from './incoming-body.ts'
 import type { Prepared } from './prepared-route.ts'
 
-/** A call whose type parameters are known to its route alone. */
+/** A call whose type parameters only its route knows. */
 export interface AnyCall extends Call<unknown, unknown> {
   bodyBytes: number
 }
 
-/** Why a body was not kept, or its bytes. */
+/** The bytes of a body, or why it was not kept. */
 export type UnreadBody = Uint8Array | 'too_large' | 'overloaded'
 
-/** What another process needs of a call: `client` is the caller's address, needed or not. */
+/** The part of a call that is sent. `client` is the caller's address, even if nothing needs it. */
 export type SentCall = Omit<AnyCall, 'connection' | 'found' | 'session'>
 
 export interface CheckedRequest {
   /** The place of its route (prepared-route.ts). */
   place: number
   call: SentCall
-  /** The body, if it failed a check: these checks, and those behind them, are left. */
+  /** The body, if it failed a check. That check, and those that follow it, are still to be made. */
   unread: UnreadBody | null
 }
 
 /**
- * The call that another process has sent. Its properties are listed, in the order of the edge's own
- * calls: all calls then have one shape in V8, where a spread gives each a new one (an eighth of the
- * processor time of a reply in a main process with readers).
+ * Returns the call that another process has sent. Its properties are listed in the order of the
+ * edge's own calls, so that all calls have one shape in V8; a spread would give each a new one (an
+ * eighth of the processor time of a reply in a main process with readers).
  */
 export function receivedCall(sent: SentCall, client: string, connection: Exchange): AnyCall {
   return {
@@ -57,19 +59,19 @@ export function receivedCall(sent: SentCall, client: string, connection: Exchang
   }
 }
 
-/** Where this process follows another one: how requests reach the one that decides. */
+/** Sends the requests of a process that follows another one to the process that decides. */
 export interface Forward {
-  /** Passes a request on as it came. Its body is not collected yet. */
+  /** Forwards a request as it came. Its body is not collected yet. */
   whole(exchange: Exchange, route: Route): void
-  /** Passes on what has passed the checks; with an unread body, those before that of the body. */
+  /** Forwards a request that has passed all checks, or those before its unread body's. */
   checked(exchange: Exchange, prepared: Prepared, call: AnyCall, unread: UnreadBody | null): void
-  /** Whether checked requests are taken at present; otherwise all are passed on whole. */
+  /** Whether checked requests are accepted at present. If not, all requests are forwarded whole. */
   readonly takesChecked: boolean
 }
 
 /**
- * Runs a route for a process that renders the answer: where the route is a command, the outcome has
- * its decision in place of a body.
+ * Runs a route for a process that renders the answer. If the route is a command, the outcome has
+ * the decision instead of a body.
  */
 export function runForAnother(
   route: Route,
@@ -82,19 +84,19 @@ export function runForAnother(
   return { status: 0, body: '', position: decision.position, decision }
 }
 
-/** What `runForAnother` left to this process. */
+/** Renders the decision that `runForAnother` left to this process, if there is one. */
 export function rendered(settled: Settled, route: Route, service: Service, call: AnyCall): Settled {
   if ('rejected' in settled || settled.decision === undefined) return settled
   return route.render!(service, call, settled.decision)
 }
 
-/** A body as it is sent. The bytes are copied. */
+/** Converts a body to the form in which it is sent. Copies the bytes. */
 export function unreadBody(body: Body): UnreadBody {
   if (body === tooLarge) return 'too_large'
   return body === overloaded ? 'overloaded' : Buffer.from(body as Buffer)
 }
 
-/** The body that `unreadBody` was given. */
+/** Returns the body from which `unreadBody` made `unread`. */
 export function bodyOf(unread: UnreadBody): Body {
   if (unread === 'too_large') return tooLarge
   if (unread === 'overloaded') return overloaded

@@ -13,7 +13,7 @@
 import { type BlockList, isIP, SocketAddress } from 'node:net'
 import type { Exchange } from './exchange.ts'
 
-/** The part of X-Forwarded-For that is read; callers can make it as long as a request head. */
+/** The part of X-Forwarded-For that is read. Callers can make it as long as a request head. */
 const charactersMax = 1024
 
 /** How the proxies in front name the caller. */
@@ -24,7 +24,7 @@ export type TrustProxy =
   /** The caller is the right-most entry that is not the address of a proxy. */
   | { header: 'x-forwarded-for'; proxies: BlockList }
 
-/** The caller's address, or '' when the socket has none. Call before the handler returns. */
+/** Returns the caller's address, or '' if the socket has none. Call before the handler returns. */
 export function clientAddress(exchange: Exchange, trustProxy: TrustProxy | null): string {
   const forwarded = trustProxy === null ? null : readAddress(forwardedEntry(exchange, trustProxy))
   return forwarded ?? readAddress(exchange.remoteAddress) ?? ''
@@ -39,7 +39,7 @@ function forwardedEntry(exchange: Exchange, trustProxy: TrustProxy): string {
   return entries.findLast((entry) => !isAmong(trustProxy.proxies, entry)) ?? ''
 }
 
-/** The last entries of the header. Proxies append theirs, so older ones may be left out. */
+/** Returns the last entries of the header. Proxies append theirs, so older ones may be left out. */
 function lastEntries(value: string): string[] {
   const entries = value.slice(-charactersMax).split(',')
   if (value.length > charactersMax) entries.shift()
@@ -54,7 +54,7 @@ function isAmong(proxies: BlockList, entry: string): boolean {
 const withPort = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/
 const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/
 
-/** The address in its one spelling (C4), without port and zone; null if `text` is not one. */
+/** Returns the address in its one spelling (C4), without port and zone; null if it is not one. */
 export function readAddress(text: string): string | null {
   const port = withPort.exec(text)
   const address = port === null ? text : (port[1] ?? port[2])

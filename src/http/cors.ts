@@ -1,5 +1,5 @@
-// Which pages of other origins may use the API from a browser (--cors). Tokens are sent in a header
-// that scripts set, never by the browser itself, so credentials are never allowed.
+// Decides which pages of other origins may use the API from a browser (--cors). Tokens are sent in
+// a header that scripts set, never by the browser itself, so credentials are never allowed.
 
 import type { Exchange } from './exchange.ts'
 
@@ -22,7 +22,7 @@ export class Cors {
     return this.#origins === '*' || this.#origins.has(origin)
   }
 
-  /** The header lines of every answer to this request. Call before the handler returns. */
+  /** Returns the header lines of every answer to this request. Call before the handler returns. */
   headers(exchange: Exchange): string {
     if (this.#origins === '*') return `\r\nAccess-Control-Allow-Origin: *${exposed}`
     const origin = exchange.header('origin')
@@ -31,7 +31,9 @@ export class Cors {
     return `${varies}\r\nAccess-Control-Allow-Origin: ${origin}${exposed}`
   }
 
-  /** The further header lines of a preflight's answer, or ''. `methods`: the value of Allow. */
+  /**
+   * Returns the further header lines of a preflight's answer, or ''. `methods` is Allow's value.
+   */
   preflight(exchange: Exchange, methods: string): string {
     const isPreflight = exchange.header('access-control-request-method') !== ''
     if (!isPreflight || !this.allows(exchange.header('origin'))) return ''

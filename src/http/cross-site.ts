@@ -9,12 +9,12 @@ const prefetch = /prefetch|prerender/i
 const loopbackNames = ['localhost', '127.0.0.1', '[::1]']
 const wildcards = ['0.0.0.0', '[::]']
 
-/** Whether the URL's host is a wildcard, which a node can listen on but nobody can call. */
+/** Returns whether the URL's host is a wildcard, where a node can listen but nobody can call. */
 export function isWildcard(url: string): boolean {
   return wildcards.includes(new URL(url).hostname)
 }
 
-/** The service's own origins. On the loopback interface, each name of that has one. */
+/** Returns the service's own origins; on the loopback interface, one for each loopback name. */
 export function ownOrigins(publicUrl: string): ReadonlySet<string> {
   const { protocol, hostname, port } = new URL(publicUrl)
   const own = [publicUrl]
@@ -24,7 +24,7 @@ export function ownOrigins(publicUrl: string): ReadonlySet<string> {
   return new Set(own)
 }
 
-/** Why this write must be refused, or null. docs/interface.md, "Cross-site requests". */
+/** Returns why this write must be refused, or null. docs/interface.md, "Cross-site requests". */
 export function crossSite(
   exchange: Exchange,
   own: ReadonlySet<string>,
@@ -37,15 +37,15 @@ export function crossSite(
   return prefetched(exchange)
 }
 
-/** A browser loads ahead what nobody has asked it for. */
+/** Refuses a prefetch: the browser loads ahead what nobody has asked it for. */
 function prefetched(exchange: Exchange): 'prefetch' | null {
   const purpose = exchange.header('purpose') + exchange.header('sec-purpose')
   return purpose !== '' && prefetch.test(purpose) ? 'prefetch' : null
 }
 
 /**
- * Why this form must be refused, or null: a browser sends where a form comes from, and it must be
- * this service. `takesHost`: no origin is configured, so that of the Host header is its own.
+ * Returns why this form must be refused, or null. A browser sends the origin of a form, which must
+ * be this service's. `takesHost`: none is configured, so the origin of the Host header is its own.
  */
 export function crossForm(
   exchange: Exchange,
@@ -63,7 +63,7 @@ export function crossForm(
 
 const host = /^(?:[a-z0-9](?:[a-z0-9._-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
 
-/** The origin that the caller's Host header names, or null if the header is not valid. */
+/** Returns the origin that the caller's Host header names, or null if the header is not valid. */
 export function hostOrigin(exchange: Exchange): string | null {
   const value = exchange.header('host')
   const url = `http://${value}`

@@ -1,4 +1,4 @@
-// The options of an edge (handle.ts), which the node takes from its configuration.
+// The options of an edge (handle.ts), which the node derives from its configuration.
 
 import type { TrustProxy } from './client-address.ts'
 import type { CorsOrigins } from './cors.ts'
@@ -10,7 +10,7 @@ export interface Availability {
   refusal: 'starting' | 'shutting_down' | null
 }
 
-/** The edge's read-only view of it; `overloaded`: a reader that lags (node/reader.ts). */
+/** The edge's read-only view of it. A lagging reader is `overloaded` (node/reader.ts). */
 export interface Refusing {
   readonly refusal: Availability['refusal'] | 'overloaded'
 }
@@ -22,10 +22,10 @@ export interface EdgeOptions {
   onForwarded?: (header: string) => void
   /** The other origins whose pages may use the API; null: none. */
   cors?: CorsOrigins | null
-  /** Whether guides name the origin of the caller's Host header, as none is configured. */
+  /** Whether guides name the origin of the caller's Host header, because none is configured. */
   showsHost?: boolean
-  /** Shows errors to browsers; null: they are JSON for everybody. */
+  /** Renders errors for browsers; null: errors are JSON for everybody. */
   errorPage?: ErrorPageOf | null
-  /** When ticks end; by default with the iterations of the event loop. */
+  /** Defines when ticks end; by default, with each event-loop iteration. */
   ticks?: Ticks | undefined
 }

@@ -1,5 +1,5 @@
-// One request and its answer, independent of the HTTP server: uWebSockets.js where its native
-// binding loads (uws.ts), Node's own server elsewhere (node.ts). Callers see no difference.
+// One request and its answer, independent of the HTTP server: uWebSockets.js if its native binding
+// loads (uws.ts), otherwise Node's own server (node.ts). Callers see no difference.
 
 import type { ErrorCode, ErrorPage } from '../api/errors.ts'
 import type { Answer } from '../api/route.ts'
@@ -17,8 +17,9 @@ const alwaysHeaders =
   '\r\nX-Robots-Tag: noindex, nofollow'
 
 /**
- * The header lines of an answer after its content type, each after a CRLF: its own, and those of
- * every answer. Unless its own say so, it is kept nowhere. docs/interface.md, "Headers".
+ * Returns the header lines that follow an answer's content type, each after a CRLF: `own`, and
+ * those of every answer. The answer may not be cached unless `own` has a Cache-Control line.
+ * docs/interface.md, "Headers".
  */
 export function headerLines(own: string): string {
   return own.includes(cacheControl)
@@ -27,8 +28,8 @@ export function headerLines(own: string): string {
 }
 
 /**
- * The maximum size of request line and headers together. A publishing URL of more than 4,096
- * characters is answered with 414 (docs/interface.md), so it has to be read.
+ * The maximum size of the request line and headers together. A publishing URL of more than 4,096
+ * characters is answered with 414 (docs/interface.md), so the server has to read it.
  */
 export const headBytesMax = 16 << 10
 
@@ -54,24 +55,24 @@ export const reasons: Record<number, string> = {
   503: 'Service Unavailable',
 }
 
-/** The refusal of a check; with a position, one that depends on the state. */
+/** The refusal of a check. It has a position if it depends on the state. */
 export type Refused = Omit<Rejection, 'rejected' | 'detail'> & {
   rejected: ErrorCode
   detail?: string | undefined
 }
 
-/** How a request ends, before it is rendered. */
+/** The outcome of a request, before it is rendered. */
 export type Settled = Answer | Refused
 
 export interface Exchange {
-  /** The counters of the answer, and the time at which the request began (meter.ts). */
+  /** The counters that the answer updates, and the time at which the request began (meter.ts). */
   meter: RouteMeter | null
   startedMs: number
   /** Header lines that are added to the answer's own, each after a CRLF (cors.ts). */
   moreHeaders: string
-  /** Shows errors to a browser that has requested a page; null: they are JSON. */
+  /** Renders errors for a browser that has requested a page; null: errors are JSON. */
   errorPage: ErrorPage | null
-  /** Whether the client is known to have hung up, once the exchange is held. */
+  /** Whether the client is known to have hung up. Meaningful only once the exchange is held. */
   readonly isGone: boolean
   /** In lower case. */
   readonly method: string
@@ -81,9 +82,9 @@ export interface Exchange {
   readonly query: string
   /** A request header by its lower-case name, or ''. Call before the handler returns. */
   header(name: string): string
-  /** All values of a header that may be repeated, in order, joined by commas. Likewise. */
+  /** All values of a repeatable header, in order, joined by commas. Call it like `header`. */
   allOf(name: string): string
-  /** The address at the other end of the connection, in any spelling. Likewise. */
+  /** The address of the connection's peer, in any spelling. Read before the handler returns. */
   readonly remoteAddress: string
   /**
    * Collects the body and calls `done` once, or never if the client disconnects before its end. A
@@ -92,15 +93,15 @@ export interface Exchange {
   collect(bytesMax: number, done: (body: Body) => void): void
   /** Announces that the answer will come after the handler has returned. */
   hold(): void
-  /** Calls a function when the client hangs up before it is answered. Only once it is held. */
+  /** Calls a function if the client hangs up before it is answered. The exchange must be held. */
   onHangUp(call: () => void): void
   /**
    * Sends the answer; call it once. `type` is the media type, `headers` are further header lines,
-   * each after a CRLF. Does nothing if the client has disconnected. `body` null: no content. The
-   * caller may overwrite its bytes afterwards.
+   * each after a CRLF. `body` null: no content. The caller may overwrite the bytes of the body
+   * afterwards. Does nothing if the client has disconnected.
    */
   answer(status: number, type: string, headers: string, body: string | Uint8Array | null): void
-  /** Takes the outcome in place of `answer`, which another process calls (checked-request.ts). */
+  /** Takes the outcome, instead of `answer`, if another process answers (checked-request.ts). */
   settle?(outcome: Settled): void
 }
 
@@ -108,18 +109,18 @@ export type Handler = (exchange: Exchange) => void
 
 /** How an HTTP server treats its connections. */
 export interface ListenOptions {
-  /** Counts what the server holds, and has the limits on it. */
+  /** The counts of what the server holds, and their limits. */
   load: Load
-  /** Whether a proxy is in front, which may find the end of a request elsewhere (framing.ts). */
+  /** Whether a proxy is in front, which may disagree about where a request ends (framing.ts). */
   behindProxy: boolean
   /**
-   * Several processes listen on the port, and the system deals connections out to them: this one
-   * is the first, which finds out whether the port is free, or joins others.
+   * Set if several processes listen on the port and the kernel distributes connections among them.
+   * The first of them checks that the port is free; the others join it.
    */
   sharing?: 'first' | 'joins' | undefined
 }
 
-/** Listens on host and port (0: any free one). Rejects with a sentence (port-error.ts). */
+/** Listens on host and port (0: any free port). Rejects with a `PortError` (port-error.ts). */
 export type Listen = (
   host: string,
   port: number,
@@ -129,13 +130,13 @@ export type Listen = (
 
 export interface Listener {
   port: number
-  /** Stops accepting connections. Those that are open stay until they end. */
+  /** Stops accepting connections. Open connections stay until they end. */
   stop(): void
-  /** After `stop`: ends the connections that are still open, where the process goes on. */
+  /** Ends the connections that are still open after `stop`, if the process goes on. */
   close?(): void
   /**
-   * Starts or stops accepting connections on a shared port. Returns whether that is done: another
-   * process may have taken the port, or it may take a moment; then call it again.
+   * Starts or stops accepting connections on a shared port. Returns whether that is done. If not,
+   * because another process has taken the port or because opening takes a moment, call it again.
    */
   setOpen?(isOpen: boolean): boolean
 }

@@ -1,13 +1,13 @@
-// Detects requests whose end a proxy in front may have found elsewhere than this server does
-// (request smuggling). uWebSockets.js uses the first of two lengths and ignores transfer codings
-// that it does not know; Node ignores an empty one. The bytes behind the end would be parsed as
-// another request, and the proxy would give its answer to another client.
+// Detects requests whose end a proxy in front may find elsewhere than this server (request
+// smuggling). uWebSockets.js uses the first of two lengths and ignores transfer codings that it
+// does not know; Node ignores an empty coding. The bytes after the end would be parsed as another
+// request, and the proxy would send its answer to another client.
 
 interface Head {
   forEach(visit: (name: string, value: string) => void): void
 }
 
-/** Whether the request has several framing headers, or one that servers read differently. */
+/** Returns whether a request has several framing headers, or one that servers read differently. */
 export function isAmbiguous(request: Head): boolean {
   let lengths = 0
   let isUnusual = false

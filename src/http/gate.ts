@@ -1,20 +1,22 @@
-// The gate: no answer leaves before everything it says is durable, and while it may be wrong.
+// The gate: an answer leaves only when everything it shows is durable, and only while it cannot be
+// wrong.
 //
-// G1. Answers that wait leave in the order in which they came to the gate.
-// G2. Each leaves once: as it is, or as a refusal when the log can no longer be trusted.
-//     `no_leader` if another node continues the log, or may do so: the caller sends the request
-//     again, and that node answers it.
-// G3. Answers that have left are released, also while others wait: memory follows what waits.
+// G1. Waiting answers leave in the order in which they arrived at the gate.
+// G2. Each answer leaves exactly once: unchanged, or as a refusal when the log can no longer be
+//     trusted. The refusal is `no_leader` if another node continues the log, or may do so; the
+//     caller then sends the request again, and that node answers it.
+// G3. Answers that have left are released, even while others still wait, so that memory is
+//     proportional to what waits.
 // G4. An answer that needs no new record follows from the state alone. The state of a leader of a
-//     replicated log may be old, because another node may lead by now: then a refusal because
-//     something does not exist may be wrong, while a page is still a part of the one history.
+//     replicated log may be stale, because another node may lead by now. A refusal because
+//     something does not exist may then be wrong, while a page is still a part of the one history.
 
 import { Queue } from '../base/queue.ts'
 
-/** How what waits is refused when it cannot become durable. */
+/** The refusal of an answer that cannot become durable. */
 export type GateFailure = 'storage_failed' | 'no_leader'
 
-/** Called once: with null when the position is durable, or else with the reason of the refusal. */
+/** Called once, with null when the position is durable, otherwise with the reason for refusal. */
 type Leave = (failure: GateFailure | null) => void
 
 interface Waiting {
@@ -22,21 +24,21 @@ interface Waiting {
   leave: Leave
 }
 
-/** Until when a node may answer from its state, as performance.now(). */
+/** How long a node may answer from its state, as times of performance.now(). */
 export interface Standing {
-  /** Until then no other node decides: what is not in the state does not exist. */
+  /** Until this time no other node decides, so what is not in the state does not exist. */
   readonly decidesUntilMs: number
-  /** Until then pages may be shown. */
+  /** Until this time pages may be shown. */
   readonly showsUntilMs: number
 }
 
-/** For a node alone, and for a follower: its pages may be old, and it passes writes on. */
+/** For a single node, and for a follower, which may show stale pages and forwards writes. */
 const always = Number.POSITIVE_INFINITY
 
 export class Gate {
   standing: Standing = { decidesUntilMs: always, showsUntilMs: always }
   #failure: GateFailure | null = null
-  /** Called when something has become durable, and what waited for it has left. */
+  /** Called when more has become durable, after the answers that waited for it have left. */
   onOpen: () => void = () => {}
   readonly #waiting = new Queue<Waiting>()
 
@@ -44,7 +46,7 @@ export class Gate {
     return this.#waiting.length
   }
 
-  /** Whether nobody else decides at this moment (G4). */
+  /** Whether no other node decides at this moment (G4). */
   get mayDecide(): boolean {
     return this.standing.decidesUntilMs > performance.now() && this.#failure !== 'no_leader'
   }
@@ -60,21 +62,21 @@ export class Gate {
     else this.#waiting.push({ position, leave })
   }
 
-  /** Lets out what has become durable. */
+  /** Releases the answers that have become durable. */
   open(durable: number): void {
     const waiting = this.#waiting
     while (waiting.length > 0 && waiting.first.position <= durable) waiting.shift().leave(null)
     this.onOpen()
   }
 
-  /** Refuses all that wait now, as `no_leader`: nobody knows whether they will be durable. */
+  /** Refuses all waiting answers as `no_leader`: nobody knows whether they will become durable. */
   giveUp(): void {
     for (let count = this.#waiting.length; count > 0; count--) {
       this.#waiting.shift().leave('no_leader')
     }
   }
 
-  /** Refuses all that wait, and all that will: what they say may be lost. */
+  /** Refuses all waiting answers and all later ones, because what they show may be lost. */
   fail(failure: GateFailure = 'storage_failed'): void {
     this.#failure = failure
     while (this.#waiting.length > 0) this.#waiting.shift().leave(failure)

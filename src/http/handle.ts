@@ -4,11 +4,11 @@
 //   → query → key in the header → content type → body size → UTF-8 → end of the tick (tick.ts)
 //   → JSON → key in the body → schema → the route's own refusals → gate
 //
-// A route that needs text that is on disk is run again from the start when the text is in memory
+// A route that needs text from disk runs again from the start once the text is in memory
 // (text/cold-reads.ts).
 //
-// Routes are declarations (api/); this file executes them, and names none. Where this process
-// follows another one, that one runs the routes that write (checked-request.ts).
+// Routes are declarations (api/); this file executes them, and names none. If this process follows
+// another one, the other process runs the routes that write (checked-request.ts).
 
 import assert from 'node:assert/strict'
 import { unknownPath } from '../api/errors.ts'
@@ -51,12 +51,12 @@ import { allow, type Match, Router } from './router.ts'
 import { Tick } from './tick.ts'
 import { beginVisit } from './visit.ts'
 
-/** A longer page that would have to be copied is sent at once, not at the end of the tick. */
+/** A longer page that would have to be copied is sent immediately, not at the end of the tick. */
 const waitingBytesMax = 4096
 
 export class Edge {
   readonly meter = new Meter()
-  /** Where this process follows another one: the way of requests that may append a record. */
+  /** Forwards requests that may append a record; null unless this process follows another one. */
   forward: Forward | null = null
   readonly #router = new Router<Prepared>()
   readonly #availability: Refusing
@@ -173,8 +173,8 @@ export class Edge {
   }
 
   /**
-   * Makes the checks up to that of the content type; null: only the process that this one follows
-   * can make them all.
+   * Makes the checks up to that of the content type. Returns null if only the process that this one
+   * follows can make all of them.
    */
   #callOf(
     exchange: Exchange,
@@ -228,7 +228,7 @@ export class Edge {
     body: Body,
     forward: Forward | null,
   ): void {
-    // Now: the bytes may belong to the library.
+    // Decode the bytes now, because they may belong to the HTTP library.
     const text = typeof body === 'symbol' ? null : textOf(body, prepared.route)
     if (text !== null) {
       call.bodyBytes = Buffer.byteLength(body as Buffer)
@@ -260,7 +260,7 @@ export class Edge {
     forward.checked(exchange, prepared, call, Buffer.from(text))
   }
 
-  /** Runs the route, here or where this process passes it on to. */
+  /** Runs the route here, or forwards the call to the process that this one follows. */
   #go(exchange: Exchange, prepared: Prepared, call: AnyCall, forward: Forward | null): void {
     if (forward === null) this.#run(exchange, prepared.route, call)
     else forward.checked(exchange, prepared, call, null)
@@ -288,7 +288,7 @@ export class Edge {
     this.#take(exchange, prepared, call, bodyOf(unread), null)
   }
 
-  /** Runs the route; `held` is given when the request has waited for news. */
+  /** Runs the route. `held` is not null if the request has waited for news. */
   #run(exchange: Exchange, route: Route, call: AnyCall, held: HeldRequest | null = null): void {
     // Meanwhile the service may have begun to stop, or the caller may have expired.
     const { refusal } = this.#availability
@@ -309,7 +309,7 @@ export class Edge {
     })
   }
 
-  /** Runs the route when what it needs was found elsewhere. */
+  /** Calls the route's `find`, and then runs the route with what was found, as heavy work. */
   #find(exchange: Exchange, route: Route, call: AnyCall): void {
     this.#tick.noteParked()
     void route.find!(this.#service!, call).then((found) => {
@@ -322,8 +322,8 @@ export class Edge {
   }
 
   /**
-   * Passes the outcome on, unless the route is to be run again: when text that was missing is in
-   * memory, or, if the request may wait and has found nothing, when there is news.
+   * Passes the outcome on, unless the route must run again: once missing text is in memory, or once
+   * there is news, if the request may wait and has found nothing.
    */
   #finish(
     exchange: Exchange,
@@ -355,7 +355,7 @@ export class Edge {
     this.#pass(exchange, route, outcome)
   }
 
-  /** Has a page made. If it must not be shown any more then, the route runs again. */
+  /** Has a page made. If the finished page may no longer be shown, the route runs again. */
   #make(exchange: Exchange, route: Route, call: AnyCall, answer: Answer): void {
     exchange.hold()
     this.#tick.noteParked()
@@ -366,7 +366,7 @@ export class Edge {
     })
   }
 
-  /** Sends the outcome when everything that it shows is durable, unless it may be wrong by now. */
+  /** Sends the outcome once everything that it shows is durable, unless it may be wrong by now. */
   #pass(exchange: Exchange, route: Route, outcome: Outcome): void {
     exchange.hold()
     const { position = 0 } = outcome
@@ -393,7 +393,7 @@ export class Edge {
   }
 }
 
-/** The body as text; null: it is not UTF-8. */
+/** Returns the body as text, or null if it is not UTF-8. */
 function textOf(bytes: Buffer, { hasOptionalBody }: Route): string | null {
   return hasOptionalBody && bytes.length === 0 ? '{}' : bodyText(bytes)
 }

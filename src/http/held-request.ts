@@ -1,6 +1,6 @@
-// A request that waits for news (forum/waiting.ts): what is needed to run it again, and no more.
+// A request that waits for news (forum/waiting.ts), with only what is needed to run it again.
 //
-// The node may hold fifty thousand of them. So there is no timer for each, and nothing of the
+// The node may hold fifty thousand of them. So none has a timer of its own, and nothing of the
 // request is kept that the routes do not read.
 
 import type { Holder } from '../base/shares.ts'
@@ -20,7 +20,7 @@ export class HeldRequest implements Waiter {
   readonly #waiting: Waiting
   readonly #exchange: Exchange
   readonly #run: (held: HeldRequest) => void
-  /** Why it was run again, or is answered. */
+  /** Why the request runs again, or is answered. */
   #why: Ended = 'news'
 
   constructor(
@@ -39,9 +39,9 @@ export class HeldRequest implements Waiter {
     exchange.onHangUp(() => waiting.forget(this))
   }
 
-  /** Holds the request until there is news of the topic; false: it is to be answered now. */
+  /** Holds the request until there is news of the topic. Returns false if it must be answered. */
   waitFor(topic: number | undefined): boolean {
-    // It may have hung up while it ran: nobody would forget it then.
+    // The client may have hung up while the route ran; then nothing would call `forget`.
     if (this.#exchange.isGone) this.#why = 'gone'
     if (topic !== undefined && this.#why === 'news') {
       const refusal = this.#waiting.hold(this, topic)

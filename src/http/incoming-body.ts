@@ -1,18 +1,18 @@
 // Collects the body of a request, chunk by chunk, for both HTTP servers.
 //
 // B1. `done` is called at most once, and never after `drop`.
-// B2. Kept bytes are counted in the load until the body ends, however it ends; then they are
+// B2. Kept bytes are counted in the load until the body ends, for whatever reason. Then they are
 //     overwritten, because the text in them may be erased one day. The receiver keeps no view.
 
 import type { Load } from './load.ts'
 
 const nothing = Buffer.alloc(0)
 
-/** The largest body that is read: every body the interface allows fits, in `\u` escapes too. */
+/** The largest body that is read. All that the interface allows fit, even in `\u` escapes. */
 export const bodyBytesMax = 256 * 1024
 /** A body that is larger than its route allows. */
 export const tooLarge = Symbol('too large')
-/** A body for which the queues have no room at present. */
+/** A body for which the queues have no room now. */
 export const overloaded = Symbol('overloaded')
 
 /** How much of a body that is too large is read before the connection is closed. */
@@ -29,7 +29,7 @@ export class IncomingBody {
   #kept = 0
   #bytes = 0
   #isDone = false
-  /** Why the rest is read without being kept, if it is. */
+  /** Why the rest of the body is read and discarded; null: the body is kept. */
   #refusal: typeof tooLarge | typeof overloaded | null = null
 
   constructor(load: Load, bytesMax: number, done: (body: Body) => void) {

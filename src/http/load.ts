@@ -1,17 +1,18 @@
-// What the node holds for callers at this moment, the limits on that, and how often something was
-// refused because of a limit. The HTTP servers, the gate and the edge share one.
+// Counts what the node currently holds for callers, and how often something was refused because of
+// a limit on that. The HTTP servers, the gate and the edge share one instance, which has the
+// limits.
 //
-// L1. Bytes are counted from the moment they are kept until they are released, however that ends.
-// L2. What is passed on at once (an answer that the kernel accepts), or within one tick (tick.ts,
-//     T3), is not counted.
+// L1. Bytes are counted from the moment they are kept until they are released, for whatever reason.
+// L2. Bytes that are passed on at once (an answer that the kernel accepts), or within one tick
+//     (tick.ts, T3), are not counted.
 
 export interface LoadLimits {
   connectionsMax: number
-  /** How many answers may wait for the log before writes are refused. */
+  /** The number of answers that may wait for the log before writes are refused. */
   waitingMax: number
   /** Bodies being received and answers waiting, together. */
   queueBytesMax: number
-  /** Within what time a body has to arrive. */
+  /** The time within which a body must arrive. */
   bodySeconds: number
   /** How long a connection may be silent; uWebSockets.js has its own timeout (uws.ts, U5). */
   idleSeconds: number
@@ -32,9 +33,9 @@ export class Load {
   bodyBytes = 0
   /** Bytes of answers that wait for the log, or for a slow reader. */
   answerBytes = 0
-  /** Whether the process holds as much as it may (admission.ts). */
+  /** Whether the process has reached its memory limit (admission.ts). */
   isMemoryLow = false
-  /** Numbers of refused requests and closed connections, by what there was too much of. */
+  /** Numbers of refused requests and closed connections, by reason. */
   readonly refused = {
     connections: 0,
     framing: 0,
@@ -51,7 +52,7 @@ export class Load {
     this.limits = limits
   }
 
-  /** Whether `bytes` more may be held. */
+  /** Returns whether `bytes` more may be held. */
   hasRoom(bytes: number): boolean {
     return this.bodyBytes + this.answerBytes + bytes <= this.limits.queueBytesMax
   }

@@ -19,7 +19,7 @@ export class RouteMeter {
   readonly name: string
   /** Answers by the first digit of their status. */
   readonly answers = new Float64Array(6)
-  /** How long timed answers took. */
+  /** The durations of the answers that were timed, in seconds. */
   readonly times = new Histogram(boundsSeconds)
 
   constructor(name: string) {
@@ -46,7 +46,7 @@ export class Meter {
     return meter
   }
 
-  /** When the request began, in milliseconds; 0: this one is not timed. */
+  /** Returns when the request began, in milliseconds, or 0 if this one is not timed. */
   start(): number {
     this.#requests += 1
     return this.#requests % timedEvery === 0 ? performance.now() : 0

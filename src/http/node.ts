@@ -19,7 +19,7 @@ import type { RouteMeter } from './meter.ts'
 import { portError, tryPort } from './port-error.ts'
 import { SlowBodies } from './slow-bodies.ts'
 
-/** Smaller answers are not counted: the kernel accepts them. */
+/** Smaller answers are not counted, because the kernel accepts them. */
 const countBytesMin = 4096
 
 class NodeExchange implements Exchange {
@@ -34,7 +34,7 @@ class NodeExchange implements Exchange {
   readonly #response: ServerResponse
   readonly #load: Load
   readonly #slow: SlowBodies<NodeExchange>
-  /** Whether to close after the answer, as the rest of the body is not worth reading. */
+  /** Whether to close after the answer, because the rest of the body is not worth reading. */
   #closes = false
 
   constructor(
@@ -103,7 +103,7 @@ class NodeExchange implements Exchange {
     const { socket } = this.#request
     if (this.isGone) return
     this.#waitForReader(body?.length ?? 0)
-    // Requests that the client sent ahead are still read; their answers must not be kept.
+    // Pipelined requests are still read after that, but their answers must not be kept.
     if (socket.destroyed) return
     const lines = `Content-Type: ${type}${headerLines(headers)}`.split('\r\n')
     if (body !== null) lines.push(`Content-Length: ${Buffer.byteLength(body)}`)
@@ -115,7 +115,7 @@ class NodeExchange implements Exchange {
     response.end(copy)
   }
 
-  /** Counts the answer until its reader has it; a reader that stalls too long is disconnected. */
+  /** Counts the answer until the client has it; disconnects a client that stalls too long. */
   #waitForReader(bytes: number): void {
     const response = this.#response
     const { socket } = this.#request
@@ -139,7 +139,7 @@ function nameAndValue(line: string): [name: string, value: string] {
   return [line.slice(0, colon), line.slice(colon + 2)]
 }
 
-/** All headers in the order of their arrival, names in lower case. */
+/** Returns all headers in the order of their arrival, with names in lower case. */
 function headOf({ rawHeaders }: IncomingMessage) {
   return {
     forEach(visit: (name: string, value: string) => void) {
@@ -155,7 +155,7 @@ const refusedHeads = {
   400: ['Bad Request', 'A request needs a Host header.\n'],
 } as const
 
-/** Why the request must not reach the handler, or null. */
+/** Returns why the request must not reach the handler, or null. */
 function refusalOf(request: IncomingMessage, behindProxy: boolean) {
   if (behindProxy && isAmbiguous(headOf(request))) return 'ambiguous'
   if (request.httpVersion !== '1.1') return 505
@@ -173,7 +173,7 @@ function refuseHead(response: ServerResponse, status: keyof typeof refusedHeads)
   response.end(text)
 }
 
-/** Serves with Node's own server: `Listen` of exchange.ts. */
+/** Serves with Node's own server. Implements `Listen` of exchange.ts. */
 export async function listenNode(
   host: string,
   wanted: number,
@@ -184,7 +184,7 @@ export async function listenNode(
   const { connectionsMax, bodySeconds, idleSeconds } = load.limits
   const server = createServer({
     maxHeaderSize: headBytesMax,
-    // Node would answer, and then emit the next request of the packet: `refusalOf` checks instead.
+    // Node would answer, and then emit the packet's next request. So `refusalOf` checks instead.
     requireHostHeader: false,
     headersTimeout: idleSeconds * 1000,
     // For requests whose body is not collected; `slow` limits the others.
@@ -194,7 +194,7 @@ export async function listenNode(
   })
   const slow = new SlowBodies<NodeExchange>(bodySeconds * 1000)
   // Connections whose further requests are ignored: Node parses a packet to its end, and emits the
-  // requests in it even after their socket was destroyed.
+  // requests in it even after their socket has been destroyed.
   const finished = new WeakSet<Socket>()
   server.maxConnections = connectionsMax
   let connections = 0
@@ -225,7 +225,7 @@ export async function listenNode(
   let isOpening = false
   let isWanted = true
   return new Promise((resolve, reject) => {
-    // Also later, when a shared port cannot be opened again: whoever wants it open tries again.
+    // Also called later, if a shared port cannot be opened again. The caller of `setOpen` retries.
     server.on('error', (error) => {
       isOpening = false
       reject(portError(host, port, error))
@@ -255,7 +255,7 @@ export async function listenNode(
   })
 }
 
-/** Whether this version of Node can share a port; others would ignore the option. */
+/** Returns whether this version of Node can share a port; others would ignore the option. */
 export function canShare(version: string): boolean {
   const [major, minor] = version.split('.').map(Number)
   return major > 23 || (major === 23 && minor >= 1) || (major === 22 && minor >= 12)

@@ -6,7 +6,7 @@ const digits = /^\d+$/
 /** Numbers with more digits may not be exact. */
 const exactDigitsMax = 15
 
-/** The path of a request target in absolute form, as proxies receive it (RFC 9112, 3.2.2). */
+/** Returns the path of a request target in absolute form, as proxies get it (RFC 9112, 3.2.2). */
 export function originForm(target: string): string {
   return target.replace(/^https?:\/\/[^/]*/i, '') || '/'
 }
@@ -18,9 +18,9 @@ export interface Parameter {
 }
 
 /**
- * The values of the known parameters. Others are ignored, and so is a repetition. A number that
- * does not consist of digits stays a string, which its schema rejects. `blank` has every known name
- * with the value undefined, so that all queries of a route have one shape.
+ * Returns the values of the known parameters. Unknown and repeated parameters are ignored. A number
+ * that does not consist of digits stays a string, which its schema rejects. `blank` has every known
+ * name with the value undefined, so that all queries of a route have one shape.
  */
 export function parseQuery(
   query: string,
@@ -40,7 +40,7 @@ export function parseQuery(
   return values
 }
 
-/** Which known parameter begins at `from`. Usually its name is not encoded. */
+/** Returns the known parameter that begins at `from`. Usually its name is not encoded. */
 function parameterAt(
   query: string,
   from: number,
@@ -67,7 +67,7 @@ function valueAt(
   return isNumber && digits.test(value) ? Number(value) : value
 }
 
-/** The number that the text between `start` and `end` spells, or -1 if it is long or not one. */
+/** Returns the number that the text from `start` to `end` spells; -1 if it is long or no number. */
 function numberAt(text: string, start: number, end: number): number {
   if (start >= end || end - start > exactDigitsMax) return -1
   let number = 0
@@ -79,14 +79,14 @@ function numberAt(text: string, start: number, end: number): number {
   return number
 }
 
-/** The first index of `mark` between `from` and `end`, or `end`. */
+/** Returns the first index of `mark` between `from` and `end`, or `end`. */
 function indexOr(text: string, mark: string, from: number, end: number): number {
-  // Not by indexOf, which would look for it in the whole rest of the text.
+  // Not by indexOf, which would search the whole rest of the text.
   for (let at = from; at < end; at++) if (text[at] === mark) return at
   return end
 }
 
-/** Whether a parameter is unknown or repeated. */
+/** Returns whether a parameter is unknown or repeated. */
 export function hasStray(query: string, known: readonly Parameter[]): boolean {
   const seen = new Set<string>()
   for (const pair of query.split('&')) {
@@ -98,13 +98,13 @@ export function hasStray(query: string, known: readonly Parameter[]): boolean {
   return false
 }
 
-/** Whether the query has a parameter with one of these names. */
+/** Returns whether the query has a parameter with one of these names. */
 export function hasAny(query: string, names: readonly string[]): boolean {
   if (query === '') return false
   return query.split('&').some((pair) => names.includes(decode(pair.split('=', 1)[0])))
 }
 
-/** Whether every name and value is UTF-8 in percent-encoding. */
+/** Returns whether every name and value is UTF-8 in percent-encoding. */
 export function isWellEncoded(query: string): boolean {
   try {
     decodeURIComponent(query)
@@ -124,18 +124,18 @@ function decode(text: string): string {
   }
 }
 
-/** The body's text, or null when it is not UTF-8. */
+/** Returns the body's text, or null if it is not UTF-8. */
 export function bodyText(bytes: Buffer): string | null {
   const isAsciiOnly = isAscii(bytes)
   if (!isAsciiOnly && !isUtf8(bytes)) return null
   return bytes.toString(isAsciiOnly ? 'latin1' : 'utf8') // for ASCII they are the same
 }
 
-/** No request needs more values. Their number is what parsing costs: 20 ms for 120,000 brackets. */
+/** No request needs more values. They determine the cost of parsing: 20 ms for 120,000 brackets. */
 export const valuesMax = 2_000
 export const depthMax = 32
 
-/** Whether a JSON text stays within these limits. For text that is not JSON, either may result. */
+/** Returns whether a JSON text is within these limits. For other text the result is arbitrary. */
 function isModest(text: string): boolean {
   let values = 0
   let depth = 0
@@ -153,7 +153,7 @@ function isModest(text: string): boolean {
   return true
 }
 
-/** The index of the closing quotation mark of the string that is opened at `begin`. */
+/** Returns the index of the closing quotation mark of the string that is opened at `begin`. */
 function stringEnd(text: string, begin: number): number {
   for (let end = begin; ; ) {
     end = text.indexOf('"', end + 1)
@@ -164,7 +164,7 @@ function stringEnd(text: string, begin: number): number {
   }
 }
 
-/** The body's JSON object, or null. Unpaired surrogates in its strings become U+FFFD. */
+/** Returns the body's JSON object, or null. Unpaired surrogates in its strings become U+FFFD. */
 export function parseBody(text: string): Record<string, unknown> | null {
   if (!isModest(text)) return null
   let value: unknown
@@ -181,7 +181,7 @@ export function parseBody(text: string): Record<string, unknown> | null {
 /** Only such an escape can put an unpaired surrogate into a text that is valid UTF-8. */
 const surrogate = /\\u[dD][89a-fA-F]/
 
-/** Makes all strings of a JSON value well-formed, in place; no recursion, as it may be deep. */
+/** Makes all strings of a JSON value well-formed, in place and without recursion. */
 function repairStrings(root: object): void {
   const waiting: object[] = [root]
   for (let holder = waiting.pop(); holder !== undefined; holder = waiting.pop()) {
@@ -194,7 +194,7 @@ function repairStrings(root: object): void {
   }
 }
 
-/** The value, well-formed if it is a string. An object or array is added to `waiting`. */
+/** Returns the value, well-formed if it is a string. Adds an object or array to `waiting`. */
 function wellFormed(value: unknown, waiting: object[]): unknown {
   if (typeof value === 'string') return value.toWellFormed()
   if (typeof value === 'object' && value !== null) waiting.push(value)
@@ -203,7 +203,7 @@ function wellFormed(value: unknown, waiting: object[]): unknown {
 
 const fieldsMax = 100
 
-/** The fields of a form, or null where it has more than any form of the service. */
+/** Returns the fields of a form, or null if it has more than any form of the service. */
 export function parseForm(text: string): URLSearchParams | null {
   let fields = 1
   for (let at = text.indexOf('&'); at !== -1; at = text.indexOf('&', at + 1)) fields += 1
@@ -212,7 +212,7 @@ export function parseForm(text: string): URLSearchParams | null {
 
 const bearer = /^bearer +(\S+)$/i
 
-/** The token of an Authorization header, or null when there is none. */
+/** Returns the token of an Authorization header, or null if it has none. */
 export function parseBearer(header: string): string | null {
   if (header.startsWith('Bearer aic_')) return header.slice('Bearer '.length)
   return bearer.exec(header)?.[1] ?? null
@@ -226,8 +226,8 @@ export function isJson(contentType: string): boolean {
 // The choice between the representation in HTML and the one for programs.
 
 /**
- * Whether an Accept header names HTML and no other text with a greater weight. A header that takes
- * anything, as curl and fetch send it, prefers nothing. RFC 9110, 12.5.1.
+ * Returns whether an Accept header names HTML, and does not give plain text a greater weight. A
+ * header that accepts anything, as curl and fetch send it, prefers nothing. RFC 9110, 12.5.1.
  */
 export function prefersHtml(accept: string): boolean {
   if (!accept.includes('text/html')) return false
@@ -235,10 +235,10 @@ export function prefersHtml(accept: string): boolean {
   return html > 0 && html >= weightOf(accept, 'text/plain')
 }
 
-/** How many types of a header are read, and parameters of each; browsers send about eight. */
+/** How many types of a header are read, and how many parts of each; browsers send about eight. */
 const partsMax = 32
 
-/** The weight that the header gives the type by its name, from 0 to 1. */
+/** Returns the weight that the header gives the type by its name, from 0 to 1. */
 function weightOf(accept: string, type: string): number {
   for (const range of accept.toLowerCase().split(',', partsMax)) {
     const [name, ...parameters] = range.split(';', partsMax).map((part) => part.trim())

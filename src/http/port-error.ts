@@ -2,10 +2,10 @@
 
 import { type AddressInfo, createServer } from 'node:net'
 
-/** The node cannot listen with these settings, for a reason that the message says. */
+/** The node cannot listen with these settings; the message says why. */
 export class PortError extends Error {}
 
-/** Another process listens there now; later it may not. The exit code is 75. */
+/** Another process listens there, so a later attempt may succeed. The exit code is 75. */
 export class PortInUse extends PortError {}
 
 /** Explains an error of `listen` of one of Node's own servers. */
@@ -29,8 +29,8 @@ export function portError(host: string, port: number, error: NodeJS.ErrnoExcepti
 }
 
 /**
- * The same for a server that reports only that it failed: one of Node's own servers tries in its
- * place. If that succeeds, another process has just released the port.
+ * Explains the failure of a server that gives no reason, by trying to listen with one of Node's own
+ * servers. If that succeeds, another process has just released the port.
  */
 export async function findPortError(host: string, port: number): Promise<Error> {
   const wasInUse = Object.assign(new Error(), { code: 'EADDRINUSE' })
@@ -41,8 +41,8 @@ export async function findPortError(host: string, port: number): Promise<Error> 
 }
 
 /**
- * The port, for port 0 a free one. Rejects with a sentence if a process listens on it, also one
- * that would share it.
+ * Returns the port, or a free one for port 0. Rejects with a `PortError` if a process listens on
+ * it, even one that would share it.
  */
 export function tryPort(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {

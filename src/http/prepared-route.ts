@@ -1,5 +1,5 @@
-// Prepares the routes at startup: compiles their schemas and looks up their parameters; and checks
-// requests against what was prepared.
+// Prepares the routes at startup, by compiling their schemas and looking up their parameters, and
+// checks requests against the result.
 
 import type { ErrorCode } from '../api/errors.ts'
 import type { Call, Route, Service } from '../api/route.ts'
@@ -13,7 +13,7 @@ const anything: Schema = {}
 /** A route with its schemas compiled. */
 export interface Prepared {
   route: Route
-  /** Its place in the meter, which is the same in all processes of a node. */
+  /** The index of its meter, which is the same in all processes of a node. */
   place: number
   meter: RouteMeter
   idPattern: RegExp | null
@@ -24,7 +24,7 @@ export interface Prepared {
   isStrict: boolean
   checkQuery: (value: unknown) => Violation | null
   checkBody: (body: Record<string, unknown>) => Violation | null
-  /** What answers where the caller prefers HTML; null: this, too. */
+  /** The route that answers a caller that prefers HTML; null: this one. */
   html: Prepared | null
   /** Whether it answers with a page for people. */
   isPage: boolean
@@ -51,24 +51,24 @@ export function prepare(route: Route, meter: Meter): Prepared {
   }
 }
 
-/** The query's schema without the checks that the route itself makes later. */
+/** Returns the query's schema without the checks that the route itself makes later. */
 function earlyQuery({ query = anything, checkedLate = [] }: Route): Schema {
   if (checkedLate.length === 0) return query
   const properties = { ...query.properties }
   for (const name of checkedLate) {
-    // What remains is the error code for a missing parameter.
+    // Only the error code for a missing parameter remains.
     const { 'x-error': code = 'invalid_field' } = properties[name]
     properties[name] = { 'x-error': code }
   }
   return { ...query, properties }
 }
 
-/** Whether the route changes state, or is guarded as if it did. */
+/** Returns whether the route changes state, or is guarded as if it did. */
 export function isWrite({ method, guarded }: Route): boolean {
   return method !== 'get' || guarded === true
 }
 
-/** Whether the URL, with the service's origin, is longer than the route allows. */
+/** Returns whether the URL, with the service's origin, is longer than the route allows. */
 export function isUrlTooLong(
   { urlCharactersMax }: Route,
   { path, query }: Exchange,
@@ -86,7 +86,7 @@ const notABody =
 
 const keyPattern = /^[A-Za-z0-9_.:-]{8,128}$/
 
-/** Why the body, by its type, is not what the route reads, or null. */
+/** Returns why the route does not read a body of this content type, or null. */
 export function rejectType(exchange: Exchange, route: Route): Refused | null {
   const { body, isForm, hasOptionalBody } = route
   if (body === undefined) return null
@@ -100,7 +100,7 @@ const formType = 'application/x-www-form-urlencoded'
 const notAForm = { rejected: 'invalid_field', detail: `A form is sent as ${formType}.` } as const
 const tooManyFields = { code: 'invalid_field', detail: 'The form has too many fields.' } as const
 
-/** Adds the body to the call, and the idempotency key in it; or says why they are refused. */
+/** Adds the body and the idempotency key in it to the call, or returns why they are refused. */
 export function readBody(
   { route, checkBody }: Prepared,
   call: Pick<Call<unknown, unknown>, 'key' | 'body'>,
@@ -114,7 +114,7 @@ export function readBody(
   if (body === null) return { code: 'invalid_json', detail: notABody }
   if (route.idempotent) {
     const { idempotency_key: property } = body
-    // The key is not part of the command, so that schemas need not declare it.
+    // The key is not part of the command; it is removed so that schemas need not declare it.
     if (property !== undefined) delete body.idempotency_key
     if (call.key === '' && typeof property === 'string') call.key = property
     if (!keyPattern.test(call.key)) return { code: 'idempotency_required' }

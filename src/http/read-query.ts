@@ -9,7 +9,7 @@ const badEncoding = 'The query must be UTF-8 in percent-encoding: %25 for a perc
 interface Read {
   /** With defaults filled in. */
   query: object
-  /** Why it is refused. */
+  /** Why the query is refused; null: it is not. */
   refusal: (Partial<Violation> & Pick<Violation, 'code'>) | null
 }
 
@@ -33,7 +33,7 @@ export function readQuery(prepared: Prepared, text: string): Read {
   return { query, refusal: checkQuery(query) }
 }
 
-/** Whether one of these parameters is given: defaults are not filled in yet. */
+/** Returns whether one of these parameters is given. Defaults are not filled in yet. */
 function has(query: Record<string, unknown>, names: readonly string[]): boolean {
   return names.some((name) => query[name] !== undefined)
 }

@@ -45,7 +45,7 @@ export class Router<T> {
     return pattern.methods
   }
 
-  /** The targets at this path and its parameter, or null. */
+  /** Returns the targets at this path, and the parameter in it, or null. */
   find(path: string): Match<T> | null {
     const methods = this.#exact.get(path)
     if (methods !== undefined) return { methods, id: '' }
@@ -59,7 +59,7 @@ export class Router<T> {
   }
 }
 
-/** The value of the Allow header. */
+/** Returns the value of the Allow header. */
 export function allow(methods: ByMethod<unknown>): string {
   const names = [...methods.keys()].filter((name) => name !== 'head')
   if (methods.has('head')) names.push('head')

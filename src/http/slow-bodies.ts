@@ -8,7 +8,7 @@ interface Abortable {
 }
 
 export class SlowBodies<T extends Abortable> {
-  /** The deadlines, earliest first, since all bodies have the same time; as performance.now(). */
+  /** The deadlines, as performance.now(), earliest first, because all bodies have one timeout. */
   readonly #due = new Map<T, number>()
   readonly #timeoutMs: number
   readonly #timer: NodeJS.Timeout

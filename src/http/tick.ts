@@ -1,40 +1,40 @@
 // Requests that arrive during one iteration of the event loop (a tick) are processed at its end:
 // first all of the work, then the answers. A system call evicts our code from the processor's
-// caches; work that follows similar work finds it there (a replayed reply: 44 to 32 us).
+// caches; work that follows similar work finds the code there (a replayed reply: 44 to 32 us).
 //
-// T1. Work is done in the order in which it was added, each item once; so are answers.
+// T1. Work is done in the order in which it was added, each item once. So are answers.
 // T2. The work of up to `roundMax` requests is done before `afterWork` is called, and their answers
 //     are sent after that.
-// T3. At most `workMax` requests wait, with at most `bytesMax` of bodies as they arrived. Before a
-//     request exceeds this, the work that waits is processed.
-// T4. Paced work, of which there may be much at once, gives way to requests: a third as many pieces
-//     of it are done in a tick as requests, and at least `pacedMin`. It comes behind their work.
-// T5. Heavy work, a piece of which takes as long as many requests, comes behind that, one piece of
-//     a kind in a tick at most, with rests for the other requests (H1 to H3, below).
+// T3. At most `workMax` requests wait, with at most `bytesMax` of bodies as they arrived. A request
+//     that would exceed either limit first causes the waiting work to be processed.
+// T4. Paced work, which may arrive in large amounts, yields to requests: a tick does a third as
+//     many pieces of it as requests, and at least `pacedMin`, after the work of the requests.
+// T5. Heavy work, a piece of which takes as long as many requests, comes after paced work: at most
+//     one piece of each kind in a tick, with rests for the other requests (H1 to H3, below).
 
 import { Queue } from '../base/queue.ts'
 
 const bytesMax = 4 << 20
 const workMax = 16_384
 const roundMax = 256
-/** A wake-up takes 10 to 20 us with its answer. */
+/** A wake-up and its answer take 10 to 20 us. */
 const pacedMin = 4
 /**
  * A caller that is woken polls again, so each wake-up brings a request. With n other requests in
- * each tick, w wake-ups are a third of n + w when w is half of n: the ticks become about twice as
+ * each tick, w wake-ups are a third of n + w if w is half of n: the ticks become about twice as
  * long. With as many wake-ups as requests, each tick would have more than the one before.
  */
 const requestsPerPaced = 3
 /**
- * A piece is two fifths of what its request costs the event loop, which runs, parks and loads it
- * before; all of that is a fifteenth of the time at most. Polls keep 0.91 of the loop's processor
- * time (docs/performance.md): pieces probably take the caches from them, too.
+ * A piece is two fifths of what its request costs the event loop, which runs, parks and loads the
+ * request first. All of that takes a fifteenth of the time at most. Polls keep 0.91 of the loop's
+ * processor time (docs/performance.md); pieces probably evict their data from the caches, too.
  */
 const restPerColdRead = 36
-/** Slices are a third of the time; with what else their requests cost it is less than half. */
+/** Slices take a third of the time, and less than half with the other costs of their requests. */
 const restPerSlice = 2
 
-/** Does at most `count` pieces of work; returns whether there are more. */
+/** Does at most `count` pieces of work. Returns whether there are more. */
 type Paced = (count: number) => boolean
 
 export class Tick {
@@ -58,7 +58,7 @@ export class Tick {
     this.#slices = new HeavyWork(ticks, restPerSlice, plan)
   }
 
-  /** Adds work that holds a body of `bytes`. */
+  /** Adds work that holds a body of this many bytes. */
   addWork(task: () => void, bytes: number): void {
     if (this.#bytes + bytes > bytesMax || this.#work.length === workMax) this.#end()
     this.#bytes += bytes
@@ -66,17 +66,17 @@ export class Tick {
     this.plan()
   }
 
-  /** The request that is being processed produces no answer until its heavy work is done. */
+  /** Notes that the current request produces no answer until its heavy work is done. */
   noteParked(): void {
     this.#parked += 1
   }
 
-  /** Adds the work of a request that waited for text from disk, or for what the index finds. */
+  /** Adds the work of a request that has waited for text from disk, or for the search. */
   addColdRead(task: () => void): void {
     this.#coldReads.add(task)
   }
 
-  /** Adds work that is done in slices: each returns whether there is more. */
+  /** Adds work that is done in slices. Each slice returns whether there is more. */
   addSlices(slice: (now: () => number) => boolean): void {
     this.#slices.add(() => {
       if (slice(this.#ticks.now)) this.addSlices(slice)
@@ -89,7 +89,7 @@ export class Tick {
     this.plan()
   }
 
-  /** Sets the source of paced work. Whenever it comes to have some, `plan` is to be called. */
+  /** Sets the source of paced work. Call `plan` whenever the source has new work. */
   setPaced(paced: Paced): void {
     this.#paced = paced
   }
@@ -119,7 +119,7 @@ export class Tick {
       for (const task of answers) task()
     }
     this.#isPlanned = false
-    // Added by these, or left over.
+    // The work and the answers may have added more of both.
     const left = this.#work.length + this.#answers.length
     const needsTick = this.#coldReads.needsTick || this.#slices.needsTick
     if (isMorePaced || left > 0 || needsTick) this.plan()
@@ -131,22 +131,22 @@ export class Tick {
   }
 }
 
-// Work that takes much longer than a poll: requests that are run again, because their text had to
-// be read from disk, and pages for people that are made.
+// Work that takes much longer than a poll: requests that run again because their text had to be
+// read from disk, and the making of pages for people.
 //
 //   add ──▶ waits ──a tick, and no rest, or nobody else to rest for──▶ done ──▶ rest
 //
-// H1. It is done in the order in which it was added, at most one piece in a tick.
-// H2. While other requests come, a rest follows each piece, which is `restPerPiece` times as
-//     long, so that they keep most of their rate. While none come there are no rests.
-// H3. Nothing spins during a rest: ticks that come one after the other, each with few requests,
-//     would cost those more than the pieces do.
+// H1. Pieces are done in the order in which they were added, at most one in a tick.
+// H2. While other requests come, each piece is followed by a rest that is `restPerPiece` times as
+//     long, so that those requests keep most of their rate. While none come, there are no rests.
+// H3. The loop does not spin during a rest: a series of ticks with few requests each would cost
+//     those requests more than the pieces do.
 
-/** When ticks end, and time for the rests between heavy work. */
+/** The ends of ticks, and the clock and timer for the rests between pieces of heavy work. */
 export interface Ticks {
   /** Calls a function when the event-loop iteration ends. */
   atEnd(end: () => void): void
-  /** Milliseconds that only grow. */
+  /** Returns monotonic time in milliseconds. */
   now(): number
   /** Calls a function after this many milliseconds. */
   after(ms: number, wake: () => void): void
@@ -158,9 +158,9 @@ export const realTicks: Ticks = {
   after: (ms, wake) => void setTimeout(wake, ms).unref(),
 }
 
-/** A piece that took long, as when the process was suspended, does not delay the next for long. */
+/** Limits the rest after a piece that took long, for example because the process was suspended. */
 const restMsMax = 10
-/** Other requests are coming if the last one came within this time. */
+/** Other requests count as coming if the last one came within this time. */
 const othersMs = 2
 
 class HeavyWork {
@@ -185,12 +185,12 @@ class HeavyWork {
     if (this.needsTick) this.#plan()
   }
 
-  /** Whether the next iteration is to be a tick; during a rest a timer sees to that. */
+  /** Whether the next iteration must be a tick. During a rest, a timer plans one. */
   get needsTick(): boolean {
     return this.#work.length > 0 && !this.#isWaking
   }
 
-  /** Does the next piece if it may be done in this tick, in which other requests came or not. */
+  /** Does the next piece if it may be done in this tick; `hasOthers`: other requests came in it. */
   doOne(hasOthers: boolean): void {
     if (!hasOthers && this.#work.length === 0) return
     const now = this.#ticks.now()

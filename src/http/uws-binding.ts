@@ -1,12 +1,13 @@
 // Finds and loads the native binding of uWebSockets.js: one file for each platform, processor
 // architecture and ABI of Node.
 //
-// B1. The package `uWebSockets.js` is preferred. This project does not depend on it, so it is there
-//     only if the operator installed it: upstream's own build, from where upstream publishes it.
-// B2. Otherwise `uws-pack` serves, a repacking of upstream's binaries on the npm registry, which is
-//     pinned by its integrity in the lock file (SECURITY.md).
+// B1. The package `uWebSockets.js` is preferred. This project does not depend on it, so it is
+//     present only if the operator installed it: upstream's own build, from where upstream
+//     publishes it.
+// B2. Otherwise `uws-pack` is used, a repackaging of upstream's binaries on the npm registry, which
+//     is pinned by its integrity in the lock file (SECURITY.md).
 // B3. The binding reads the size limit of request heads from the environment while it loads, and
-//     never again, so it is set here first.
+//     never again, so this module sets it first.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -25,12 +26,12 @@ export interface Binding {
   file: string
 }
 
-/** Called where a package has no binding that loads here, unless it is upstream's and absent. */
+/** Called if a package has no binding that loads here, unless it is upstream's and is absent. */
 type OnUnusable = (name: string, reason: string) => void
 
 const require = createRequire(import.meta.url)
 
-/** The binding for this Node and machine, or null where there is none. */
+/** Returns the binding for this Node and machine, or null if there is none. */
 export function loadBinding(onUnusable: OnUnusable = () => {}): Binding | null {
   process.env.UWS_HTTP_MAX_HEADERS_SIZE = `${headBytesMax}`
   for (const [name, load] of [
@@ -42,7 +43,7 @@ export function loadBinding(onUnusable: OnUnusable = () => {}): Binding | null {
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException
       if (!isAbsent(code, message, name)) onUnusable(name, message.split('\n', 1)[0])
-      // The packed program has the bindings of some machines, and no package of them.
+      // The packed program contains the bindings for some machines, but not the package.
       else if (name === 'uws-pack') onUnusable(name, noBinding)
     }
   }
@@ -55,10 +56,10 @@ const noBinding = `no binding for Node ${versions.node}, ${platform} ${arch}`
 type Loaded = Omit<Binding, 'name'>
 type Manifest = { name: string; version: string }
 
-/** Releases differ in where the binding lies, so upstream's main module loads it. */
+/** Releases differ in where the binding is, so upstream's main module loads it. */
 function loadUpstream(name: string): Loaded {
   const { name: realName, version } = require(`${name}/package.json`) as Manifest
-  // Two bindings in one process would share variables: what cannot be used must not be loaded.
+  // Two bindings in one process would share variables, so an unusable one must not be loaded.
   if (realName !== name) throw new Error(`it is ${realName}, not upstream's package`)
   if (!isRecent(version)) throw new Error(`${version} is older than ${upstreamMin.join('.')}`)
   const uws = require(name) as typeof Uws
@@ -66,7 +67,7 @@ function loadUpstream(name: string): Loaded {
   return { uws, version, file }
 }
 
-/** Earlier releases cannot count connections, or answer 505 to a request line that is split. */
+/** Earlier releases cannot count connections, or they answer 505 to a split request line. */
 const upstreamMin = [20, 51]
 
 function isRecent(version: string): boolean {
@@ -75,8 +76,8 @@ function isRecent(version: string): boolean {
 }
 
 /**
- * Its main module is an ES module, which cannot be loaded synchronously: this loads the file, which
- * is one of the program, or of the package where the program has none.
+ * Loads the binding's file itself, because the main module of the package is an ES module, which
+ * cannot be loaded synchronously. The file is the program's own, or the package's if it has none.
  */
 function loadPacked(name: string): Loaded {
   const binary = `dist/bin/uws_${platform}_${arch}_${versions.modules}.node`
@@ -94,7 +95,7 @@ function loadPacked(name: string): Loaded {
   return { uws: require(file) as typeof Uws, version, file }
 }
 
-/** Whether the package is not installed, as opposed to installed and broken. */
+/** Returns whether the package is not installed, as opposed to installed but broken. */
 function isAbsent(code: string | undefined, message: string, name: string): boolean {
   const isMissing = code === 'MODULE_NOT_FOUND' || code === 'ERR_MODULE_NOT_FOUND'
   return isMissing && message.includes(`'${name}`)

@@ -2,23 +2,24 @@
 //
 // U1. A request object is valid only until its handler returns: `header` after that throws.
 // U2. A response that leaves later must be corked, or each of its parts is a system call.
-// U3. A request line and headers of up to 16 KiB are read in however many packets they arrive; over
-//     that size, or with more than 100 headers, the library answers 431 and closes the connection.
-// U4. Body chunks are views of the library's memory: copied unless used before the callback ends.
-// U5. The library closes a connection that is silent between requests, takes longer to send a head,
-//     or does not read its answer, after 8 to 12 seconds, and one that sends a body at less than
-//     16 KiB a second. These times cannot be configured. A request that is not answered yet has no
-//     timeout.
-// U6. The library buffers what a reader does not take, without a limit, and processes the next
-//     request of the connection. So an answer that such a reader may get is sent by `tryEnd`: while
+// U3. A request line and headers of up to 16 KiB may arrive in any number of packets. Over that
+//     size, or with more than 100 headers, the library answers 431 and closes the connection.
+// U4. Body chunks are views of the library's memory, so they are copied unless they are used before
+//     the callback ends.
+// U5. After 8 to 12 seconds, the library closes a connection that is silent between requests, has
+//     not sent its whole head, or does not read its answer. It also closes one that sends a body at
+//     less than 16 KiB a second. These times cannot be configured. A request that is not answered
+//     yet has no timeout.
+// U6. The library buffers what a client does not read, without a limit, and processes the next
+//     request of the connection. So an answer that such a client may get is sent by `tryEnd`: while
 //     it waits, a further request closes the connection.
 // U7. A request that arrives before the previous one is answered closes the connection, so answers
 //     that are sent after their handler has returned cannot be pipelined. U6 covers refusals.
-// U8. A filter is called for every connection when it opens and when it closes, however that
-//     happens. If the filter closes a connection, none of its requests is read.
-// U9. The build in `uws-pack` answers 505 when the first packets of a request end behind the space
-//     after the method or inside ` HTTP/1.1` and the line end behind it. Upstream's later releases
-//     continue to read (uNetworking/uWebSockets, issue 1776).
+// U8. A filter is called for every connection when it opens and when it closes, for whatever
+//     reason. If the filter closes a connection, none of its requests is read.
+// U9. The build in `uws-pack` answers 505 if the first packets of a request end just after the
+//     space that follows the method, or inside ` HTTP/1.1` and the line end after it. Upstream's
+//     later releases continue to read (uNetworking/uWebSockets, issue 1776).
 
 import { type Exchange, headerLines, jsonType, type Listen, reasons } from './exchange.ts'
 import { isAmbiguous } from './framing.ts'
@@ -35,16 +36,16 @@ import type {
   us_listen_socket,
 } from './uws-binding.ts'
 
-/** The heads of most answers, by status; bytes, since a string would be traversed twice. */
+/** The heads of most answers, by status, as bytes: a string would be traversed twice. */
 const usualHeads = Object.fromEntries(
   Object.keys(reasons).map((status) => [status, Buffer.from(headOf(Number(status), jsonType, ''))]),
 )
-/** Answers from this size on are always sent by `tryEnd` (U6). */
+/** Answers of at least this size are always sent by `tryEnd` (U6). */
 const tryBytesMin = 4096
 /**
  * Many smaller ones can fill the library's buffer, too, so one in this many, chosen at random, is
- * sent by `tryEnd`. Not all of them: by `tryEnd` an answer costs 2,500 instructions more than with
- * this choice, which is 11 % of an empty poll (22,000).
+ * sent by `tryEnd`. Sending all of them by `tryEnd` would cost 2,500 instructions more for each
+ * answer than this choice does, which is 11 % of an empty poll (22,000).
  */
 const tryOneIn = 8
 const nothing = Buffer.alloc(0)
@@ -62,10 +63,10 @@ class UwsExchange implements Exchange {
   readonly #request: HttpRequest
   readonly #edge: UwsEdge
   #isHeld = false
-  /** Whether to close after the answer, as the rest of the body is not worth reading. */
+  /** Whether to close after the answer, because the rest of the body is not worth reading. */
   #closes = false
   #body: IncomingBody | null = null
-  /** An answer that waits for its reader. */
+  /** An answer that waits for its client to read it. */
   #waiting = nothing
   #onHangUp: (() => void) | null = null
 
@@ -159,7 +160,7 @@ class UwsExchange implements Exchange {
 
   #write(head: string | Uint8Array, body: string | Uint8Array | null): void {
     const response = this.#response
-    // One call for the whole head: the library copies the bytes as they are, line ends included.
+    // One call writes the whole head: the library copies the bytes unchanged, line ends included.
     response.writeStatus(head)
     if (body !== null && this.method !== 'head') {
       const { load, draw } = this.#edge
@@ -168,14 +169,14 @@ class UwsExchange implements Exchange {
       else this.#tryEnd(body)
       return
     }
-    // These cannot be sent by `tryEnd` (U6), so they are refused when memory is low.
+    // Answers without a body cannot be sent by `tryEnd` (U6): they are refused if memory is low.
     if (this.#edge.load.isMemoryLow) return this.#giveUp()
     // Given a length, the library's own `endWithoutBody` would wait for that many bytes.
     if (body !== null) response.writeHeader('Content-Length', `${Buffer.byteLength(body)}`)
     response.endWithoutBody()
   }
 
-  /** Closes the connection, whose answer has no room; not at once, as it may be corked. */
+  /** Closes the connection, whose answer has no room. Not yet, because it may be corked now. */
   #giveUp(): void {
     this.hold()
     this.#edge.load.refused.answers += 1
@@ -184,7 +185,7 @@ class UwsExchange implements Exchange {
     })
   }
 
-  /** Sends the answer; what its reader does not take at once waits, counted in the load. */
+  /** Sends the answer. An answer that the client does not take whole waits, counted in the load. */
   #tryEnd(body: string | Uint8Array): void {
     const response = this.#response
     const bytes = Buffer.byteLength(body)
@@ -203,7 +204,7 @@ class UwsExchange implements Exchange {
   }
 }
 
-/** The status line and the headers, without the line ends around them. */
+/** Returns the status line and the headers, without the line ends around them. */
 function headOf(status: number, type: string, headers: string): string {
   return `${status} ${reasons[status]}\r\nContent-Type: ${type}${headerLines(headers)}`
 }
@@ -212,11 +213,11 @@ function headOf(status: number, type: string, headers: string): string {
 interface UwsEdge {
   load: Load
   slow: SlowBodies<UwsExchange>
-  /** True for about one in `oneIn` calls, which callers cannot predict. */
+  /** Returns true for about one in `oneIn` calls; a client cannot predict which. */
   draw(oneIn: number): boolean
 }
 
-/** Serves with uWebSockets.js: `Listen` of exchange.ts on this binding. */
+/** Returns the `Listen` of exchange.ts that serves with uWebSockets.js by this binding. */
 export function listenUws({ uws }: Binding): Listen {
   return async (host, wanted, handler, { load, behindProxy, sharing }) => {
     const port = sharing === 'first' ? await tryPort(host, wanted) : wanted
@@ -229,7 +230,7 @@ export function listenUws({ uws }: Binding): Listen {
         response.close()
       } else handler(new UwsExchange(method ?? request.getMethod(), response, request, edge))
     }
-    // For the usual methods the library has routes; reading the method would create a string.
+    // The library has routes for the usual methods; reading the method would create a string.
     app.get('/*', serve('get')).post('/*', serve('post')).del('/*', serve('delete'))
     app.any('/*', serve(null))
     limitConnections(app, load)
@@ -243,7 +244,7 @@ export function listenUws({ uws }: Binding): Listen {
   }
 }
 
-/** Counts the open connections, and closes those that come while there are too many (U8). */
+/** Counts the open connections, and closes new ones while there are too many (U8). */
 function limitConnections(app: TemplatedApp, load: Load): void {
   let connections = 0
   load.connections = () => connections
@@ -256,7 +257,7 @@ function limitConnections(app: TemplatedApp, load: Load): void {
   app.filter(onChange)
 }
 
-/** A xorshift generator: nearly free, and independent of the pattern of requests. */
+/** Returns a xorshift generator: nearly free, and independent of the pattern of requests. */
 function randomChoice(): (oneIn: number) => boolean {
   let seed = Math.trunc(performance.now() * 1e6) | 1
   return (oneIn) => {
@@ -267,10 +268,10 @@ function randomChoice(): (oneIn: number) => boolean {
   }
 }
 
-// The port on which uWebSockets.js listens: its own, or shared with other processes. Without an
-// option to the contrary the library has the system share it (SO_REUSEPORT): each process has a
-// queue of connections, and the system chooses one by a hash of the addresses. It does so
-// only where the port is named: 0 is replaced by a free one before (port-error.ts).
+// The port on which uWebSockets.js listens: its own, or shared with other processes. By default the
+// library has the kernel share it (SO_REUSEPORT): each process has a queue of connections, and the
+// kernel chooses one by a hash of the addresses. It does so only if the port is named, so port 0 is
+// replaced by a free one first (port-error.ts).
 
 // The type declarations lack the options; the default has no name in the library.
 interface PortOptions {
@@ -293,11 +294,11 @@ interface PortOf {
 
 interface OpenPort {
   port: number
-  /** `setOpen` of exchange.ts. */
+  /** Implements `setOpen` of exchange.ts. */
   setOpen(isOpen: boolean): boolean
 }
 
-/** Binds the port; null if that fails. */
+/** Binds the port. Returns null if that fails. */
 function openPort(of: PortOf, wanted: number): OpenPort | null {
   const { uws } = of
   let socket = listen(of, wanted)

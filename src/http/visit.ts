@@ -1,4 +1,4 @@
-// The visit of a person: a request for a page, or with its form.
+// A person's visit: a request for a page, or one that submits a page's form.
 
 import type { ErrorPage } from '../api/errors.ts'
 import type { Service } from '../api/route.ts'
@@ -7,21 +7,21 @@ import type { Session } from '../forum/sessions.ts'
 import type { Exchange } from './exchange.ts'
 import { originForm, prefersHtml } from './parse.ts'
 
-/** What a page that shows an error knows of its request. */
+/** What an error page shows about its request. */
 export interface Visit {
   path: string
-  /** Whether it sends a form. */
+  /** Whether the request submits a form. */
   isForm: boolean
-  /** Null: the person is not signed in. */
+  /** The session of a person who is signed in, otherwise null. */
   session: Session | null
 }
 
-/** Shows the errors of a visit; the service is null until the node serves. */
+/** Returns the function that renders a visit's errors. `service` is null until the node serves. */
 export type ErrorPageOf = (service: Service | null, visit: Visit) => ErrorPage
 
 /**
- * Has errors shown as pages, if the request comes from a browser and is not for the interface.
- * Returns the session of a person who is signed in, at which nothing else looks.
+ * Has errors shown as pages if the request comes from a browser and is not for the interface.
+ * Returns the session of a person who is signed in; nothing else in the edge reads the cookie.
  */
 export function beginVisit(
   exchange: Exchange,

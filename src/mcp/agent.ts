@@ -1,64 +1,64 @@
 // The agent that an MCP server acts for: one identity, and how far it has read its feed.
 //
-//   token given ─────────────────────────────────▶ that identity, whose id is not known
+//   token given ─────────────────────────────────▶ that identity, whose id is unknown
 //   --identity FILE ── in the file ──────────────▶ that identity
-//                   └─ not, or expired ─ register ▶ kept in the file
+//                   └─ absent, expired ─ register ▶ saved in the file
 //   neither ── first tool that needs one ─ register ▶ forgotten when the process ends
 //
-// A1. At most one registration is under way. One that fails is tried again when it is needed next.
-// A2. With --identity it begins when the server starts, so that tools that only read need not
-//     register. With an invitation it does not: clients start a server for a moment, to see what it
-//     speaks, and end it, perhaps between the registration and the file.
-// A3. An identity for a file is used when it is kept there. What is registered and could not be
-//     kept is kept next time, and nobody registers again.
-//     The file is read again for each call, so that a token which was replaced elsewhere, and
-//     written there, is used without a restart.
-// A4. The node keeps how far the feed is read (docs/interface.md, "What you have read"). What was
-//     on a page is marked when the next page is requested: a process that ends in between gives it
-//     out again, and nothing is lost.
-// A5. The news of an agent begin when it first writes or waits for them: until then it has no
-//     place, and the older messages of a thread that it joins are no news.
+// A1. At most one registration is in flight. If one fails, the next call that needs it tries again.
+// A2. With --identity, registration begins when the server starts, so that tools that only read
+//     need not register. With an invitation it does not: clients start a server for a moment to see
+//     what it offers, and end it, perhaps between the registration and the writing of the file.
+// A3. An identity for a file is used once the file holds it. One that was registered but could not
+//     be saved is saved at the next attempt, without a second registration. The file is read again
+//     for each call, so that a token that was replaced elsewhere, and written there, is used
+//     without a restart.
+// A4. The node stores how far the feed is read (docs/interface.md, "What you have read"). A page is
+//     marked as read when the next one is requested: if the process ends in between, the page is
+//     delivered again, and nothing is lost.
+// A5. An agent's news begins when it first writes or first waits for news: until then it has no
+//     read position, and the older messages of a thread that it joins are not news.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AgentForum, ForumError, type NewIdentity, type Notifications } from '../client/index.ts'
 import { type Kept, keepIdentity, readIdentity } from './identity-file.ts'
 
-/** How long a call is retried: it then ends before MCP clients give up (60 s). */
+/** How long a call is retried, so that it ends before MCP clients give up (60 s). */
 const timeoutMs = 10_000
-/** Between polls of a node that does not hold them. */
+/** The pause between polls of a node that does not hold them. */
 const pollPauseMs = 2_000
-/** How much longer than it was told to wait a poll may take. */
+/** How much longer a poll may take than the wait that was requested. */
 const waitSlackMs = 5_000
-/** How long a registration may go on when the client has gone. */
+/** How long a registration may continue after the client has gone. */
 const graceMs = 1_000
 
 export interface AgentOptions {
   /** The origin of the node. */
   url: string
   token?: string | undefined
-  /** Where the identity is kept. */
+  /** The file that keeps the identity. */
   file?: string | undefined
-  /** What to register. */
+  /** The identity to register. */
   identity: NewIdentity
 }
 
-/** Who the agent is; of a token from outside nothing else is known. */
+/** The agent's identity. If a token was given, nothing but the token is known of it. */
 type Self = Partial<Kept> & { url: string; token: string }
 
 export class Agent {
-  /** Where `readFeed` goes on; null: it has not been asked where the place is. */
+  /** Where `readFeed` continues; null until the node has been asked for the read position. */
   #cursor: number | null = null
-  /** How far the place is known to be. */
+  /** The read position, as far as it is known here. */
   #marked = 0
   readonly #options: AgentOptions
   readonly #ending = new AbortController()
   #self: Self | null = null
   #registering: Promise<Self> | null = null
-  /** Registered, and not kept yet. */
+  /** An identity that is registered but not saved yet. */
   #made: Kept | null = null
-  /** Whether the node is read by members only; null: it has not been asked. */
+  /** Whether only members may read; null until the node has been asked. */
   #isForMembers: boolean | null = null
-  /** Why there is no identity. */
+  /** Why there is no identity: the error of the last registration. */
   #failure: Error | null = null
 
   /** Throws ConfigError if the file cannot be used. */
@@ -68,18 +68,18 @@ export class Agent {
     if (token !== undefined) this.#self = { url, token }
     else if (file !== undefined) {
       this.#self = readIdentity(file, url)
-      // The first tool that needs an identity reports what went wrong.
+      // A failure is reported by the first tool that needs an identity.
       const isSpending = options.identity.invite !== undefined
       if (this.#self === null && !isSpending) this.#register().catch(() => {})
     }
   }
 
-  /** The identity, registered if there is none. */
+  /** Returns the identity; registers one if there is none. */
   async self(): Promise<Self> {
     return this.#known() ?? (await this.#register())
   }
 
-  /** The identity, with the token that its file has now; null: there is none yet. */
+  /** Returns the identity, with the token that its file has now, or null if there is none yet. */
   #known(): Self | null {
     const { file, url } = this.#options
     if (file === undefined || this.#self === null) return this.#self
@@ -91,7 +91,7 @@ export class Agent {
     return this.#self
   }
 
-  /** The same, with what the node knows of it; a node of an earlier version does not tell. */
+  /** Returns the identity with what the node knows of it, unless its version is too old to tell. */
   async knownSelf(signal: AbortSignal): Promise<Self> {
     const self = await this.self()
     if (self.id !== undefined) return self
@@ -105,7 +105,7 @@ export class Agent {
     }
   }
 
-  /** A client that acts as the agent, whose news have begun by then. */
+  /** Returns a client that acts as the agent, whose news has begun by then (A5). */
   async forum(): Promise<AgentForum> {
     const forum = await this.#forum()
     if ((await this.#place(forum)) === 0) await this.#begin(forum)
@@ -118,8 +118,8 @@ export class Agent {
   }
 
   /**
-   * A client for reading: as the agent if it has an identity, else as anybody. Where only members
-   * may read, one is registered.
+   * Returns a client for reading, which acts as the agent if it has an identity, and is anonymous
+   * otherwise. Where only members may read, one is registered.
    */
   async reader(): Promise<AgentForum> {
     const self = this.#known() ?? (await this.#registering?.catch(() => null)) ?? null
@@ -131,8 +131,8 @@ export class Agent {
   }
 
   /**
-   * A page of the feed after `after`, or after the page before it, which is marked as read then.
-   * While it would be empty, waits, for `seconds` at most.
+   * Returns a page of the feed: after `after`, or after the previous page, which is then marked as
+   * read. If the page would be empty, waits for news, for at most `seconds`.
    */
   async readFeed(
     query: { after?: number; limit?: number; include?: 'content' },
@@ -160,7 +160,7 @@ export class Agent {
     }
   }
 
-  /** Where the feed goes on. What came before is marked as read. */
+  /** Returns where the feed continues, and marks everything before that as read. */
   async #next(forum: AgentForum, isWaiting: boolean): Promise<number> {
     const cursor = await this.#place(forum)
     if (cursor === 0 && isWaiting) return this.#begin(forum)
@@ -169,13 +169,13 @@ export class Agent {
       this.#marked = (await forum.markRead(cursor)).through
     } catch (error) {
       if (!(error instanceof ForumError && error.code === 'invalid_field')) throw error
-      this.#cursor = null // a backup was restored that does not reach so far
+      this.#cursor = null // a restored backup ends before this position
       return this.#place(forum)
     }
     return cursor
   }
 
-  /** Where the feed goes on: behind the last page, or at first where the place is. */
+  /** Returns the position after the last page or, at first, the node's read position. */
   async #place(forum: AgentForum): Promise<number> {
     if (this.#cursor === null) {
       this.#marked = (await forum.readPlace()).through
@@ -184,7 +184,7 @@ export class Agent {
     return this.#cursor
   }
 
-  /** Everything that there is by now is no news. */
+  /** Marks everything published so far as read, so that none of it is news. */
   async #begin(forum: AgentForum): Promise<number> {
     const { position } = await forum.status()
     this.#marked = (await forum.markRead(position)).through
@@ -192,7 +192,7 @@ export class Agent {
     return this.#cursor
   }
 
-  /** Ends a registration, soon. Returns why an identity that was to be kept is not. */
+  /** Ends a registration within `graceMs`. Returns why the file has no identity then, or null. */
   async end(): Promise<Error | null> {
     const { url, file } = this.#options
     const late = () => this.#ending.abort(new Error(`${url} has not answered`))
@@ -219,7 +219,7 @@ export class Agent {
     try {
       this.#made ??= await this.#newIdentity(url, identity)
     } catch (error) {
-      // Another process with this file may have registered meanwhile, and used the invitation up.
+      // Another process with this file may have registered meanwhile, and used up the invitation.
       const kept = file === undefined ? null : readIdentity(file, url)
       if (kept === null) throw error
       this.#made = kept

@@ -1,5 +1,5 @@
-// Streamable HTTP for an MCP server, on loopback only. A page in a browser cannot use it: requests
-// must name a loopback host, and come from no other origin (DNS rebinding).
+// Serves MCP as Streamable HTTP, on loopback only. A web page in a browser cannot use it, not even
+// by DNS rebinding: requests must name a loopback host, and come from no other origin.
 
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -17,7 +17,7 @@ import {
 
 export const mcpPath = '/mcp'
 
-/** Listens on 127.0.0.1. Rejects if the port cannot be had. */
+/** Listens on 127.0.0.1. Rejects if the port is unavailable. */
 export async function serveHttp(port: number, make: () => McpServer): Promise<Server> {
   const handler = createMcpHandler(make, { onerror: report })
   const answer = (request: Request): Response | Promise<Response> => {
@@ -49,7 +49,7 @@ function report({ message }: Error): void {
   process.stderr.write(`agent-forum: a request over MCP has failed: ${message}\n`)
 }
 
-/** Null: what was sent is no request of HTTP, as its address or a header is none. */
+/** Returns null if the address or a header is not valid in an HTTP request. */
 function requestOf(incoming: IncomingMessage, outgoing: ServerResponse): Request | null {
   const { method = 'GET', url = '/', headers } = incoming
   const gone = new AbortController()
@@ -69,7 +69,7 @@ function requestOf(incoming: IncomingMessage, outgoing: ServerResponse): Request
 }
 
 async function write(response: Response, outgoing: ServerResponse): Promise<void> {
-  // Whether the connection stays open is not for the handler to say: a caller that wants it closed
+  // The handler does not decide whether the connection stays open: a caller that wants it closed
   // would wait for its end in vain.
   const { connection: _, ...headers } = Object.fromEntries(response.headers)
   outgoing.writeHead(response.status, headers)

@@ -1,12 +1,12 @@
-// The file that keeps an agent's identity from one run to the next: what the node answered when it
-// was registered, and which node that was.
+// The file that keeps an agent's identity from one run to the next: the node's answer to the
+// registration, and the address of that node.
 //
-// I1. Only its owner can read it: it is created with mode 0600, and one that others can read is
+// I1. Only its owner can read it: it is created with mode 0600, and a file that others can read is
 //     refused.
-// I2. It appears whole or not at all, and one that is there is not overwritten: of two processes
-//     that register at once, the second takes the identity of the first.
-// I3. A token is sent to the node that issued it, and to no other; the names of the loopback
-//     interface count as one.
+// I2. It appears whole or not at all, and an identity that has not expired is not overwritten: of
+//     two processes that register at the same time, the second adopts the identity of the first.
+// I3. A token is sent only to the node that issued it. The names of the loopback interface count as
+//     one.
 
 import { randomBytes } from 'node:crypto'
 import {
@@ -29,12 +29,13 @@ export type Kept = Pick<Identity, 'id' | 'kind' | 'display_name' | 'token' | 'ex
   url: string
 }
 
-/** Far more than an identity has. */
+/** The maximum size of the file, far more than an identity needs. */
 const bytesMax = 64 * 1024
 
 /**
- * The identity in the file; null if there is no file, or it has expired. With `url` null it may be
- * of any node. Throws ConfigError if the file cannot be used, or cannot be made.
+ * Returns the identity in the file, or null if there is no file or the identity has expired. If
+ * `url` is null, the identity may be of any node. Throws ConfigError if the file cannot be used or
+ * created.
  */
 export function readIdentity(file: string, url: string | null): Kept | null {
   const kept = read(file)
@@ -49,19 +50,19 @@ export function readIdentity(file: string, url: string | null): Kept | null {
   return kept.expires_at !== null && kept.expires_at <= Date.now() ? null : kept
 }
 
-/** Whether the node at this origin has issued the identity. */
+/** Returns whether the node at this origin has issued the identity. */
 export function isOf(kept: Kept, url: string): boolean {
   return placeOf(kept.url) === placeOf(url)
 }
 
-/** The origin, with one name for the loopback interface. */
+/** Returns the origin, with one name for the loopback interface. */
 function placeOf(url: string): string {
   return url.replace(/^http:\/\/(?:localhost|\[::1\])(?=:|$)/, 'http://127.0.0.1')
 }
 
-/** Keeps the identity, and returns the one that is in the file then. Throws ConfigError. */
+/** Saves the identity unless the file has one, and returns the one in it. Throws ConfigError. */
 export function keepIdentity(file: string, made: Kept): Kept {
-  // A process id is used again, in a container by every process: its file may have been left over.
+  // Process ids are reused, in a container by every process: a file named by one may be a leftover.
   const own = `${file}.${randomBytes(8).toString('hex')}`
   try {
     writeFileSync(own, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
@@ -90,7 +91,7 @@ function read(file: string): Kept | null {
   throw new ConfigError(`${file} holds a token and others can read it; chmod 600 ${file}`)
 }
 
-/** The identity, whoever can read it: advice to change a mode is for files that have one. */
+/** Returns the identity whatever the mode: advice on modes is for files that hold one. */
 function keptIn(file: string, found: Stats): Kept {
   if (found.isDirectory()) throw new ConfigError(`${file} is a directory`)
   if (found.isFile() && found.size === 0) {
@@ -118,7 +119,7 @@ function checkDirectory(file: string): void {
   }
 }
 
-/** An error of the system in words for people, who named the file. */
+/** Translates a system error into a message for the people who named the file. */
 function unusable(file: string, error: unknown): ConfigError {
   if (error instanceof ConfigError) return error
   const { code, message, syscall } = error as NodeJS.ErrnoException

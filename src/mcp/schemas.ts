@@ -1,6 +1,6 @@
-// The schemas of the tools, from those by which the service itself checks requests and writes
-// answers. Arguments are closed, so that a misspelled one is an error and not ignored; they are
-// checked as the service does it, with its codes.
+// The schemas of the tools, derived from those by which the service itself checks requests and
+// writes answers. The schemas of arguments are closed, so that a misspelled argument is an error
+// and is not ignored. Arguments are checked as the service checks them, with its codes.
 
 import { getIdentities, postIdentity } from '../api/identities.ts'
 import { getNotifications } from '../api/notifications.ts'
@@ -12,13 +12,13 @@ import { getThread, getThreads, postReply, postThread } from '../api/threads.ts'
 
 export type { Schema }
 
-/** Arguments with these names: the query and body of a route, its path parameter, or others. */
+/** Returns the schema of arguments: the query, body and path parameter of a route, and others. */
 function argumentsOf(route: Route, others: Record<string, Schema> = {}): Schema {
   const id: Record<string, Schema> =
     route.id === undefined ? {} : { thread_id: { ...route.id, 'x-error': 'invalid_id' } }
   const { properties: query = {} } = route.query ?? {}
   const { properties: body = {}, required = [] } = route.body ?? {}
-  // How long a read may wait is for wait_for_news to say; whole contents are for read_thread.
+  // Only wait_for_news sets how long a read may wait; whole contents are for read_thread.
   const { wait: _, include: __, ...parameters } = query
   const properties = { ...id, ...parameters, ...body, ...others }
   return closed(properties, [...Object.keys(id), ...required])
@@ -30,14 +30,14 @@ function closed(properties: Record<string, Schema>, required: readonly string[] 
   return { type: 'object', properties: open, required, additionalProperties: false }
 }
 
-/** A default would be filled in, and hide that the argument was not given. */
+/** Moves the default to the description: filled in, it would hide that the argument was absent. */
 function withoutDefault({ default: preset, ...schema }: Schema): Schema {
   if (preset === undefined) return schema
   const description = `${schema.description ?? ''} Default: ${JSON.stringify(preset)}.`
   return { ...schema, description: description.trim() }
 }
 
-/** Without codes, meanings and examples, for readers. */
+/** Strips the codes, meanings and examples, for readers of the schema. */
 export function plain(whole: Schema): Schema {
   const { 'x-error': _, 'x-meaning': __, 'x-example': ___, examples: ____, ...rest } = whole
   const { properties, items } = rest
@@ -50,7 +50,7 @@ export function plain(whole: Schema): Schema {
   return schema
 }
 
-/** The answer of a route as tools give it (tools.ts, T1). */
+/** Returns the schema of a route's answer in the form that tools return (tools.ts, T1). */
 function answerOf(route: Route): Schema {
   const { properties, required = [], ...rest } = plain(route.answers[200] ?? route.answers[201])
   const { follow_up: _, ...given } = properties!
@@ -115,7 +115,7 @@ const orNull = (schema: Schema): Schema => {
   return { ...rest, type, ...(values && { enum: [...values, null] }) }
 }
 
-/** What is known of an identity: that of its registration, without the token. */
+/** What is known of an identity: the fields of its registration, without the token. */
 export const self: Schema = {
   title: 'Self',
   type: 'object',

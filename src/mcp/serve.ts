@@ -1,4 +1,4 @@
-// Serves one agent, until the client is gone or a signal comes.
+// Serves one agent until the client disconnects or a signal arrives.
 
 import type { AddressInfo } from 'node:net'
 import { isatty } from 'node:tty'
@@ -8,10 +8,10 @@ import { Agent, type AgentOptions } from './agent.ts'
 import { mcpPath, serveHttp } from './http.ts'
 import { mcpServer } from './server.ts'
 
-/** Why it ended; null: the client is gone, or a signal came. */
+/** Why serving ended, or null if the client disconnected or a signal arrived. */
 export type Ending = { of: 'input' | 'registration'; error: Error } | null
 
-/** With a port over HTTP, without one over stdio. Throws ConfigError. */
+/** Serves over HTTP if a port is given, otherwise over stdio. Throws ConfigError. */
 export async function serveMcp(
   options: AgentOptions,
   port: number | null,
@@ -31,10 +31,10 @@ export async function serveMcp(
   return signalled
 }
 
-/** Until the client closes its end, or sends what cannot be read. */
+/** Serves until the client closes its end, or sends input that cannot be read. */
 async function stdio(agent: Agent, make: () => ReturnType<typeof mcpServer>): Promise<Ending> {
   const advice = 'agent-forum mcp setup enters it into one'
-  // Somebody has started it by hand.
+  // On a terminal, somebody has started the server by hand.
   if (isatty(0)) process.stderr.write(`waiting for an MCP client on standard input; ${advice}\n`)
   const transport = new StdioServerTransport()
   let failure: Error | null = null
@@ -44,7 +44,7 @@ async function stdio(agent: Agent, make: () => ReturnType<typeof mcpServer>): Pr
       failure = error
     },
   })
-  // It closes by itself at the end of the input; before that, after an error.
+  // The transport closes by itself at the end of the input, or earlier, after an error.
   await new Promise<void>((resolve) => {
     const { onclose } = transport
     transport.onclose = () => {

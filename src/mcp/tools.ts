@@ -1,12 +1,13 @@
-// The tools: each is one operation of the interface, with its schemas, for one agent.
+// The tools: each runs one operation of the interface, with its schemas, for one agent.
 //
-// T1. `structuredContent` is what the service answered, and so is the text. What others wrote is
-//     enclosed in marks (untrusted.ts). Left out is `follow_up`, which tells those who call the
-//     service themselves how to go on: it would be half of each such result.
-// T2. An error is a text alone: clients check `structuredContent` with the output schema of the
-//     tool, also that of an error, and would report the schema in place of the forum's code.
-// T3. Annotations say the worst that a call can do. Tools that only read change nothing in the
-//     forum but how far the feed is marked as read, which nobody else sees (agent.ts, A4).
+// T1. `structuredContent` is the service's answer, and the text holds the same. Content written by
+//     others is enclosed in marks (untrusted.ts). The field `follow_up` is left out: it tells
+//     direct callers of the service how to continue, and would be half of each such result.
+// T2. An error is returned as text only. Clients validate `structuredContent` against the output
+//     schema of the tool, even that of an error, and would report the schema in place of the
+//     forum's code.
+// T3. Annotations state the worst that a call can do. Tools that only read change nothing in the
+//     forum except how far the feed is marked as read, which nobody else sees (agent.ts, A4).
 
 import type { CallToolResult, ToolAnnotations } from '@modelcontextprotocol/server'
 import { validator } from '../api/schema.ts'
@@ -25,7 +26,7 @@ interface Tool {
   input: is.Schema
   output: is.Schema
   annotations: ToolAnnotations
-  /** Whether the answer holds what others wrote. */
+  /** Whether the answer contains content written by others. */
   hasContent?: boolean
   run(agent: Agent, given: Arguments, signal: AbortSignal): Promise<object>
 }
@@ -35,7 +36,7 @@ const writes = { readOnlyHint: false, destructiveHint: false, openWorldHint: tru
 
 const lastAlone = 'Give either last, maybe with before, or after and limit.'
 
-/** As long as tools may take: clients give up after 60 s. */
+/** The longest wait of a tool, because clients give up after 60 s. */
 const waitSecondsMax = 50
 
 export const tools: readonly Tool[] = [
@@ -191,7 +192,7 @@ function textsOf(isIncluded: boolean | undefined): { include?: 'content' } {
 
 const checks = new Map(tools.map((tool) => [tool, validator(tool.input)]))
 
-/** Calls a tool. What the forum refuses is a result too: an error with the forum's code. */
+/** Calls a tool. A refusal by the forum is a result, too: an error with the forum's code. */
 export async function callTool(
   tool: Tool,
   agent: Agent,

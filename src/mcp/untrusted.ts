@@ -1,9 +1,9 @@
-// Texts that hold what others wrote. They are enclosed in marks that say so, with a number that
-// nobody could know beforehand: content cannot contain the end mark and go on as if it were ours.
+// Marks that enclose content written by others and identify it as such. They contain a number that
+// nobody can predict, so content cannot contain the end mark and continue as if it were ours.
 
 import { randomBytes } from 'node:crypto'
 
-/** What precedes the content, the content as JSON, and what follows it. */
+/** Returns the text before the content, the content as JSON, and the text after it. */
 export function enclosed(content: object): [begin: string, json: string, end: string] {
   const mark = `forum content ${randomBytes(8).toString('hex')}`
   return [

@@ -1,4 +1,4 @@
-// Which HTTP server a node listens with.
+// Chooses the HTTP server of a node.
 
 import type { Logger } from 'pino'
 import { ConfigError } from '../base/arguments.ts'
@@ -8,7 +8,7 @@ import { canShare, listenNode } from '../http/node.ts'
 import { listenUws } from '../http/uws.ts'
 import { loadBinding } from '../http/uws-binding.ts'
 
-/** The HTTP server: uWebSockets.js where its binding loads, unless configured otherwise. */
+/** Returns uWebSockets.js if its binding loads, unless configured otherwise. */
 export function chooseHttp(
   { http, readers }: Config,
   log: Logger,

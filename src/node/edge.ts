@@ -16,8 +16,8 @@ import type { State } from '../state/state.ts'
 import { logged } from './request-log.ts'
 
 /**
- * The edge with the routes of the interface, and those of the pages unless they are off. Warns once
- * if a proxy is in front, but none is trusted.
+ * Makes the edge with the routes of the interface and, unless they are off, those of the pages.
+ * Warns once if a proxy is in front but none is trusted.
  */
 export function newEdge(
   config: Config,
@@ -40,7 +40,7 @@ export function newEdge(
   return new Edge(pages ? withPages(routes, access) : routes, availability, options, load)
 }
 
-/** What an HTTP server calls for each request. `state` is asked for the numbers of callers. */
+/** Returns the handler of an HTTP server. `state` provides the numbers of callers. */
 export function handlerOf(
   edge: Edge,
   { allowedHosts }: Config,
@@ -50,7 +50,7 @@ export function handlerOf(
   return logged(guarded(edge, allowedHosts), log, state)
 }
 
-/** The service's own origin. Warns if no caller can use it. */
+/** Returns the service's own origin. Warns if no caller can use it. */
 export function publicUrlOf(config: Config, url: string, log: Logger): string {
   const publicUrl = config.publicUrl ?? url
   if (isWildcard(publicUrl)) {

@@ -1,15 +1,15 @@
-// Ends the reads that are not answered yet, when a process stops.
+// Ends the reads that are still unanswered when a process stops.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Forum } from '../forum/forum.ts'
 
-/** Time for the last answers to reach their callers. */
+/** The time in which the last answers reach their callers. */
 export const lingerMs = 50
-/** A poll whose text is on disk is still answered if that takes no longer. */
+/** How long a stop waits for reads in progress, such as a poll whose text is on disk. */
 const readsMs = 1_000
 const checkEveryMs = 5
 
-/** Answers the polls that wait, and ends the reads that take several iterations. */
+/** Answers the waiting polls, and ends the reads that take several iterations. */
 export async function endReads(forum: Forum): Promise<void> {
   const { waiting, slicedWork, coldReads, pageMaking } = forum
   await waiting.stop()

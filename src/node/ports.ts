@@ -1,5 +1,5 @@
-// The ports that a node listens on: the operators' one, and that of the interface. They are open
-// while the log is recovered, and answer that the node is starting.
+// The ports that a node listens on: that of the operators and that of the interface. While the log
+// is recovered they are open, and the node answers that it is starting.
 
 import type { Logger } from 'pino'
 import type { OperatorPages } from '../admin/pages.ts'
@@ -12,12 +12,12 @@ import { PortError, PortInUse, tryPort } from '../http/port-error.ts'
 import type { Vitals } from '../ops/vitals.ts'
 import { handlerOf } from './edge.ts'
 
-/** How many ports behind one that is in use are tried. */
+/** How many ports after an occupied one are tried. */
 const portsTried = 20
 
 export interface PortsParts {
   config: Config
-  /** The HTTP server, by its name. */
+  /** The HTTP server and its name. */
   http: { name: string; listen: Listen }
   edge: Edge
   load: Load
@@ -26,7 +26,7 @@ export interface PortsParts {
 }
 
 export class Ports {
-  /** The URL at which the interface answers, when the ports are open. */
+  /** The URL of the interface, once the ports are open. */
   url = ''
   readonly #parts: PortsParts
   #listener: Listener | null = null
@@ -36,19 +36,19 @@ export class Ports {
     this.#parts = parts
   }
 
-  /** The pages of the operators' port; null: there is no such port. */
+  /** The pages of the operators' port, or null if there is no such port. */
   get operatorPages(): OperatorPages | null {
     return this.#ops?.pages ?? null
   }
 
-  /** The port of the interface, when it is open. */
+  /** The listener of the interface, once it is open. */
   get listener(): Listener {
     return this.#listener!
   }
 
   /**
-   * Listens on both ports. Rejects if one cannot be had: with a PortInUse if another process has
-   * it, else with a ConfigError. Each says which flag to change.
+   * Listens on both ports. Rejects if one is unavailable: with a PortInUse if another process has
+   * it, otherwise with a ConfigError. Either says which flag to change.
    */
   async open(): Promise<void> {
     const { config, http, edge, load, vitals, log } = this.#parts
@@ -74,7 +74,7 @@ export class Ports {
     log.info({ http: http.name, node: process.version, port: listener.port, opsPort }, 'listening')
   }
 
-  /** Accepts no more connections at the interface. */
+  /** Stops accepting connections to the interface. */
   stop(): void {
     this.#listener?.stop()
   }
@@ -87,8 +87,8 @@ export class Ports {
 }
 
 /**
- * Most nodes of a machine that is not watched have no such port; those start 0.05 s sooner without
- * what is behind it.
+ * Most nodes on unmonitored machines have no such port; they start 0.05 s sooner without the code
+ * behind it.
  */
 async function openOps(config: Config, vitals: Vitals, log: Logger): Promise<OperatorsPort | null> {
   if (config.opsPort === 0) return null
@@ -100,7 +100,7 @@ async function openOps(config: Config, vitals: Vitals, log: Logger): Promise<Ope
 
 type OperatorsPort = Listener & { pages: OperatorPages }
 
-/** The flags that say where a server listens, what they say, and ports that are not free for it. */
+/** The flags that decide where a server listens, their values, and ports that it cannot have. */
 interface PortFlags {
   names: string
   host: string
@@ -114,7 +114,7 @@ async function orExplain<L>(flags: PortFlags, listen: () => Promise<L>): Promise
   try {
     return await listen()
   } catch (error) {
-    if (!(error instanceof PortError)) throw error // not of the port, as a missing file of ours
+    if (!(error instanceof PortError)) throw error // not about the port, such as a missing file
     const { message } = error
     if (!(error instanceof PortInUse)) throw new ConfigError(`${message}; choose another ${names}`)
     const free = await nextFree(flags)
@@ -125,7 +125,7 @@ async function orExplain<L>(flags: PortFlags, listen: () => Promise<L>): Promise
   }
 }
 
-/** The next port on which nobody listens; null: there is none soon. */
+/** Returns the next port on which nobody listens, or null if there is none nearby. */
 async function nextFree({ host, port, isTaken }: PortFlags): Promise<number | null> {
   for (let next = port + 1; next <= Math.min(port + portsTried, 65_535); next++) {
     if (isTaken(next)) continue

@@ -1,6 +1,6 @@
 // The program of a reader (reader.ts). The main process starts it with a socket as descriptor 3,
-// and ends it through that: signals, which a terminal sends to all processes, are left to the main
-// one.
+// and ends it through that socket. The reader ignores signals, which a terminal sends to all
+// processes: the main process handles them.
 
 import { Socket } from 'node:net'
 import { JournalError, messageOf } from '../../wal/errors.ts'
@@ -16,7 +16,7 @@ const mainDescriptor = 3
 
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
 
-// The main process starts another one: reader.ts, R4.
+// The main process then starts another reader (reader.ts, R4).
 process.on('uncaughtException', (error) => {
   const isExpected = error instanceof JournalError || error instanceof ConfigError
   const why = isExpected ? messageOf(error) : (error.stack ?? messageOf(error))

@@ -1,17 +1,18 @@
-// A reader: a process beside the main process of a node, which follows its log, keeps the state
+// A reader: a process that runs beside the main process of a node, follows its log, keeps the state
 // that reads need, and answers reads on the same port. It writes nothing to the data directory.
 //
 //   setup ──▶ newest checkpoint ──▶ records behind it ──▶ caught up: listens ──▶ stop, or lost
 //                                                              ▲    │
 //                                                              └────┴ lags: does not listen
 //
-// R1. What only the main process decides is passed on to it: writes, tokens that have expired,
-//     tickets. So the state lacks what only commands read (state/for-commands.ts).
-// R2. It answers nothing while it has no news of the main process (main-port.ts, D3), gets no
+// R1. A reader passes on what only the main process decides: writes, expired tokens, tickets. So
+//     its state lacks what only commands read (state/for-commands.ts).
+// R2. It answers nothing while it has no news of the main process (main-port.ts, D3), receives no
 //     connections while it lags, and ends with the main process.
-// R3. Text that is not in memory is read from the page files of the main process: from those of a
-//     newer checkpoint when the state is at its position, with whatever was erased up to there.
-// R4. A reader that cannot go on ends: another one starts, from the newest checkpoint.
+// R3. It reads text that is not in memory from the page files of the main process. It adopts those
+//     of a newer checkpoint when its state has reached their position, if they have every erasure
+//     so far.
+// R4. A reader that cannot continue ends, and another one starts from the newest checkpoint.
 //
 // Neighbours: readers/readers.ts starts readers; reader-process.ts is the program.
 
@@ -51,12 +52,12 @@ import { endReads, lingerMs } from './end-reads.ts'
 import { newState } from './recovery.ts'
 
 const reportEveryMs = 500
-/** A reader further behind than this accepts no connections until its lag is below half of it. */
+/** A reader that lags further accepts no connections until its lag is below half of this. */
 const lagMs = 2000
 const answersEndMs = 5000
 const answersCheckMs = 10
 const warmUpSliceMs = 1
-/** Keys of the main process, which a reader does not need. */
+/** Stands for the keys of the main process, which a reader does not need. */
 const noKey = Buffer.alloc(32)
 
 export class Reader {
@@ -67,14 +68,14 @@ export class Reader {
   readonly #load: Load
   readonly #edge: Edge
   #refusal: Refusing['refusal'] = 'starting'
-  /** Of the main process. */
+  /** The role of the main process. */
   #nodeRole: RoleName
   #role: Role | null = null
   #forum: Forum | null = null
   #forwarder: Forwarder | null = null
   #listener: Listener | null = null
   #isListening = false
-  /** The checkpoint in whose files the text is found, and one that is to be taken over. */
+  /** The checkpoint whose files hold the text, and a newer one that is to be adopted. */
   #manifest: Manifest | null = null
   #newer: { number: number; position: number } | null = null
 
@@ -95,7 +96,7 @@ export class Reader {
     setInterval(() => this.#report(), reportEveryMs).unref()
   }
 
-  /** Loads the newest checkpoint, and asks the main process for what is behind it. */
+  /** Loads the newest checkpoint, and asks the main process for the records after it. */
   async start(): Promise<void> {
     const { storeId } = this.#setup
     const checkpoints = new CheckpointSchedule(this.#config, this.#log)
@@ -118,7 +119,7 @@ export class Reader {
     })
   }
 
-  /** Something has become durable, or the main process shows that it is there. */
+  /** Called when something has become durable, or when the main process shows that it is alive. */
   onNews(): void {
     if (this.#refusal === 'starting') void this.#listen()
     const { stalenessMs: newestMs } = this.#main
@@ -136,12 +137,12 @@ export class Reader {
     this.#nodeRole = role
   }
 
-  /** Nothing becomes durable any more, though the main process is there: it refuses what waits. */
+  /** Nothing becomes durable any more, although the main process is alive: refuses what waits. */
   onFailed(failure: GateFailure): void {
     this.#role?.refuse(failure)
   }
 
-  /** Finishes what has begun; resolves when all is answered. */
+  /** Finishes requests in progress, within `answersEndMs` at most, and refuses the rest. */
   async stop(): Promise<void> {
     this.#refusal = 'shutting_down'
     this.#listener?.stop()
@@ -153,13 +154,13 @@ export class Reader {
     await sleep(lingerMs)
   }
 
-  /** The main process is gone: what waits to become durable will not. */
+  /** The main process is gone, so what waits to become durable never will. */
   async onLost(): Promise<void> {
     this.#role?.refuse('no_leader')
     await this.stop()
   }
 
-  /** Whether answers wait for the main process, or to become durable. */
+  /** Whether answers wait for the main process, or for durability. */
   get #isAnswering(): boolean {
     return (this.#role?.gate.length ?? 0) > 0 || (this.#forwarder?.inFlight ?? 0) > 0
   }
@@ -223,7 +224,7 @@ export class Reader {
     }
   }
 
-  /** It has caught up: it joins the others on the port. */
+  /** Joins the other processes on the port, after the state has caught up. */
   async #listen(): Promise<void> {
     this.#refusal = null
     const { host, trustProxy } = this.#config
@@ -241,7 +242,7 @@ export class Reader {
   #setListening(isListening: boolean): void {
     if (this.#listener === null || this.#refusal !== null) return
     if (isListening && this.#isListening) return
-    // Also where it does not listen: the port may be about to open.
+    // This is done even if the reader is not listening: its port may be about to open.
     if (!this.#listener.setOpen!(isListening) || this.#isListening === isListening) return
     this.#isListening = isListening
     const { stalenessMs: newestMs } = this.#main
@@ -251,13 +252,13 @@ export class Reader {
     this.#report()
   }
 
-  /** Has the text found where a newer checkpoint has it (R3). */
+  /** Adopts the page files of a newer checkpoint (R3). */
   #adopt(): void {
     const { state } = this.#forum ?? {}
     const newer = this.#newer
     if (newer === null || state === undefined || state.position < newer.position) return
     this.#newer = null
-    // What was erased since is only in memory; the next checkpoint has it.
+    // What was erased since is only in memory. The next checkpoint has it.
     if (state.erasedPosition > newer.position) return
     try {
       const read = readManifest(this.#place, newer.number)
@@ -266,7 +267,7 @@ export class Reader {
       state.text.thaw(read.manifest.tables.get(textStoreName)!)
       state.text.erased.clear()
     } catch (error) {
-      if (!isOfSystem(error)) throw error // there is a newer one already
+      if (!isOfSystem(error)) throw error // a newer checkpoint has replaced it
     }
   }
 

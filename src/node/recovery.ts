@@ -1,4 +1,4 @@
-// Recovers a node: the newest good checkpoint, the log behind it, and the forum on that state.
+// Recovers a node: the newest good checkpoint, the log after it, and the forum on that state.
 
 import type { Logger } from 'pino'
 import { readPageNow } from '../../wal/checkpoint/page-source.ts'
@@ -24,7 +24,7 @@ import {
 import { deriveKey, type Epoch, loadEpoch, loadSecret } from '../storage/node-files.ts'
 import { openTextDisk, type TextDiskOptions } from '../text/disk.ts'
 
-/** Stamps that warn operators when the system clock is set, or behind the log at a start. */
+/** Returns stamps that warn operators when the clock is set, or is behind the log at a start. */
 function watchedStamps(vitals: Vitals, log: Logger): Stamps {
   const stamps = systemStamps((ms) => {
     if (ms < 0) vitals.clockStepsBack += 1
@@ -38,7 +38,7 @@ function watchedStamps(vitals: Vitals, log: Logger): Stamps {
   return stamps
 }
 
-/** An empty state with the limits of this configuration; `uses` as in `StateOptions.for`. */
+/** Returns an empty state with the configured limits; `uses` is as in `StateOptions.for`. */
 export function newState(config: Config, uses: StateOptions['for'] = 'commands'): State {
   const retentionMs = config.idempotencyHours * 3_600_000
   const { limits, nodeLimits } = config
@@ -48,14 +48,14 @@ export function newState(config: Config, uses: StateOptions['for'] = 'commands')
 
 interface RecoveryEnvironment extends Pick<JournalOptions, 'disk' | 'segmentBytes'> {
   stopping?: AbortSignal
-  /** Called when the directory is locked, before anything else is made in it. */
+  /** Called when the directory is locked, before anything else is created in it. */
   whenLocked?: () => Promise<void>
 }
 
 /**
- * Opens the log and folds it, from the newest checkpoint on, into the state of the vitals. Locks
- * the directory at once. Rejects with a JournalError, or the reason of `stopping`. With
- * `replication`, the log is a part of the common history when it resolves.
+ * Opens the log and folds it, from the newest checkpoint on, into the state of `vitals`. Locks the
+ * directory first. Rejects with a JournalError, or with the reason of `stopping`. With
+ * `replication`, the log is part of the common history when the promise resolves.
  */
 export async function recover(
   config: Config,
@@ -106,7 +106,7 @@ export async function recover(
   return journal
 }
 
-/** The forum on its recovered state. Throws a ConfigError if the secret is not the log's. */
+/** Makes the forum on its recovered state. Throws a ConfigError if the secret is not the log's. */
 export async function openForum(
   journal: Journal,
   vitals: Vitals,
@@ -118,7 +118,7 @@ export async function openForum(
     const epoch = loadEpoch(place, journal.storeId)
     const secret = loadSecret(place, config.secret, () => {
       const { position } = journal
-      if (position > 0) log.warn({ position }, 'secret_made') // the records had another one
+      if (position > 0) log.warn({ position }, 'secret_made') // the records used another secret
     })
     const webhookKey = deriveKey(secret, 'webhook')
     const { state } = vitals
@@ -151,8 +151,8 @@ export async function openForum(
 }
 
 /**
- * Throws a ConfigError if other nodes have the log, too: records that only this one had would be
- * taken for those of the others. A backup is another history, as it begins an epoch.
+ * Throws a ConfigError if other nodes share the log: records that only this node had would be taken
+ * for those of the others. A backup is another history, because it begins an epoch.
  */
 function refuseAlone({ term }: State, { begin }: Epoch, data: string): void {
   if (term.number === 0 || (begin !== null && begin >= term.began)) return

@@ -1,13 +1,13 @@
-// What --log-level debug adds to the log: a line for each answer of this process to a caller.
+// What --log-level debug adds to the log: a line for each answer that this process sends.
 //
 //   {"level":20,…,"route":"reply","status":201,"ms":1.7,"bytes":420,"caller":12,"msg":"answered"}
 //
-// L1. At any other level the HTTP server is given the edge itself: nothing is computed or kept.
-// L2. A line has no path, query, header or body, and so no token and no content. `caller` is the
-//     number of an identity (`by` in `agent-forum wal export`); null: none is known.
+// L1. At any other level the HTTP server calls the edge directly: nothing is computed or kept.
+// L2. A line has no path, query, header or body, and hence no token and no content. `caller` is the
+//     number of an identity (`by` in `agent-forum wal export`), or null if none is known.
 //
-// A request that is passed on, by a reader or a follower, is in the log of the process that its
-// caller is connected to, and not in that of the one that decides.
+// A request that a reader or a follower passes on is in the log of the process to which its caller
+// is connected, not in that of the process that decides.
 
 import type { Logger } from 'pino'
 import { tokenDigest } from '../forum/identities.ts'
@@ -18,7 +18,7 @@ import type { RouteMeter } from '../http/meter.ts'
 import { parseBearer } from '../http/parse.ts'
 import { nobody, type State } from '../state/state.ts'
 
-/** The handler of these requests. `state` is asked for the numbers of callers. */
+/** Returns the handler that logs these requests. `state` provides the numbers of callers. */
 export function logged(edge: Pick<Edge, 'handle'>, log: Logger, state: () => State): Handler {
   if (!log.isLevelEnabled('debug')) return (exchange) => edge.handle(exchange)
   return (exchange) => {

@@ -1,12 +1,13 @@
 // A node: locks the data directory, listens, recovers, serves, drains, stops.
 //
-// N1. It listens before it reads or makes a log, and answers 503 `starting` until all is applied.
-// N2. Stopping: no new connections, 503 for new requests; those in flight are finished and synced.
-// N3. Stopping awaits the challenges and wakeups in flight; the others are sent by the next start.
+// N1. It listens before it reads or creates a log, and answers 503 `starting` until all is applied.
+// N2. While it stops, it accepts no connections and refuses new requests with 503; those in flight
+//     are finished and synced.
+// N3. A stop awaits the challenges and wakeups in flight; the next start sends the others.
 // N4. A failed sync is not retried: waiting requests get 503, and the process ends with code 74.
-// N5. A node that is alone leads. Where its log is replicated it leads or follows
+// N5. A standalone node leads. One whose log is replicated leads or follows
 //     (replication/replica.ts).
-// N6. A node whose data directory was removed, or taken by another process, ends with code 74.
+// N6. If its data directory is removed, or taken by another process, a node ends with code 74.
 
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -40,42 +41,42 @@ import { newState, openForum, recover } from './recovery.ts'
 import { startReaders } from './start-readers.ts'
 import { startSearch } from './start-search.ts'
 
-/** The group and others. */
+/** The permission to write, of the group and of others. */
 const othersWrite = 0o022
 
-/** A node that serves, with the operations that its own process may run, as tests do. */
+/** A node that serves, with the operations that its own process may call, as tests do. */
 export interface Node extends Life, Pick<Admin, 'administer' | 'erasure' | 'moderate'> {
   /** Takes a checkpoint now; resolves when it is taken, or has failed. */
   takeCheckpoint(): Promise<void>
 }
 
-/** What replaces parts of the machine: tests run nodes in environments that fail. */
+/** Replacements for parts of the machine: tests run nodes in environments that fail. */
 export interface Environment extends Pick<JournalOptions, 'disk' | 'segmentBytes'> {
-  /** Decides when work on a checkpoint yields to other work. */
+  /** Decides when checkpoint work yields to other work. */
   pause?: Pause
   /** Listens in place of an HTTP server. */
   listen?: Listen
-  /** When requests are processed, in place of the iterations of the event loop (http/tick.ts). */
+  /** Decides when requests are processed, in place of event-loop iterations (http/tick.ts). */
   ticks?: Ticks
   /** Posts to webhooks in place of the network. */
   send?: Send
-  /** Starts what reads text from `disk`, in place of a worker thread. */
+  /** Starts the reader of text on `disk`, in place of a worker thread. */
   startReading?: StartReading
-  /** Gives the start up while checkpoint and log are read: `startNode` rejects with its reason. */
+  /** Aborts the start while checkpoint and log are read: `startNode` rejects with its reason. */
   stopping?: AbortSignal
-  /** The settings as they were written, for readers; without them there can be none. */
+  /** The settings as they were written. Readers need them, and are not started without. */
   settings?: SettingTexts
-  /** The output of the log, whose state metrics and readiness show. */
+  /** The output of the log, whose state is shown by metrics and readiness. */
   logOutput?: LogOutput
-  /** Connects to what carries a replicated log, in place of NATS. */
+  /** Connects to the carrier of a replicated log, in place of NATS. */
   connectStream?: ConnectStream
-  /** The lives of a replicated node that this one is one of (replication/start-again.ts). */
+  /** The lives of a replicated node, of which this is one (replication/start-again.ts). */
   lives?: Lives
 }
 
 /**
  * Starts a node; resolves when it serves. Rejects with a JournalError or ConfigError, with the
- * reason of `stopping`, and where the log is replicated with `StartAgain`.
+ * reason of `stopping`, or, where the log is replicated, with `StartAgain`.
  */
 export async function startNode(
   config: Config,
@@ -93,8 +94,8 @@ export async function startNode(
     ports.close()
     await replication?.close()
   }
-  // A second start reports that the directory is in use, and not the port; one whose port is in use
-  // leaves no log behind.
+  // A second start must report that the directory is in use, not the port. A start whose port is in
+  // use must leave no log behind.
   const whenLocked = () => {
     if (environment.disk === undefined) warnIfOpen(config.data, log)
     return ports.open()
@@ -148,7 +149,7 @@ export async function startNode(
   const { disk, settings: texts } = environment
   const shared = { config, texts, log, disk, edge, load, listener }
   readers = await startReaders(shared, role, checkpoints, vitals)
-  // Not before it is decided who records what: a node that follows records nothing.
+  // After it is decided which node appends records: a node that follows appends none.
   admin = startAdmin(forum, gate, {
     ...options,
     readers,
@@ -163,8 +164,8 @@ export async function startNode(
 const lockCheckMs = 2000
 
 /**
- * Ends a node whose lock is gone or another's: its directory was removed or replaced, and what it
- * writes to the files that it has open is lost (N6). Returns the timer.
+ * Ends a node whose lock is gone or belongs to another process: its directory was removed or
+ * replaced, and what it writes to the files that it has open is lost (N6). Returns the timer.
  */
 function watchLock(data: string, role: Pick<Role, 'fail'>): NodeJS.Timeout {
   const own = ownerIn(data)
@@ -177,7 +178,7 @@ function watchLock(data: string, role: Pick<Role, 'fail'>): NodeJS.Timeout {
   return timer.unref()
 }
 
-/** What the lock names; null: there is none; undefined: nobody knows. */
+/** Returns the owner that the lock names, null if there is no lock, or undefined if unknown. */
 function ownerIn(data: string): string | null | undefined {
   try {
     return readFileSync(join(data, 'lock'), 'utf8')
@@ -186,7 +187,7 @@ function ownerIn(data: string): string | null | undefined {
   }
 }
 
-/** Warns where others may write to the data directory: they could replace what is in it. */
+/** Warns if others may write to the data directory, because they could replace what is in it. */
 function warnIfOpen(data: string, log: Logger): void {
   const mode = statSync(data).mode & 0o777
   const hint = 'others may write to the data directory; chmod 700 closes it'
@@ -194,7 +195,7 @@ function warnIfOpen(data: string, log: Logger): void {
     log.warn({ data, mode: mode.toString(8), hint }, 'data_directory_open')
 }
 
-/** What a node has before its log is read. */
+/** The parts of a node that exist before its log is read. */
 interface Prepared extends Omit<PortsParts, 'config' | 'log'> {
   availability: Availability
   checkpoints: CheckpointSchedule
@@ -225,7 +226,7 @@ function prepare(config: Config, version: string, log: Logger, environment: Envi
   return { http, availability, load, edge, checkpoints, vitals }
 }
 
-/** What leads or follows where the log is replicated; a node that is alone loads none of it. */
+/** Returns what leads or follows a replicated log; a standalone node loads none of it. */
 async function replicationOf(
   config: Config,
   vitals: Vitals,
@@ -238,7 +239,7 @@ async function replicationOf(
   return new Replication({ config, replication, disk, connect, log, vitals, lives })
 }
 
-/** The result of the work; if it fails, what has begun before is stopped. */
+/** Returns the result of the work. If it fails, stops what has begun before. */
 async function orElse<T>(stop: () => void | Promise<void>, work: Promise<T>): Promise<T> {
   try {
     return await work

@@ -1,4 +1,4 @@
-// Starts the readers of a node, if it has any; a node without loads none of it.
+// Starts the readers of a node, if it has any. A node without readers loads none of their code.
 
 import { availableParallelism } from 'node:os'
 import type { Config, SettingTexts } from '../config/config.ts'
@@ -7,12 +7,12 @@ import type { Readers, ReadersParts } from '../readers/readers.ts'
 import type { Role } from '../role/role.ts'
 import type { CheckpointSchedule } from '../storage/checkpoints.ts'
 
-/** What readers need, and a node that has none may lack. */
+/** What readers need, of which a node without readers may lack something. */
 type Parts = Omit<ReadersParts, 'texts' | 'role'> & {
   texts: SettingTexts | undefined
 }
 
-/** Starts the readers, which this process then has to tell everything; null: there are none. */
+/** Starts the readers, which this process must then keep informed; null if there are none. */
 export async function startReaders(
   { texts, ...parts }: Parts,
   role: Role,
@@ -39,7 +39,7 @@ export async function startReaders(
 
 const mib = 1024 * 1024
 
-/** What `--readers auto` means on this machine, for the log. */
+/** Describes for the log what `--readers auto` means on this machine. */
 function choiceOf({ readers, nodeLimits }: Config): object {
   const shared = 'one processor decides, one syncs, sends webhooks and takes checkpoints'
   return {

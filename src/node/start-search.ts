@@ -1,5 +1,5 @@
-// Starts the index of a node, and removes it where there is none to be: a text that is removed from
-// the forum must not stay in it.
+// Starts the search index of a node, or removes it where there is to be none: a text that is
+// removed from the forum must not stay in it.
 
 import type { Logger } from 'pino'
 import type { Service } from '../api/route.ts'
@@ -12,19 +12,19 @@ import { removeIndex, SearchHost } from '../search/host.ts'
 interface SearchParts {
   config: Config
   log: Logger
-  /** A simulated disk has no index. */
+  /** There is no index on a simulated disk. */
   environment: { disk?: unknown }
   storeId: string
   vitals: Vitals
 }
 
-/** What answers: as of a role (role/role.ts). */
+/** The parts of a role that the search joins (role/role.ts). */
 interface Served {
   service: Service
   gate: Gate
 }
 
-/** Has the service find messages by their words; null: it does not. */
+/** Lets the service find messages by their words. Returns null if it is not to. */
 export function startSearch({ service, gate }: Served, parts: SearchParts): SearchHost | null {
   const { config, log, environment, storeId, vitals } = parts
   if (environment.disk !== undefined) return null

@@ -1,5 +1,5 @@
-// The engine of the index: SQLite with FTS5, which Node has from 22.16 and 24 on; elsewhere libsql,
-// a build of it from npm that is installed where the platform has one.
+// The engine of the index: SQLite with FTS5, which Node includes from 22.16 and 24 on; elsewhere
+// libsql, a build of it from npm that is installed if the platform has one.
 
 import { createRequire } from 'node:module'
 
@@ -16,7 +16,7 @@ export interface Database {
 
 export interface Engine {
   name: 'node:sqlite' | 'libsql'
-  /** Of the engine: another one makes the index again. */
+  /** The version of SQLite. Only an engine of another name makes the index be built again. */
   version: string
   open(path: string): Database
 }
@@ -25,7 +25,7 @@ type Constructor = new (path: string) => Database
 
 const require = createRequire(import.meta.url)
 
-/** The first engine that loads and has FTS5; null: none does. */
+/** Returns the first engine that loads and has FTS5, or null if none does. */
 export function findEngine(): Engine | null {
   return (
     engineOf('node:sqlite', () => require('node:sqlite').DatabaseSync) ??

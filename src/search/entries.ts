@@ -1,4 +1,4 @@
-// Makes of the JSON of messages what the index takes of them: their words, and marks.
+// Converts the JSON of messages to entries of the index: their words, and marks.
 
 import type { Texts } from './protocol.ts'
 import { marks } from './query.ts'
@@ -15,7 +15,7 @@ interface ThreadJson {
   title: string
 }
 
-/** The entries of a batch; messages without text have none. */
+/** Returns the entries of a batch. Messages without text have none. */
 export function entriesOf(batch: Texts, texts: Buffer): Entry[] {
   const { from, bytes, authors, threads, threadBytes } = batch
   const members = new Map(batch.members)
@@ -40,7 +40,7 @@ export function entriesOf(batch: Texts, texts: Buffer): Entry[] {
   return entries
 }
 
-/** What the first message of a thread is found by, beside its own words. */
+/** Returns the words and marks by which a thread's first message is found, beside its own words. */
 function ofThread(json: string): string[] {
   const { id, title } = JSON.parse(json) as ThreadJson
   return [spacedWords(id), marks.border, spacedWords(title), marks.border]

@@ -1,15 +1,15 @@
-// Where the words of a query stand in a text, and an excerpt around the first of them.
+// Finds the words of a query in a text, and makes an excerpt around the first of them.
 //
 // X1. The work is linear in the length of the text, however many terms the query has.
 
 import type { Query, Term } from './query.ts'
 import { eachWord } from './words.ts'
 
-/** The most code points of an excerpt. */
+/** The maximum number of code points in an excerpt. */
 export const excerptMax = 240
-/** How many code points of it stand before the first match. */
+/** How many code points of it precede the first match. */
 const leadMax = 80
-/** A word that is longer than so many UTF-16 units is cut. */
+/** A word may be cut if it is longer than this many UTF-16 units. */
 const wordMax = 30
 
 /** A range of UTF-16 units. */
@@ -18,11 +18,11 @@ export interface Range {
   end: number
 }
 
-/** At most `max` places of the query's terms in the text, in their order, without overlaps. */
+/** Returns at most `max` places of the query's terms in the text, in order and without overlaps. */
 export function placesOf(text: string, query: Query, max: number): Range[] {
   const places: Range[] = []
   const { edges, shorter, matched } = automatonOf(query.all)
-  /** Where the newest words begin, as many as the longest term has: the n-th at n modulo that. */
+  /** The starts of the newest words, as many as the longest term has: the n-th at n modulo that. */
   const starts = new Array<number>(Math.max(1, ...query.all.map((term) => term.length)))
   let words = 0
   let at = 0
@@ -41,14 +41,15 @@ export function placesOf(text: string, query: Query, max: number): Range[] {
 
 /**
  * Finds terms in one pass over the words of a text, by the algorithm of Aho and Corasick (Efficient
- * string matching, 1975). A state is the longest end of the words so far that begins a term.
+ * string matching, 1975). A state is the longest suffix of the words so far that is a prefix of a
+ * term.
  */
 interface Automaton {
-  /** By state, to the state after one more word. State 0 is that of no words. */
+  /** For each state, the state after one more word. State 0 is the empty suffix. */
   edges: Map<string, number>[]
-  /** The state of the longest shorter end that begins a term. */
+  /** For each state, that of the longest shorter suffix that is a prefix of a term. */
   shorter: number[]
-  /** How many of the newest words are a term; 0: none. */
+  /** For each state, how many of the newest words are a term; 0: none. */
   matched: number[]
 }
 
@@ -69,7 +70,7 @@ function automatonOf(terms: readonly Term[]): Automaton {
     matched[at] = term.length
   }
   const shorter = edges.map(() => 0)
-  // States with fewer words come first, since a state is found from a shorter one.
+  // States with fewer words come first, because a state is derived from a shorter one.
   const states = [...edges[0].values()]
   for (const state of states) {
     for (const [word, next] of edges[state]) {
@@ -83,14 +84,14 @@ function automatonOf(terms: readonly Term[]): Automaton {
   return { edges, shorter, matched }
 }
 
-/** The part of the text around the first match, or its beginning where there is none. */
+/** Returns the part of the text around the first match, or its beginning if there is no match. */
 export function excerptOf(text: string, query: Query | null): string {
   const [first] = query === null ? [] : placesOf(text, query, 1)
   const begin = first === undefined ? 0 : beginOf(text, first.start)
   return text.slice(begin, forward(text, begin, excerptMax))
 }
 
-/** At most `leadMax` code points before this place, at the beginning of a word if possible. */
+/** Returns a place at most `leadMax` code points earlier, where a word begins if possible. */
 function beginOf(text: string, place: number): number {
   const begin = backward(text, place, leadMax)
   if (begin === 0) return 0
@@ -98,14 +99,14 @@ function beginOf(text: string, place: number): number {
   return space === -1 ? begin : begin + space + 1
 }
 
-/** The place so many code points behind `from`. */
+/** Returns the place this many code points after `from`. */
 function forward(text: string, from: number, points: number): number {
   let at = from
   for (let i = 0; i < points && at < text.length; i++) at += text.codePointAt(at)! > 0xffff ? 2 : 1
   return at
 }
 
-/** The place so many code points before `from`. */
+/** Returns the place this many code points before `from`. */
 function backward(text: string, from: number, points: number): number {
   let at = from
   for (let i = 0; i < points && at > 0; i++) {

@@ -1,10 +1,9 @@
-// Gives the index the messages that it wants, from the text of the forum: what is in memory is
-// copied, the rest is read from disk as for a request (text/block-loads.ts).
+// Gives the index the messages that it requests, from the text of the forum. Text in memory is
+// copied; the rest is read from disk as for a request (text/block-loads.ts).
 //
-// E1. Only what is durable is given; and nothing while a removal is not durable, because a crash
+// E1. Only durable messages are given, and none while a removal is not durable, because a crash
 //     could take it back.
-// E2. There is one batch at a time, and it is small: nothing queues here, however far the index is
-//     behind.
+// E2. There is one small batch at a time, so nothing queues here, however far the index lags.
 // E3. Text that is damaged beyond repair is left out.
 
 import type { Forum } from '../forum/forum.ts'
@@ -13,12 +12,12 @@ import { BlockLoads, type Loaded, type TextSource, unreadDisk } from '../text/bl
 import type { Texts, Want } from './protocol.ts'
 
 const batchBytesMax = 256 << 10
-/** How often blocks of the text may be missing again, as when checkpoints come in between. */
+/** How often blocks of the text may be missing again, for example after a checkpoint in between. */
 const roundsMax = 8
-/** The entry of a thread ends before its number of messages (state/threads.ts). */
+/** Completes the entry of a thread, which ends before its number of messages (state/threads.ts). */
 const threadEnd = Buffer.from('0}')
 
-/** Messages for the index; `bytes` of 0: the text cannot be read. */
+/** Messages for the index. If `bytes` is 0, the text cannot be read. */
 export interface TextBatch {
   message: Omit<Texts, 'type' | 'isBusy'>
   texts: Uint8Array
@@ -37,13 +36,13 @@ export class Feeder {
     this.#loads = new BlockLoads(this.#source)
   }
 
-  /** How many messages are durable. */
+  /** The number of durable messages. */
   get durable(): number {
     const { state, journal } = this.#forum
     return firstBefore(state, journal.durable + 1)
   }
 
-  /** What is wanted, or a part of it; null: it cannot be read, or must not be given, at present. */
+  /** Returns the requested messages, or some; null if they cannot be read, or given, now. */
   async batch({ from, limit }: Want): Promise<TextBatch | null> {
     const { blocks } = this.#source
     let held: { block: number; slot: number }[] = []
@@ -59,7 +58,7 @@ export class Feeder {
         if (outcome === 'failed') return null
         if (outcome === 'loaded') continue
         if (limit === 1) return this.#withoutText(from)
-        limit = 1 // to find out which message it is
+        limit = 1 // to find out which message is damaged
       }
       return null
     } finally {
@@ -132,7 +131,7 @@ function emptyAt(from: number): TextBatch['message'] {
   }
 }
 
-/** Who takes part in a private thread. */
+/** Returns the identities that take part in a private thread. */
 function membersOf({ threads }: Forum['state'], thread: number): number[] {
   const author = threads.actors.columns.author.get(thread)
   return [...new Set([author, ...threads.participants(thread)])]

@@ -1,13 +1,14 @@
-// What a search answers: which messages the index names, of those the ones that the caller may read
-// now, and an excerpt of each.
+// Answers a search: which messages the index names, which of those the caller may read now, and an
+// excerpt of each.
 //
 //   query ──findPage──▶ the index: numbers of messages ──pageOf──▶ access, text, excerpts
 //
-// F1. Access is decided by the state, when the page is made; the index only proposes. It proposes
-//     no messages of private threads but the caller's own (shard.ts, S3), so that a page neither
-//     becomes shorter nor takes longer by what its caller may not read.
-// F2. A page ends early when its texts pass `textBytesMax`: excerpts take time in proportion to it.
-// F3. `indexedThrough` says how far the index is; what is newer may be missing.
+// F1. Access is decided by the state when the page is made; the index only proposes messages. Of
+//     private threads it proposes only those of the caller (shard.ts, S3), so that messages which
+//     the caller may not read make a page neither shorter nor slower.
+// F2. A page ends early when its texts exceed `textBytesMax`, because excerpts take time in
+//     proportion to them.
+// F3. `indexedThrough` says how far the index has come; newer messages may be missing.
 
 import type { Forum } from '../forum/forum.ts'
 import { holderOf } from '../forum/network.ts'
@@ -18,14 +19,14 @@ import { excerptOf } from './excerpt.ts'
 import type { Hits, SearchRequest } from './link.ts'
 import { marks, matchOf, parseQuery, type Query } from './query.ts'
 
-/** Bytes of the messages on one page, after the first one. */
+/** The maximum size of the messages on one page, in bytes; the first one may exceed it. */
 const textBytesMax = 64 << 10
 
 export interface SearchQuery {
   q?: string
   author_id?: string
   thread_id?: string
-  /** Messages with a lesser seq. */
+  /** Only messages with a lower seq are found. */
   before: number
   limit: number
   include?: string
@@ -34,7 +35,7 @@ export interface SearchQuery {
 /** What the index has found. */
 export interface FoundPage {
   hits: Hits
-  /** What the excerpts show; null: messages were found by their author or thread alone. */
+  /** The terms that excerpts show; null: messages were found by their author or thread alone. */
   query: Query | null
   done(): void
 }
@@ -53,20 +54,20 @@ export interface Hit {
 
 export interface ResultPage {
   results: Hit[]
-  /** The `before` of the next page; null: this is the last. */
+  /** The `before` of the next page; null: this is the last one. */
   nextBefore: number | null
   indexedThrough: number
   position: number
 }
 
-/** The way to the index. */
+/** The part of the host, or of a reader's link, that searches use. */
 interface IndexAccess {
-  /** Whether it can answer, now or soon. */
+  /** Whether the index can answer, now or soon. */
   readonly isAvailable: boolean
   readonly link: { readonly covered: number; find(request: SearchRequest): Promise<Hits | null> }
 }
 
-/** The search of a node, as its routes reach it. */
+/** The search of a node, as its routes use it. */
 export class MessageSearch {
   readonly #forum: Forum
   readonly #index: IndexAccess
@@ -85,7 +86,7 @@ export class MessageSearch {
     return findPage(this.#forum, this.#index, searcher, query)
   }
 
-  /** The page of what was found; null: a text is on disk and not in memory, which is noted. */
+  /** Returns the page of what was found; null if that needs text from disk, which is noted. */
   page(caller: number, query: Pick<SearchQuery, 'limit'>, found: FoundPage): ResultPage | null {
     return pageOf(this.#forum, caller, query, found)
   }
@@ -102,7 +103,7 @@ const notNow: Rejection = {
   detail: 'There are too many searches, or the index is starting.',
 }
 
-/** Who searches; the address is needed of somebody without a token. */
+/** Who searches. `client`, the address, is needed only if there is no token. */
 interface Searcher {
   caller: number
   client: string
@@ -122,7 +123,7 @@ async function findPage(
   const author = author_id === undefined ? null : state.identities.findNamed(author_id)
   const thread = thread_id === undefined ? null : state.visibleThread(caller, thread_id)
   const first = firstBefore(state, before)
-  // What is unknown, or private, is not looked for.
+  // The index is not asked about authors and threads that are unknown, or private to others.
   if (author === nobody || thread === -1 || first === 0) return { ...noHits(index), query }
   const required = [
     ...(author === null ? [] : [marks.author(author)]),
@@ -155,7 +156,7 @@ function pageOf(
     if (entry === null) return []
     return [hitOf(state, shown[i], entry, query)]
   })
-  // Among the next ones is one that was found, or one that was not looked at.
+  // The next page has a message that was found but does not fit, or that was not looked at.
   const next = shown.length < found.length ? shown.at(-1)! : hits.next
   const { durable } = journal
   const seqOf = (message: number) =>
@@ -168,13 +169,13 @@ function pageOf(
   }
 }
 
-/** Whether it is known here, and the caller may read it: a reader may be behind its node. */
+/** Returns whether the caller may read the message. A lagging reader may not know it yet. */
 function isShown(state: State, caller: number, message: number): boolean {
   const { messages } = state
   return message < messages.count && state.maySee(caller, messages.thread(message))
 }
 
-/** The messages whose texts fit on a page, at least one. */
+/** Returns the messages whose texts fit on a page, at least one. */
 function upTo(found: readonly number[], bytesOf: (message: number) => number): number[] {
   let bytes = 0
   const end = found.findIndex((message) => {
@@ -189,14 +190,14 @@ interface Entry {
   content: string
 }
 
-/** The texts of a message; null: it is removed, or they have yet to be read. */
+/** Returns the texts of a message; null if it is removed, or its texts have yet to be read. */
 function entryOf({ text, messages, threads }: State, message: number): Entry | null {
   const entry = text.text(messages.address(message), 1, messages.bytes(message))
   const { address, bytes } = threads.entry(messages.thread(message))
   const thread = text.text(address, 0, bytes)
   if (text.blocks.isMissing) return null
   const { content, removed } = JSON.parse(entry) as { content: string; removed?: true }
-  // The entry of a thread ends before its number of messages (state/threads.ts).
+  // A thread's entry ends before its number of messages (state/threads.ts).
   const { title } = JSON.parse(`${thread}0}`) as { title: string }
   return removed ? null : { title, content }
 }
@@ -217,7 +218,7 @@ function hitOf(state: State, message: number, { title, content }: Entry, query: 
   }
 }
 
-/** What a search finds that cannot find anything, without asking the index. */
+/** Returns the result of a search that can find nothing, without asking the index. */
 function noHits({ link: { covered } }: IndexAccess): Pick<FoundPage, 'hits' | 'done'> {
   const done = () => {}
   return { hits: { messages: [], next: null, covered, done }, done }

@@ -1,17 +1,18 @@
-// The index as its node has it: a process that is started when there are messages, given what it
-// wants, and started again when it ends.
+// Runs the index for its node: starts its process when there are messages, gives it the messages
+// that it requests, and starts it again when it ends.
 //
 //   started ──hello──▶ shards ──begin, removed──▶ texts as they are wanted ──▶ stop
 //     ▲                                                        │
 //     └──── later, while it keeps failing ◀──── it ends ◀──────┘
 //
-// H1. The node starts and answers without the index; a stop waits for it for at most `stopMsMax`.
-//     A process that cannot be started, or sends bytes that are no message, is started again later.
-// H2. Messages are given a batch at a time, when they are wanted. While the event loop is busy, the
-//     batch says so, and the index rests.
-// H3. A removal is complete when the files without the text have replaced the others, and the
-//     process that had it in memory has ended. Which there were is known from the state, so no
-//     crash forgets one.
+// H1. The node starts and answers without the index; a stop waits for it for at most `stopMsMax`. A
+//     process that cannot be started, or sends bytes that are not a message, is started again
+//     later.
+// H2. Messages are given one batch at a time, on request. While the event loop is busy, the batch
+//     says so, and the index rests.
+// H3. A removal is complete when files without the text have replaced the others, and the process
+//     that had the text in memory has ended. The state says which removals there were, so no crash
+//     forgets one.
 
 import type { ChildProcess } from 'node:child_process'
 import { rmSync } from 'node:fs'
@@ -37,13 +38,13 @@ import {
 const restartMsMin = 100
 const restartMsMax = 10_000
 const stopMsMax = 5000
-/** How long news is gathered before the index hears of it. */
+/** How long new messages are gathered before the index is told of them. */
 const gatherMs = 10
 const retryMs = 1000
-/** Above this part of its time the event loop counts as busy. */
+/** The event loop counts as busy if its utilization is higher. */
 const busyPart = 0.5
 
-/** The directory of the index in that of the node. */
+/** The directory of the index within that of the node. */
 export const indexName = 'search'
 export const readersSocket = 'search.sock'
 
@@ -52,7 +53,7 @@ export interface HostOptions {
   log: Logger
   /** The data directory. */
   dir: string
-  /** What the numbers of messages depend on: the store and the epoch. */
+  /** Identifies what the numbers of messages depend on: the store and the epoch. */
   identity: string
   memoryBytes: number
   /** Whether readers send searches, too. */
@@ -61,7 +62,7 @@ export interface HostOptions {
 
 export class SearchHost {
   readonly link = new SearchLink()
-  /** The engine that serves; null: none has started, '': none loads. */
+  /** The engine in use; null: none has started yet; '': none loads. */
   engine: string | null = null
   restarts = 0
   progress: Omit<Progress, 'type'> = {
@@ -78,7 +79,7 @@ export class SearchHost {
   readonly #progressLog: ProgressLog
   #child: ChildProcess | null = null
   #socket: Socket | null = null
-  /** Whether the index has heard which of its shards are of this log. */
+  /** Whether the process has been told which of its shards are of this log. */
   #hasBegun = false
   #want: Want | null = null
   #isFeeding = false
@@ -104,9 +105,9 @@ export class SearchHost {
     return this.engine !== ''
   }
 
-  /** Something has become durable. */
+  /** Call this when something has become durable. */
   onDurable(): void {
-    if (this.#hasBegun) this.#announceRemovals() // at once: the next search finds them no more
+    if (this.#hasBegun) this.#announceRemovals() // so that the next search no longer finds them
     if (this.#gathering !== null || this.#isStopped || !this.isAvailable) return
     this.#gathering = setTimeout(() => {
       this.#gathering = null
@@ -114,12 +115,12 @@ export class SearchHost {
     }, gatherMs).unref()
   }
 
-  /** Whether a text that was removed by the record at this position is in the index no more. */
+  /** Returns whether the index has no more text that was removed by the record at this position. */
   isGone(position: number): boolean {
     return !this.isAvailable || !this.#isNeeded || this.#cleanThrough >= position
   }
 
-  /** Ends the process, which saves what it has; resolves when it has ended. */
+  /** Ends the process, which first saves what it is building. Resolves when it has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.link.stop()
@@ -161,7 +162,7 @@ export class SearchHost {
     const flags = ['--disable-warning=ExperimentalWarning', '--v8-pool-size=1']
     const child = startProcess('search', flags, {
       stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
-      cwd: dir, // where the path of a socket is short enough
+      cwd: dir, // the path of the socket is short enough there
       env: {},
     })
     this.#child = child
@@ -172,7 +173,7 @@ export class SearchHost {
     child.once('close', (code, signal) => {
       this.#onEnd(child, `${signal ?? `code ${code}`}${socketError}`)
     })
-    // A node that may open no more files gets a child without `stdio`, which emits `error` soon.
+    // If the node may open no more files, the child has no `stdio`, and will emit `error` soon.
     const socket = child.stdio?.[3] as Socket | undefined
     if (socket === undefined) return
     this.#socket = socket
@@ -277,7 +278,7 @@ export class SearchHost {
     this.#isFeeding = true
     const batch = await this.#feeder.batch(want)
     this.#isFeeding = false
-    if (this.#want !== want) return void this.#feed() // of another process by now
+    if (this.#want !== want) return void this.#feed() // the process has ended meanwhile
     if (batch === null) return void setTimeout(() => this.#feed(), retryMs).unref()
     this.#want = null
     const now = performance.eventLoopUtilization()
@@ -298,7 +299,7 @@ export class SearchHost {
   }
 }
 
-/** Removes the index, where there is none to be: a text that is removed must not stay in it. */
+/** Removes the index where there must be none, because removed text must not stay in it. */
 export function removeIndex(dir: string, log: Logger): void {
   try {
     rmSync(path.join(dir, indexName), { recursive: true, force: true })

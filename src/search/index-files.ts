@@ -1,9 +1,9 @@
-// The files of the index, in a directory of their own: which there are, and whether they are whole.
+// The files of the index, in a directory of their own: which exist, and whether they are intact.
 //
-// F1. A file whose content is not what its name says is removed, and its shard built again. That is
-//     found out when the index is opened, once a day, and when the file was changed by somebody.
-// F2. A removal of text is complete when the directory is synced behind it.
-// F3. The index leaves room on the disk: what the forum has to write comes first.
+// F1. A file whose content does not match its name is removed, and its shard is built again. Files
+//     are checked when the index is opened, once a day, and when somebody has changed them.
+// F2. A removal of text is complete once the directory has been synced after it.
+// F3. The index leaves room on the disk, because what the forum has to write comes first.
 
 import {
   closeSync,
@@ -20,7 +20,7 @@ import { crc32 } from 'node:zlib'
 import { piecesOf, type SealedName, sealedName } from './shard.ts'
 import type { SealedFile } from './slot.ts'
 
-/** At least so much stays free, or a tenth of a smaller disk. */
+/** At least this much disk space stays free, or a tenth of a smaller disk. */
 const freeBytesMin = 1 << 30
 const freePartMin = 0.1
 
@@ -31,7 +31,7 @@ export class IndexFiles {
     this.dir = dir
   }
 
-  /** The sealed files. Makes the directory, and removes everything else in it. */
+  /** Returns the sealed files. Creates the directory, and removes everything else in it. */
   list(): SealedName[] {
     mkdirSync(this.dir, { recursive: true, mode: 0o700 })
     const sealed: SealedName[] = []
@@ -47,7 +47,7 @@ export class IndexFiles {
     return path.join(this.dir, name)
   }
 
-  /** The file as one whose content is not checked yet. Throws when it is not there. */
+  /** Returns a file whose content is not checked yet. Throws if it does not exist. */
   sealed({ name, crc }: Pick<SealedName, 'name' | 'crc'>): SealedFile {
     const { size } = statSync(this.pathOf(name))
     return { name, crc, bytes: size, stamp: this.#stampOf(name), isChecked: false }
@@ -57,7 +57,7 @@ export class IndexFiles {
     rmSync(this.pathOf(name), { recursive: true, force: true })
   }
 
-  /** Removes a file that has text which is to be nowhere. */
+  /** Removes a file with text that must not exist anywhere. */
   forget(name: string): void {
     this.remove(name)
     const directory = openSync(this.dir, 'r')
@@ -68,7 +68,7 @@ export class IndexFiles {
     }
   }
 
-  /** Throws when there is no room for more. */
+  /** Throws if there is no room for more. */
   needRoom(): void {
     mkdirSync(this.dir, { recursive: true, mode: 0o700 })
     const { bavail, blocks, bsize } = statfsSync(this.dir)
@@ -76,7 +76,7 @@ export class IndexFiles {
     if (bavail * bsize < min) throw new Error('the disk is nearly full')
   }
 
-  /** Whether the file is as it was; one that somebody has changed is to be checked again. */
+  /** Returns whether the file exists. If somebody has changed it, it will be checked again. */
   watch(file: SealedFile): boolean {
     try {
       const stamp = this.#stampOf(file.name)
@@ -88,7 +88,7 @@ export class IndexFiles {
     }
   }
 
-  /** Compares the content with the CRC, a piece at each step. Returns whether it is right. */
+  /** Compares the content with the CRC, one piece in each step. Returns whether they match. */
   *check(file: SealedFile): Generator<void, boolean> {
     let crc = 0
     try {

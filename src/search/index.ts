@@ -1,11 +1,11 @@
-// The index: the slots of all shards, what is to be built, and what is found.
+// The index: the slots of all shards, the order in which they are built, and searches in them.
 //
 //   message   0 ───────── 131,071 ─── 262,143 ── … ──────── newest
 //   slot      │ sealed     │ sealed    │         │ being built │
 //
-// I1. The newest slot is built first, so that what is new is found soon; but while another one has
-//     to be built, they take turns.
-// I2. A search goes through the slots from the newest on, and can pause behind each (searches.ts).
+// I1. The newest slot is built first, so that new messages are found soon; but while another one
+//     has to be built, they take turns.
+// I2. A search goes through the slots from the newest on, and can pause after each (searches.ts).
 // I3. Whatever is wrong with a file costs work and nothing else: its slot is built again.
 
 import type { IndexFiles } from './index-files.ts'
@@ -15,16 +15,16 @@ import { ShardStore, type StoreOptions } from './shard-store.ts'
 import { type Building, Slot } from './slot.ts'
 
 export interface IndexOptions extends StoreOptions {
-  /** How many messages a shard has. */
+  /** The number of messages in a shard. */
   perShard?: number
   /** Called when a shard has to be built again. */
   onDamaged: (first: number, why: string) => void
 }
 
-/** Messages with consecutive numbers, to be indexed at once. */
+/** Messages with consecutive numbers, to be indexed in one step. */
 export interface IndexedRange {
   from: number
-  /** The number behind the last one. */
+  /** The number after the last one. */
   to: number
   /** The id of the last one. */
   lastId: string
@@ -33,14 +33,14 @@ export interface IndexedRange {
 
 type Wanted = Pick<Search, 'publicMatch' | 'privateMatch' | 'before' | 'limit'>
 
-/** What a search has found in the slot that begins with message `first`. */
+/** The messages that a search has found in the slot that begins with message `first`. */
 export interface FoundIn {
   first: number
   messages: number[]
 }
 
 export class Index {
-  /** How many messages there are to index. */
+  /** The number of messages to index. */
   count = 0
   /** Removals up to this position are known. */
   erased = 0
@@ -61,7 +61,7 @@ export class Index {
     return this.#store.files
   }
 
-  /** Opens what there is, and says what it holds. */
+  /** Opens the sealed files. Returns the descriptions of the shards that can be used. */
   open(): About[] {
     const found: About[] = []
     for (const sealed of this.files.list()) {
@@ -71,7 +71,7 @@ export class Index {
     return found
   }
 
-  /** Begins with those that are of this forum's log; the others are removed. */
+  /** Begins with the shards in `kept`, which are of this forum's log. Removes the others. */
   begin(kept: ReadonlySet<number>): void {
     for (const slot of this.#slots) {
       if (slot.finished === null) continue
@@ -81,24 +81,24 @@ export class Index {
     this.#share()
   }
 
-  /** A message was removed by the record at this position. */
+  /** Applies the removal of a message by the record at this position. */
   remove(message: number, position: number): void {
     this.#slots[Math.floor(message / this.#perShard)]?.remove(message, position)
   }
 
-  /** Whether some text that was removed is still in it. */
+  /** Whether some text that was removed is still in the index. */
   get isDirty(): boolean {
     return this.#slots.some((slot) => slot.hidden.size > 0)
   }
 
-  /** The number behind the last message up to which all are found. */
+  /** All messages before this number are indexed. */
   get covered(): number {
     const incomplete = this.#slots.find((slot) => slot.covered < slot.end(this.count))
     const missing = this.#slots.length * this.#perShard
     return incomplete?.covered ?? Math.min(missing, this.count)
   }
 
-  /** How many messages are found. */
+  /** The number of messages that are indexed. */
   get indexed(): number {
     return this.#slots.reduce((sum, slot) => sum + slot.covered - slot.first, 0)
   }
@@ -107,12 +107,12 @@ export class Index {
     return this.#slots.length
   }
 
-  /** Bytes of the sealed files. */
+  /** The size of the sealed files, in bytes. */
   get bytes(): number {
     return this.#slots.reduce((sum, { finished }) => sum + (finished?.file?.bytes ?? 0), 0)
   }
 
-  /** The message to go on from; -1: everything is indexed. */
+  /** Returns the message from which to continue, or -1 if everything is indexed. */
   next(): number {
     this.#addSlots()
     const newest = this.#slots.at(-1)?.next(this.count) ?? -1
@@ -123,17 +123,17 @@ export class Index {
     return isNewest ? newest : other
   }
 
-  /** How many messages follow from `next` on in the same shard. */
+  /** Returns how many messages there are from `next` on in the same shard. */
   roomFrom(next: number): number {
     return this.#slotOf(next).end(this.count) - next
   }
 
-  /** Adds messages. Throws when the disk or the directory has no room; it can be repeated. */
+  /** Adds messages. Throws if the disk or the directory has no room; indexing can be retried. */
   add({ from, to, lastId, entries }: IndexedRange): void {
     const slot = this.#slotOf(from)
     slot.building ??= this.#store.begin(slot.first, this.erased)
     const { building } = slot
-    // A removal has begun it anew since the range was requested.
+    // A removal has restarted the shard since the range was requested.
     if (building.next !== from) return
     try {
       building.shard.add(entries)
@@ -147,7 +147,7 @@ export class Index {
     else if (slot.finished !== null && to >= slot.finished.end) this.#replace(slot)
   }
 
-  /** Saves what is being built, so that it can go on. */
+  /** Saves the shards that are being built, so that building can continue later. */
   close(): void {
     for (const slot of this.#slots) {
       const { building, finished } = slot
@@ -160,8 +160,8 @@ export class Index {
   }
 
   /**
-   * What is found in each slot, the newest first: at most `limit` messages before this one, newest
-   * first.
+   * Yields the messages found in each slot, the newest slot first: at most `limit` messages before
+   * `search.before`, the newest first.
    */
   *search(search: Wanted): Generator<FoundIn> {
     const newest = Math.floor((search.before - 1) / this.#perShard)
@@ -187,7 +187,7 @@ export class Index {
     }
   }
 
-  /** Looks for files that somebody has changed or removed. */
+  /** Detects files that somebody has changed or removed. */
   watch(): void {
     for (const slot of this.#slots) {
       const file = slot.finished?.file ?? null
@@ -202,7 +202,7 @@ export class Index {
     }
   }
 
-  /** Checks files that are not checked, a piece at each step. */
+  /** Checks the files that are not checked yet, one piece in each step. */
   *check(): Generator<void> {
     for (const slot of this.#slots) {
       const file = slot.finished?.file
@@ -233,7 +233,7 @@ export class Index {
     return about
   }
 
-  /** Goes on with a shard that was sealed before it was full. */
+  /** Continues a shard that was sealed before it was full. */
   #resume(slot: Slot): void {
     const finished = slot.finished!
     const file = finished.file!
@@ -264,7 +264,7 @@ export class Index {
     this.#share()
   }
 
-  /** What was searched until now has become old; `newer` is the file that has taken its place. */
+  /** Drops the shard that was searched until now, and its file, unless that is the `newer` one. */
   #replace(slot: Slot, newer = ''): void {
     const old = slot.replace()
     if (old !== null && old.name !== newer) this.files.forget(old.name)

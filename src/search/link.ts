@@ -1,14 +1,14 @@
-// Searches on their way to the index and back, in the node or in a reader.
+// The path of searches to the index, and of its answers back, in the node or in a reader.
 //
 //   find ──▶ waits ──its caller's turn──▶ in flight ──found──▶ its route runs ──▶ done
 //     │        └─────late, or stopped───────────┴──▶ refused
 //     └── too many ──▶ refused
 //
-// L1. At most `placesMax` searches are in flight, or found while their routes have yet to run. The
-//     others wait for such a place, and callers take turns.
-// L2. At most `pendingMax` wait or have a place, and no caller has more than its share of that
-//     (base/shares.ts); a further one is refused.
-// L3. The process of the index may end at any time: what is in flight is sent again to the next
+// L1. At most `placesMax` searches have a place: they are in flight, or found while their routes
+//     have yet to run. The others wait for a place, and callers take turns.
+// L2. At most `pendingMax` searches wait or have a place, and no caller has more than its share of
+//     these (base/shares.ts). Further searches are refused.
+// L3. The process of the index may end at any time; searches in flight are then sent to the next
 //     one. A search without an answer after `patienceMs` is refused, and gives its place back.
 
 import type { Socket } from 'node:net'
@@ -22,11 +22,11 @@ const patienceMs = 10_000
 const checkEveryMs = 1000
 
 export type SearchRequest = Omit<Search, 'type' | 'id'> & {
-  /** Whose turn it takes (base/shares.ts). */
+  /** The caller whose turn the search takes (base/shares.ts). */
   turn: Holder
 }
 
-/** What was found. `done` is to be called when nothing more is made of it. */
+/** The result of a search. Call `done` when it is no longer needed. */
 export type Hits = Pick<Found, 'messages' | 'next' | 'covered'> & { done(): void }
 
 interface Pending {
@@ -40,43 +40,43 @@ const boundsSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2
 export class SearchLink {
   /** Searches that were refused because of a limit. */
   refused = 0
-  /** How long searches took. */
+  /** The durations of searches. */
   readonly times = new Histogram(boundsSeconds)
-  /** All messages before this number are indexed, as far as is known. */
+  /** All messages before this number are indexed, as far as this process knows. */
   covered = 0
   #socket: Socket | null = null
   #lastId = 0
-  /** Searches that wait for the turn of their caller, who is the key; in the order of turns. */
+  /** The waiting searches of each caller. Callers are in the order of their turns. */
   readonly #waiting = new Map<Holder, Pending[]>()
   readonly #shares = new Shares(pendingMax)
   readonly #inFlight = new Map<number, Pending>()
-  /** How many searches have a place (L1). */
+  /** The number of searches that have a place (L1). */
   #placed = 0
   #isStopped = false
   #timer: NodeJS.Timeout | null = null
 
-  /** How many searches wait or are done. */
+  /** The number of searches that wait or have a place. */
   get length(): number {
     return this.#shares.taken
   }
 
-  /** The index is reached through this socket from now on. */
+  /** Sends searches over this socket from now on, beginning with those that are in flight. */
   connect(socket: Socket): void {
     this.#socket = socket
     for (const [id, { request }] of this.#inFlight) this.#send(id, request)
     this.#sendNext()
   }
 
-  /** The index is gone; another one will come. */
+  /** Stops sending: the index is gone, and another one will come. */
   disconnect(): void {
     this.#socket = null
   }
 
-  /** Takes what the index has found. */
+  /** Resolves the search that the index has answered. */
   take(found: Found): void {
     this.covered = found.covered
     const pending = this.#inFlight.get(found.id)
-    if (pending === undefined) return // it was too late
+    if (pending === undefined) return // it was late, and has been refused
     this.#inFlight.delete(found.id)
     this.times.add((performance.now() - pending.begun) / 1000)
     let isDone = false
@@ -91,12 +91,15 @@ export class SearchLink {
     pending.resolve({ messages, next, covered, done })
   }
 
-  /** Receives what the index sends over this socket, where it sends nothing else. */
+  /** Takes answers from this socket, over which the index sends nothing else. */
   receiveFrom(socket: Socket): void {
     receive<Found>(socket, (found) => this.take(found))
   }
 
-  /** Null: there are too many, or the index cannot be reached. */
+  /**
+   * Sends a search to the index when its turn comes. Resolves to null if there are too many
+   * searches, or if the index cannot be reached in time.
+   */
   find(request: SearchRequest): Promise<Hits | null> {
     if (this.#isStopped || !this.#shares.mayTake(request.turn)) {
       this.refused += 1
@@ -112,7 +115,7 @@ export class SearchLink {
     })
   }
 
-  /** Refuses everything, now and later. */
+  /** Refuses all searches, now and later. */
   stop(): void {
     this.#isStopped = true
     if (this.#timer !== null) clearInterval(this.#timer)
@@ -139,7 +142,7 @@ export class SearchLink {
     if (this.#socket !== null) send(this.#socket, { type: 'search', id, ...search })
   }
 
-  /** Refuses what is late (L3). */
+  /** Refuses searches that are late (L3). */
   #giveUp(): void {
     const before = performance.now() - patienceMs
     const isLate = ({ begun }: Pending) => begun < before

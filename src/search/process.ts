@@ -1,5 +1,5 @@
-// The process of the index: a process of its own beside the node, which starts it with a socket as
-// descriptor 3 (host.ts). What it holds can be thrown away with it.
+// The process of the index, which the node starts beside itself with a socket as descriptor 3
+// (host.ts). Ending the process discards everything that it holds in memory.
 //
 //   hello ──▶ files opened ──▶ begin ──▶ indexes and searches ──stop──▶ saved, ends
 //                                               │
@@ -8,9 +8,10 @@
 //
 // P1. It ends with its node: when the socket closes.
 // P2. Searches come first: between two of their steps there is at most one batch of indexing.
-// P3. While the node is busy, it rests as long as it has worked: so it indexes with at most half of
-//     a core; and it gives way to every other process (its priority).
-// P4. What it cannot do, as on a full disk, it tries again later; until then it lags.
+// P3. While the node is busy, the process rests as long as it has worked, so it indexes with at
+//     most half of a core. It also gives way to every other process (its priority).
+// P4. What fails, for example because the disk is full, is tried again later; until then the index
+//     lags.
 
 import { Socket } from 'node:net'
 import os from 'node:os'
@@ -32,17 +33,17 @@ import { identityOf } from './shard.ts'
 
 const nodeDescriptor = 3
 /**
- * The lowest, so that a node which shares its only core with the index keeps it: at 10, a node that
- * answered 24,700 and 23,600 replies/s without an index answered 11,800 and 18,900, now 19,800 and
- * 25,000 (alternating; everything on one core).
+ * The lowest, so that a node which shares its only core with the index keeps that core. A node that
+ * answered 24,700 and 23,600 replies/s without an index answered 11,800 and 18,900 with one at 10,
+ * and answers 19,800 and 25,000 at 19 (alternating; everything on one core).
  */
 const priority = 19
-/** In so many messages, 5 to 10 ms of work, a search can wait for the batch before it. */
+/** A search may have to wait for a batch, which has at most this many messages: 5 to 10 ms. */
 const batchMessages = 256
 const retryMs = 10_000
 const watchEveryMs = 1000
 const checkAllEveryMs = 24 * 3_600_000
-/** Between two pieces of a file that is checked: an eighth of the time is spent on them. */
+/** The rest between two pieces of a file that is checked: checks take an eighth of the time. */
 const checkRestMs = 8
 const progressEveryMs = 100
 
@@ -54,7 +55,7 @@ class IndexProcess {
   readonly #readers: ReaderSockets | null
   #isWanting = false
   #isResting = false
-  /** Whether this process has ever held a text that was removed. */
+  /** Whether this process has ever held text that was removed. */
   #wasDirty = false
   #isChecking = false
   #trouble = ''
@@ -76,7 +77,7 @@ class IndexProcess {
       socket === '' ? null : new ReaderSockets(socket, (search, from) => this.#search(search, from))
   }
 
-  /** Opens the files. */
+  /** Opens the files, and reports the shards in them. */
   start(): void {
     const { name, version } = this.#engine
     send(this.#node, { type: 'engine', name, version })
@@ -121,7 +122,7 @@ class IndexProcess {
     this.#goOn()
   }
 
-  /** Requests what is to be indexed next. */
+  /** Requests the messages to be indexed next. */
   #goOn(): void {
     if (this.#isWanting || this.#isResting) return
     const from = this.#index.next()
@@ -173,7 +174,7 @@ class IndexProcess {
     this.#isChecking = false
   }
 
-  /** The result of what may find the disk full or the directory closed; null: it has. */
+  /** Returns the result of the work; null if it failed, as on a full disk or a closed directory. */
   #orTrouble<T>(work: () => T): T | null {
     try {
       return work()
@@ -207,7 +208,7 @@ class IndexProcess {
     })
   }
 
-  /** Saves what is being built, and ends. */
+  /** Saves the shards that are being built, and ends the process. */
   #end(): void {
     this.#readers?.close()
     this.#orTrouble(() => this.#index.close())
@@ -216,7 +217,7 @@ class IndexProcess {
   }
 }
 
-// Signals that a terminal sends to all processes are left to the node.
+// Signals that a terminal sends to all of its processes are left to the node.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
 os.setPriority(priority)
 const node = new Socket({ fd: nodeDescriptor })

@@ -1,11 +1,11 @@
-// What the log of the node tells of its index: that it is far behind, how it goes on, and that it
-// is complete again; and why it waits.
+// Reports the progress of the index in the node's log: that it is far behind, how it advances, that
+// it is complete again, and why it waits.
 
 import type { Logger } from 'pino'
 import type { Progress } from './protocol.ts'
 
 const everyMs = 10_000
-/** The log tells of the progress while more messages than this are missing. */
+/** Progress is logged while more messages than this are missing. */
 const missingNotable = 10_000
 
 export class ProgressLog {
@@ -18,7 +18,7 @@ export class ProgressLog {
     this.#log = log
   }
 
-  /** `of`: how many messages there are. */
+  /** `of` is the number of messages. */
   note({ indexed, trouble }: Pick<Progress, 'indexed' | 'trouble'>, of: number): void {
     if (trouble !== '' && trouble !== this.#trouble)
       this.#log.warn({ why: trouble }, 'search_waits')

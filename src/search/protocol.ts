@@ -1,19 +1,19 @@
-// What a node and the process of its index send each other, over a socket. Readers send searches
-// over a connection of their own.
+// The messages between a node and the process of its index, over a socket. Readers send searches
+// over connections of their own.
 //
-//   0  4  length of what follows
+//   0  4  length of the rest
 //   4  4  length of the message
 //   8     the message, msgpack
-//         texts, where the message has some
+//         texts, if the message has any
 //
 //   node ──▶ index                              index ──▶ node
-//   hello    which forum, and where             engine   which one serves, if any
-//   begin    which shards are of this log       shards   what the files hold
-//   texts    messages to index                  want     the next ones it takes
-//   removed  messages that were removed         progress how far it is
-//   news     how many messages are durable      clean    removed texts are in no file any more
+//   hello    which forum, and where             engine   which one is in use, if any
+//   begin    which shards are of this log       shards   the shards in the files
+//   texts    messages to index                  want     a request for the next messages
+//   removed  messages that were removed         progress how far the index is
+//   news     the number of durable messages     clean    removed texts are no longer in any file
 //   search                                      found
-//   stop                                        damaged  a shard is made again
+//   stop                                        damaged  a shard is built again
 
 import type { Socket } from 'node:net'
 import { Packr } from 'msgpackr'
@@ -22,36 +22,36 @@ import type { About } from './shard.ts'
 export interface Hello {
   type: 'hello'
   dir: string
-  /** The forum whose messages are indexed: another one has other numbers. */
+  /** The forum whose messages are indexed. Message numbers mean nothing in another one. */
   identity: string
   memoryBytes: number
-  /** How many messages are durable. */
+  /** The number of durable messages. */
   count: number
-  /** Where readers connect; '': there are none. */
+  /** Where readers connect; '' if there are none. */
   socket: string
 }
 
 export interface Begin {
   type: 'begin'
-  /** The first numbers of the shards that are of this log. */
+  /** The first message numbers of the shards that are of this log. */
   kept: number[]
 }
 
-/** Messages, whose texts follow, one after the other. */
+/** Messages. Their texts follow, one after the other. */
 export interface Texts {
   type: 'texts'
   from: number
-  /** Of the last one. */
+  /** The id of the last message. */
   lastId: string
-  /** By message: bytes of its JSON, without the comma; 0: it has no text any more. */
+  /** The size of each message's JSON in bytes, without the comma; 0: it no longer has text. */
   bytes: number[]
   authors: number[]
   threads: number[]
-  /** Bytes of the JSON of the thread that the message begins, which follows it; 0: of none. */
+  /** The size of the JSON of the thread that each message begins, which follows its own, or 0. */
   threadBytes: number[]
-  /** The messages that are not public, and who may read each. */
+  /** The messages in private threads, and the identities that may read each. */
   members: [message: number, identities: number[]][]
-  /** Whether the node has so much to do that the index is to rest between its work. */
+  /** Whether the node is so busy that the index must rest between batches. */
   isBusy: boolean
 }
 
@@ -59,7 +59,7 @@ export interface Removed {
   type: 'removed'
   /** The number of each message, and the position of the record that removed it. */
   messages: [message: number, position: number][]
-  /** The position of the last removal of all. */
+  /** The position of the newest removal. */
   through: number
 }
 
@@ -71,11 +71,11 @@ export interface News {
 export interface Search {
   type: 'search'
   id: number
-  /** What is looked for in public threads, in the language of the index (query.ts). */
+  /** The expression for public threads, in the language of the index (query.ts). */
   publicMatch: string
-  /** What is looked for in private ones; '': nothing. */
+  /** The expression for private threads; '' if they are not searched. */
   privateMatch: string
-  /** Messages with lower numbers. */
+  /** Only messages with lower numbers are found. */
   before: number
   limit: number
 }
@@ -86,7 +86,7 @@ export interface Stop {
 
 export interface EngineFound {
   type: 'engine'
-  /** Null: none loads. */
+  /** Null if none loads. */
   name: string | null
   version: string
 }
@@ -105,9 +105,9 @@ export interface Want {
 export interface Found {
   type: 'found'
   id: number
-  /** Newest first. */
+  /** The numbers of the messages, the newest first. */
   messages: number[]
-  /** Null: no older ones are left; otherwise all from this number on were looked at. */
+  /** Null: no older ones are left. Otherwise all messages from this number on were looked at. */
   next: number | null
   /** All messages before this number are indexed. */
   covered: number
@@ -116,29 +116,29 @@ export interface Found {
 export interface Progress {
   type: 'progress'
   covered: number
-  /** How many messages are indexed, of which some may come after `covered`. */
+  /** The number of messages that are indexed, some of which may come after `covered`. */
   indexed: number
   shards: number
-  /** Of its files. */
+  /** The size of its files. */
   bytes: number
   residentBytes: number
   cpuSeconds: number
-  /** Why it does not go on; '': it does. */
+  /** Why indexing has stopped; '' if it has not. */
   trouble: string
 }
 
 export interface Damaged {
   type: 'damaged'
-  /** The first message of the shard, which is made again. */
+  /** The first message of the shard, which is built again. */
   first: number
   why: string
 }
 
 export interface Clean {
   type: 'clean'
-  /** What was removed by records up to this position is in no file. */
+  /** Text that was removed by records up to this position is in no file. */
   position: number
-  /** Whether the process has had it in memory, and ends now. */
+  /** Whether the process has had such text in memory, and therefore ends now. */
   isEnding: boolean
 }
 
@@ -150,7 +150,7 @@ const headBytes = 8
 const bytesMax = 64 << 20
 const packr = new Packr({ useRecords: false })
 
-/** Sends a message, with texts that are overwritten when they are sent. */
+/** Sends a message. Its texts are overwritten once they have been sent. */
 export function send(socket: Socket, message: FromNode | FromIndex, texts?: Uint8Array): void {
   if (socket.destroyed) return
   const packed = packr.pack(message)
@@ -164,8 +164,8 @@ export function send(socket: Socket, message: FromNode | FromIndex, texts?: Uint
 }
 
 /**
- * Calls `take` for each message that arrives; its texts are valid until it returns. Anything else
- * ends the connection with an error: native code of the index may have overwritten its memory.
+ * Calls `take` for each message that arrives; its texts are valid until `take` returns. Anything
+ * else closes the connection with an error: native code may have overwritten the index's memory.
  */
 export function receive<T>(socket: Socket, take: (message: T, texts: Buffer) => void): void {
   let parts: Buffer[] = []
@@ -196,7 +196,7 @@ export function receive<T>(socket: Socket, take: (message: T, texts: Buffer) => 
   })
 }
 
-/** The length of the first message with its texts, or of a head that is incomplete. */
+/** Returns the length of the first message with its texts, or of a head that is incomplete. */
 function neededBytes(bytes: Buffer): number {
   if (bytes.length < headBytes) return headBytes
   const length = bytes.readUInt32LE(0)

@@ -1,4 +1,4 @@
-// What a caller types becomes terms: runs of words that a message must have, or must not have.
+// Parses what a caller types into terms: runs of words that a message must have, or must not have.
 //
 //   error E42        error · e42            both, anywhere
 //   "x is not" -js   x is not · without js  the words of the first next to each other
@@ -6,8 +6,8 @@
 //   -foo_bar         without foo bar        next to each other
 //
 // Q1. Nothing but `"` and a `-` at the beginning of a word has a meaning; everything else is data.
-//     What is made for the index (`matchOf`) has words only, each in quotes.
-// Q2. Characters without spaces between them belong together as far as they are one word of their
+//     The expression for the index (`matchOf`) consists of words only, each term in quotes.
+// Q2. Characters without spaces between them form one term as far as they are one word of their
 //     language, by the dictionary of the platform; in quotes they all do.
 
 import { eachWord, isCharacter, notOfWords, wordsOf } from './words.ts'
@@ -16,18 +16,18 @@ import { eachWord, isCharacter, notOfWords, wordsOf } from './words.ts'
 export type Term = readonly string[]
 
 export interface Query {
-  /** Each of them must occur. */
+  /** Each of these must occur. */
   all: Term[]
-  /** None of them may occur. */
+  /** None of these may occur. */
   none: Term[]
 }
 
-/** `-`, then a text in quotes, which may lack its end, or a text without spaces and quotes. */
+/** An optional `-` and a text in quotes, maybe unclosed; or a text without spaces and quotes. */
 const parts = /(?<![^\s"])(-?)"([^"]*)"?|"([^"]*)"?|([^\s"]+)/g
 
-/** The query of a text; null: nothing in it could be found. */
+/** Parses a query. Returns null if nothing could be found by it. */
 export function parseQuery(text: string): Query | null {
-  /** By their words, so that each is there once. */
+  /** Keyed by their words, so that each term is there once. */
   const [all, none] = [new Map<string, Term>(), new Map<string, Term>()]
   for (const [, minus, quoted, inner, plain] of text.matchAll(parts)) {
     const phrase = quoted ?? inner
@@ -38,7 +38,7 @@ export function parseQuery(text: string): Query | null {
   return all.size === 0 ? null : { all: [...all.values()], none: [...none.values()] }
 }
 
-/** Whether a minus stands directly before the first word. */
+/** Returns whether a minus stands directly before the first word. */
 function isExcluded(plain: string): boolean {
   if (!plain.startsWith('-')) return false
   let isFirst = false
@@ -55,7 +55,7 @@ function add(terms: Map<string, Term>, term: Term): void {
 
 let segmenter: Intl.Segmenter | undefined
 
-/** The words of a text, each a term of its own, but the characters of one word together (Q2). */
+/** Returns the words of a text, each as a term, but the characters of one word as one term (Q2). */
 function termsOf(text: string): Term[] {
   const terms: string[][] = []
   let wordEnds: ReadonlySet<number> | undefined
@@ -81,17 +81,17 @@ function endsOfWords(text: string): Set<number> {
   return ends
 }
 
-/** What the index has of a message beside its words. */
+/** The marks that the index has of a message beside its words. */
 export const marks = {
   author: (identity: number) => `${notOfWords}a${identity}`,
   thread: (thread: number) => `${notOfWords}t${thread}`,
-  /** Only in a private thread: who may read it. */
+  /** Only in a private thread: an identity that may read it. */
   member: (identity: number) => `${notOfWords}m${identity}`,
-  /** Stands between texts, so that no run of words goes across. */
+  /** Separates texts, so that no run of words spans two of them. */
   border: `${notOfWords}b`,
 }
 
-/** The query in the language of the index; `required` are marks that the message must have. */
+/** Returns the query in the index's language. `required` are marks that a message must have. */
 export function matchOf({ all, none }: Query, required: readonly string[]): string {
   const quoted = (term: Term) => `"${term.join(' ')}"`
   const positive = [...required.map((mark) => [mark]), ...all].map(quoted).join(' AND ')

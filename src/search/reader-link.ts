@@ -1,5 +1,5 @@
-// Searches of a reader: over a connection of its own to the process of the index, which its node
-// has started. A reader that is not connected connects again.
+// The searches of a reader, over a connection of its own to the process of the index that its node
+// has started. A reader that is not connected tries again.
 
 import { closeSync, openSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -7,14 +7,14 @@ import { readersSocket } from './host.ts'
 import { SearchLink } from './link.ts'
 
 const retryMs = 250
-/** For so long after the first message a reader that was never connected expects an index. */
+/** How long after the first message a reader that was never connected expects an index. */
 const expectedMs = 10_000
 
 export class ReaderSearch {
   readonly link = new SearchLink()
   readonly #dir: string
   readonly #hasMessages: () => boolean
-  /** Since when there have been messages to index. */
+  /** The time since which there have been messages to index. */
   #expectedSince: number | null = null
   #wasConnected = false
 
@@ -32,7 +32,7 @@ export class ReaderSearch {
   }
 
   #connect(): void {
-    // The path of a socket may have 107 bytes; through the descriptor of its directory it is short.
+    // The path of a socket is limited to 107 bytes; through its directory's descriptor it is short.
     let directory: number
     try {
       directory = openSync(this.#dir, 'r')
@@ -44,7 +44,7 @@ export class ReaderSearch {
     let isHeld = true
     const release = () => {
       if (isHeld) closeSync(directory)
-      isHeld = false // from now on the number may be that of another file
+      isHeld = false // from now on the number may belong to another file
     }
     socket.once('connect', () => {
       release()

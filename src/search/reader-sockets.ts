@@ -1,5 +1,5 @@
-// The connections of readers to the index: a socket in the data directory that only its owner can
-// open. Readers send searches and nothing else.
+// Accepts the connections of readers to the index, on a socket in the data directory that only its
+// owner can open. Readers send searches and nothing else.
 
 import { rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'

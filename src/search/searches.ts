@@ -1,15 +1,15 @@
-// The searches that the index does: a step of one, then a step of the next, so that none that takes
-// long holds up the others.
+// Runs the searches of the index in turns, one step of each, so that a long search does not delay
+// the others.
 //
-// S1. A search ends when it has found enough, when nothing is left, or when its time is over: then
-//     it says how far it came, and its caller goes on from there.
+// S1. A search ends when it has found enough, when nothing is left, or when its time is over. It
+//     says how far it came, and its caller continues from there.
 
 import type { Index } from './index.ts'
 import type { Found, Search } from './protocol.ts'
 
-/** How long a search may take, without the steps of others. */
+/** The time that a search may take, without the steps of others. */
 const budgetMs = 100
-/** How long it goes on before it is the turn of another one. */
+/** The time after which it is another search's turn. */
 const stepMs = 5
 
 interface Job {

@@ -1,4 +1,4 @@
-// The shards of one directory: opened, begun, continued and sealed. index.ts says which and when.
+// Opens, begins, continues and seals the shards of one directory. index.ts decides which and when.
 
 import type { Engine } from './engine.ts'
 import { IndexFiles } from './index-files.ts'
@@ -16,12 +16,12 @@ import type { Building, Finished, SealedFile } from './slot.ts'
 export interface StoreOptions {
   engine: Engine
   dir: string
-  /** Of the forum and the form; files of another one are removed. */
+  /** The identity of the forum and of the format. Files of another one are removed. */
   identity: string
   memoryBytes: number
 }
 
-/** So much of the memory is for each database at most. */
+/** The maximum size of the cache of one database. */
 const cacheBytesMax = 8 << 20
 
 export class ShardStore {
@@ -34,13 +34,13 @@ export class ShardStore {
     this.files = new IndexFiles(options.dir)
   }
 
-  /** Divides the memory between so many shards. */
+  /** Divides the memory among these shards, and one more. */
   share(shards: readonly (Shard | null)[]): void {
     this.#cacheBytes = Math.min(cacheBytesMax, this.#options.memoryBytes / (shards.length + 1))
     for (const shard of shards) shard?.setCache(this.#cacheBytes)
   }
 
-  /** Opens a sealed file; null: it is damaged, or not of this forum and form. */
+  /** Opens a sealed file. Returns null if it is damaged, or not of this forum and format. */
   open(sealed: SealedName): { about: About; finished: Finished } | null {
     const { engine, identity } = this.#options
     let shard: Shard | null = null
@@ -52,20 +52,20 @@ export class ShardStore {
         return { about, finished: { shard, end: about.end, erased: about.erased, file } }
       }
     } catch {
-      // Damaged: it is built again.
+      // The file is damaged, so the shard is built again.
     }
-    shard?.close() // the file is removed, and takes space as long as it is open
+    shard?.close() // the file is removed, but takes space as long as it is open
     return null
   }
 
-  /** Begins a shard. Throws where there is no room. */
+  /** Begins a shard. Throws if there is no room. */
   begin(first: number, erased: number): Building {
     this.files.needRoom()
     const shard = newShard(this.#options.engine, this.files.dir, first, this.#cacheBytes)
     return { shard, next: first, lastId: '', erased }
   }
 
-  /** Goes on with a shard that was sealed before it was full. Throws where it is damaged. */
+  /** Continues a shard that was sealed before it was full. Throws if it is damaged. */
   resume({ shard, end, erased }: Finished, { name }: SealedFile): Building {
     const { engine } = this.#options
     const { lastId } = shard.about()
@@ -74,7 +74,7 @@ export class ShardStore {
     return { shard: resumed, next: end, lastId, erased }
   }
 
-  /** Saves a shard that knows all removals up to `erased`. Throws where there is no room. */
+  /** Saves a shard that reflects all removals up to `erased`. Throws if there is no room. */
   seal(first: number, { shard, next: end, lastId }: Building, erased: number): SealedFile {
     const { identity } = this.#options
     this.files.needRoom()
@@ -82,7 +82,7 @@ export class ShardStore {
     return { ...this.files.sealed(sealedName(name)!), isChecked: true }
   }
 
-  /** A shard that was sealed just now. */
+  /** Opens a shard that has just been sealed. */
   reopen({ name }: SealedFile): Shard {
     return sealedShard(this.#options.engine, this.files.pathOf(name), this.#cacheBytes)
   }

@@ -1,17 +1,19 @@
 // A shard: the words of at most `shardMessages` messages with consecutive numbers, as one database.
 //
 //   being built   a file without a name, which nobody else can reach      ──seal──▶
-//   sealed        0000131072-9f3a61c0.shard: never changes any more; its name has its CRC-32
+//   sealed        0000131072-9f3a61c0.shard: never changes again; its name has its CRC-32
 //
-// S1. A sealed file is complete, or its CRC is wrong: nothing in it need be synced, as whatever a
-//     crash leaves half done is found out and made again.
-// S2. A file holds no text that was removed before it was begun. To take a text out, the shard is
-//     built again from what the forum still has (index.ts). Nor does a process that has outlived
-//     its node seal one: the next process would not know of it.
-// S3. Messages of private threads are in a table of their own, in which only callers are looked for
-//     who take part in one: what others may not read costs their searches no time.
+// S1. A sealed file is complete, or its CRC is wrong. So nothing in it needs to be synced: whatever
+//     a crash leaves half done is detected and built again.
+// S2. A file holds no text that was removed before the file was begun. To take a text out, the
+//     shard is built again from the messages that the forum still has (index.ts). A process that
+//     has outlived its node does not seal a shard either, because the next process would not know
+//     of it.
+// S3. Messages of private threads are in a table of their own, which is searched only for callers
+//     who take part in such a thread. So messages that callers may not read cost their searches no
+//     time.
 //
-// The tables have no content: only which words stand where in which message. Their journal is in
+// The tables store no content, only which words stand where in which message. Their journal is in
 // memory, because SQLite refuses to write one for a file without a name.
 
 import { closeSync, copyFileSync, fstatSync, openSync, readSync, renameSync, rmSync } from 'node:fs'
@@ -19,15 +21,15 @@ import path from 'node:path'
 import { crc32 } from 'node:zlib'
 import type { Database, Engine, Statement } from './engine.ts'
 
-/** How many messages a shard has: 131,072 take 20 to 40 MB, and 3 to 5 seconds to build. */
+/** The number of messages in a shard: 131,072 take 20 to 40 MB, and 3 to 5 seconds to build. */
 export const shardMessages = 2 ** 17
-/** Raised when what the files hold changes, or how a text becomes words. */
+/** Raised when the format of the files changes, or the way in which a text becomes words. */
 const form = 1
 const pageBytes = 4096
-/** The process that has started this one; when it ends, this one gets another parent. */
+/** The process that started this one. When it ends, this one gets another parent. */
 const node = process.ppid
 
-/** A message as the index takes it. */
+/** A message as it is added to the index. */
 export interface Entry {
   message: number
   isPublic: boolean
@@ -35,21 +37,21 @@ export interface Entry {
   words: string
 }
 
-/** What a shard says of itself. */
+/** A shard's description of itself, which its file contains. */
 export interface About {
-  /** The forum, and the form of the index. */
+  /** The forum, and the format of the index. */
   identity: string
   /** The number of its first message. */
   first: number
-  /** The number behind its last message. */
+  /** The number after its last message. */
   end: number
   /** The id of its last message, by which the forum recognizes its own log. */
   lastId: string
-  /** Every removal up to this position has been taken out of it. */
+  /** It holds no text that was removed at or before this position. */
   erased: number
 }
 
-/** Makes of the identity of a forum the one of its index. */
+/** Returns the identity of the index of a forum with this identity. */
 export function identityOf(forum: string, engine: Engine): string {
   return `${form} ${engine.name} ${process.versions.unicode} ${forum}`
 }
@@ -60,7 +62,7 @@ export interface SealedName {
   crc: number
 }
 
-/** The parts of the name of a sealed file; null: it is none. */
+/** Returns the parts of the name of a sealed file, or null if it is not one. */
 export function sealedName(name: string): SealedName | null {
   const [, first, crc] = /^(\d{10})-([0-9a-f]{8})\.shard$/.exec(name) ?? []
   if (first === undefined) return null
@@ -90,7 +92,7 @@ export class Shard {
     this.#database.exec(`PRAGMA cache_size = -${Math.max(64, Math.floor(bytes / 1024))}`)
   }
 
-  /** What it says of itself. Throws when the file is damaged. */
+  /** Returns the shard's description of itself. Throws if the file is damaged. */
   about(): About {
     const rows = this.#database.prepare('SELECT name, value FROM about').all()
     const { identity, first, end, lastId, erased } = Object.fromEntries(
@@ -117,14 +119,14 @@ export class Shard {
     this.#database.exec('COMMIT')
   }
 
-  /** At most `limit` messages with lower numbers than `before`, newest first. */
+  /** Returns at most `limit` messages with lower numbers than `before`, the newest first. */
   search(isPublic: boolean, match: string, before: number, limit: number): number[] {
     const statement = isPublic ? this.#public : this.#private
     const rows = statement.all(match, Math.min(before, Number.MAX_SAFE_INTEGER), limit)
     return (rows as { message: number }[]).map(({ message }) => message)
   }
 
-  /** Writes it to the directory as a sealed file; returns its name. It can go on being used. */
+  /** Writes the shard to the directory as a sealed file and returns its name. It stays usable. */
   seal(dir: string, about: About): string {
     const insert = this.#database.prepare('INSERT OR REPLACE INTO about VALUES (?, ?)')
     for (const [name, value] of Object.entries(about)) insert.run(name, `${value}`)
@@ -146,12 +148,12 @@ export class Shard {
     try {
       this.#database.close()
     } catch {
-      // A damaged file, of which nothing is needed any more.
+      // The file is damaged, and nothing in it is needed any more.
     }
   }
 }
 
-/** A shard to build from nothing. Throws where the directory or the disk has no room. */
+/** Begins an empty shard. Throws if the directory or the disk has no room. */
 export function newShard(engine: Engine, dir: string, first: number, cacheBytes: number): Shard {
   return withoutName(path.join(dir, unnamed(first)), (file) => {
     const settings =
@@ -163,7 +165,7 @@ export function newShard(engine: Engine, dir: string, first: number, cacheBytes:
   })
 }
 
-/** A shard to go on building: a copy of a sealed one. Throws where that is damaged. */
+/** Continues building a sealed shard, in a copy of it. Throws if it is damaged. */
 export function resumedShard(
   engine: Engine,
   dir: string,
@@ -182,7 +184,7 @@ export function sealedShard(engine: Engine, file: string, cacheBytes: number): S
   return shardIn(engine.open(file), 'PRAGMA query_only = ON', cacheBytes)
 }
 
-/** Closes the database where it throws, because the file is damaged or the disk is full. */
+/** Opens a shard. Closes the database if that throws: the file is damaged, or the disk is full. */
 function shardIn(database: Database, settings: string, cacheBytes: number): Shard {
   try {
     database.exec(settings)
@@ -193,14 +195,14 @@ function shardIn(database: Database, settings: string, cacheBytes: number): Shar
   }
 }
 
-/** The CRC-32 of a file. */
+/** Returns the CRC-32 of a file. */
 export function crcOf(file: string): number {
   let crc = 0
   for (const piece of piecesOf(file)) crc = crc32(piece, crc)
   return crc
 }
 
-/** The bytes of a file, a piece at a time: each is valid until the next. */
+/** Yields the bytes of a file, one piece at a time. Each piece is valid until the next. */
 export function* piecesOf(file: string): Generator<Uint8Array> {
   const descriptor = openSync(file, 'r')
   try {
@@ -219,12 +221,12 @@ const table = (name: string) =>
   `CREATE VIRTUAL TABLE ${name} USING ` +
   `fts5(words, content = '', columnsize = 0, tokenize = 'ascii');`
 
-/** The name that a file of this process has until it is sealed, or until it is opened. */
+/** Returns the name that a file of this process has until it is sealed or opened. */
 function unnamed(first: number): string {
   return `${first}-${process.pid}.building`
 }
 
-/** Opens a file that then has no name any more: what is in it goes when it is closed. */
+/** Opens a file and then removes its name, so that its content goes when it is closed. */
 function withoutName(file: string, open: (file: string) => Shard): Shard {
   rmSync(file, { force: true })
   try {

@@ -1,32 +1,32 @@
-// A slot of the index: the messages of one shard, and what there is of them.
+// A slot of the index: the messages of one shard, and the shards that exist of them.
 //
 //   empty ──▶ building ──full──▶ sealed ──a message is removed──▶ sealed, and building anew
 //                │                                                    │          │
 //                └──a message is removed──▶ frozen, and building anew ┘◀─replaced┘
 //
-// T1. What is searched is the older of the two while there are two: it has all messages that the
+// T1. While there are two shards, the older one is searched, because it has all messages that the
 //     newer one still lacks. Removed messages in it are hidden.
-// T2. `covered` says up to which message the slot is complete.
+// T2. The slot is complete for all messages before `covered`.
 
 import type { Shard } from './shard.ts'
 
 /** A shard that is being built. */
 export interface Building {
   shard: Shard
-  /** The number of the message that it takes next, and the id of the one before. */
+  /** The number of the next message to add, and the id of the one before. */
   next: number
   lastId: string
-  /** Removals up to this position are known to it. */
+  /** It holds no text that was removed at or before this position. */
   erased: number
 }
 
 /** A shard that takes no more messages. */
 export interface Finished {
   shard: Shard
-  /** The number behind its last message. */
+  /** The number after its last message. */
   end: number
   erased: number
-  /** The file; null: it was frozen before it had one. */
+  /** The file; null: the shard was frozen before it had one. */
   file: SealedFile | null
 }
 
@@ -34,19 +34,19 @@ export interface SealedFile {
   name: string
   crc: number
   bytes: number
-  /** Size, time of change and inode: another one of these is another content. */
+  /** Size, modification time and inode. If one of them differs, the content may differ. */
   stamp: string
-  /** Whether the content was compared with the CRC. */
+  /** Whether the content has been compared with the CRC. */
   isChecked: boolean
 }
 
 export class Slot {
   readonly first: number
-  /** The number behind the last message that belongs here. */
+  /** The number after the last message that belongs here. */
   readonly limit: number
   finished: Finished | null = null
   building: Building | null = null
-  /** Removed messages that the finished shard has. */
+  /** Removed messages that are still in the finished shard. */
   readonly hidden = new Set<number>()
 
   constructor(first: number, limit: number) {
@@ -54,7 +54,7 @@ export class Slot {
     this.limit = limit
   }
 
-  /** What is searched. */
+  /** The shard that is searched. */
   get shard(): Shard | null {
     return this.finished?.shard ?? this.building?.shard ?? null
   }
@@ -63,7 +63,7 @@ export class Slot {
     return this.finished?.end ?? this.building?.next ?? this.first
   }
 
-  /** The next message to index, where `count` are known; -1: there is nothing to do. */
+  /** Returns the next message to index, of `count` messages in all, or -1 if there is none. */
   next(count: number): number {
     const end = this.end(count)
     const isDone = this.hidden.size === 0 && this.finished !== null && this.finished.end >= end
@@ -71,14 +71,14 @@ export class Slot {
     return isDone || next >= end ? -1 : next
   }
 
-  /** The number behind the last message here, where `count` are known. */
+  /** Returns the number after the last message here, of `count` messages in all. */
   end(count: number): number {
     return Math.min(this.limit, count)
   }
 
   /**
-   * A message was removed by the record at this position. Returns whether something here has to be
-   * built again.
+   * Applies the removal of a message by the record at this position. Returns whether something here
+   * has to be built again.
    */
   remove(message: number, position: number): boolean {
     const { building, finished } = this
@@ -90,14 +90,14 @@ export class Slot {
     return isFinished || isBuilt
   }
 
-  /** What is being built begins anew; meanwhile it is searched, unless there is an older one. */
+  /** Starts the build anew. Meanwhile the shard is searched, unless there is an older one. */
   #takeBack({ shard, next, erased }: Building): void {
     this.building = null
     if (this.finished === null) this.finished = { shard, end: next, erased, file: null }
     else shard.close()
   }
 
-  /** The newer shard takes the place of the older one, whose file is returned. */
+  /** Drops the older shard, which the newer one replaces. Returns the older one's file. */
   replace(): SealedFile | null {
     const file = this.finished?.file ?? null
     this.finished?.shard.close()
@@ -106,7 +106,7 @@ export class Slot {
     return file
   }
 
-  /** Closes and forgets everything; returns the file that is not to be used again. */
+  /** Closes and forgets everything. Returns the file that must not be used again. */
   clear(): SealedFile | null {
     this.building?.shard.close()
     this.building = null

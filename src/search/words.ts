@@ -1,29 +1,29 @@
-// The words of a text, the same for what is indexed, what is searched and what is marked.
+// The words of a text, the same for what is indexed, what is searched for and what is marked.
 //
 //   TypeError: x is not…   typeerror · x · is · not …
 //   Crème brûlée           creme · brulee
 //   検索エンジン             検 · 索 · エ · ン · ジ · ン
 //
 // W1. A word is a run of letters and digits in lower case, without diacritics; other characters
-//     separate words. Scripts that write without spaces, and Korean, whose particles are written at
-//     the end of a word, have a word for each character. An emoji is a word.
+//     separate words. In scripts that are written without spaces, and in Korean, which writes
+//     particles at the end of a word, each character is a word. An emoji is a word.
 // W2. The work is linear in the length of the text.
 // W3. A word consists of ASCII letters and digits and of characters beyond ASCII, at least one of
-//     them: so the tokenizer of the index, which knows no more than ASCII, never divides it.
+//     them. So the tokenizer of the index, which knows only ASCII, never divides it.
 
-/** A character for which no word has room: it begins what the index has beside words. */
+/** A character that occurs in no word. It begins each mark of the index (query.ts). */
 export const notOfWords = '\ue000'
 
-/** Receives a word and where it stands in the text. False: no more words are needed. */
+/** Receives a word and its place in the text. Returns false if no more words are needed. */
 type Visit = (word: string, start: number, end: number) => boolean | undefined
 
 const unspaced = ['Han', 'Hira', 'Kana', 'Hang', 'Bopo', 'Thai', 'Laoo', 'Khmr', 'Mymr']
   .map((script) => `\\p{scx=${script}}`)
   .join('')
 const letters = '\\p{L}\\p{N}\\p{M}'
-/** Half-width marks of voiced kana, which Unicode counts among the letters. */
+/** Half-width marks of voiced kana, which Unicode counts as letters. */
 const kanaMarks = '\\uff9e\\uff9f'
-/** A character of its own with its marks; a run of others; an emoji. */
+/** A character that is a word, with its marks; a run of other letters; an emoji. */
 const pieces = new RegExp(
   `([[${letters}]&&[${unspaced}]][\\p{M}${kanaMarks}]*)` +
     `|([[${letters}]--[${unspaced}]]+)` +
@@ -34,7 +34,7 @@ const asciiPieces = /[a-z0-9]+/gi
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what ASCII is
 const beyondAscii = /[^\x00-\x7f]/
 
-/** Marks that are no part of a letter: accents, vowel points, and selectors of a form. */
+/** Marks that are not part of a letter: accents, vowel points, and variation selectors. */
 const diacritics = new RegExp(
   '[\\u0300-\\u036f\\u0483-\\u0489\\u0591-\\u05bd\\u05bf\\u05c1\\u05c2\\u05c4\\u05c5\\u05c7' +
     '\\u0610-\\u061a\\u064b-\\u065f\\u0670\\u06d6-\\u06dc\\u1ab0-\\u1aff\\u1dc0-\\u1dff' +
@@ -44,10 +44,10 @@ const diacritics = new RegExp(
 /** Letters with a stroke, or with two forms, which have no decomposition. */
 const variants: Record<string, string> = { ß: 'ss', ı: 'i', ς: 'σ', ø: 'o', đ: 'd', ł: 'l', ħ: 'h' }
 const variant = /[ßıςøđłħ]/g
-/** What the decomposition of a letter or digit may bring with it, such as the dot of ⒈. */
+/** What the decomposition of a letter or digit may add, such as the dot of ⒈. */
 const noLetters = new RegExp(`[^${letters}]`, 'gu')
 
-/** Calls `visit` for each word, in their order. */
+/** Calls `visit` for each word, in order. */
 export function eachWord(text: string, visit: Visit): void {
   if (!beyondAscii.test(text)) {
     for (const match of text.matchAll(asciiPieces)) {
@@ -73,19 +73,19 @@ export function wordsOf(text: string): string[] {
   return words
 }
 
-/** The text as its words with spaces between, or as it is where the index finds the same words. */
+/** Returns the words with spaces between, or the text itself if the index finds the same in it. */
 export function spacedWords(text: string): string {
   return beyondAscii.test(text) ? wordsOf(text).join(' ') : text
 }
 
-/** Whether a word is a character of a script without spaces (W1). */
+/** Returns whether a word is a character of a script without spaces (W1). */
 export function isCharacter(word: string): boolean {
   return startsUnspaced.test(word)
 }
 
 const startsUnspaced = new RegExp(`^[${unspaced}]`, 'v')
 
-/** Of characters without marks: the words of 7,700 take 1 to 2 ms, and 4 to 6 ms without this. */
+/** For characters without marks: the words of 7,700 take 1 to 2 ms, and 4 to 6 ms without this. */
 const foldedCharacters = new Map<string, string>()
 const foldedMax = 32_768
 

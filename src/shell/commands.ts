@@ -1,20 +1,20 @@
-// The commands with which a person or an agent takes part from a shell, each declared once: the
-// help, the completion and the reading of arguments are made from this table.
+// The commands with which a person or an agent takes part in the forum from a shell. Each is
+// declared once: the help, the completion and the parsing of arguments are derived from this table.
 //
-// What a command does is loaded when it runs (reading.ts, writing.ts, watch.ts, identities.ts), so
-// that help and completion load no client.
+// The code of a command is loaded when it runs (reading.ts, writing.ts, watch.ts, identities.ts),
+// so that help and completion load no client.
 
 import { ConfigError, type Flags, type FlagValues, flagHelp, readFlags } from '../base/arguments.ts'
 import { type CommonValues, common } from './flags.ts'
 import type { Session } from './session.ts'
 
 export interface ShellCommand {
-  /** What stands behind the name: required words, and optional ones in brackets. */
+  /** The words after the name: required ones, and optional ones in brackets. */
   usage: string
   summary: string
   /** Command lines without the name of the program. */
   examples: readonly string[]
-  /** What else the help says; empty or whole lines. */
+  /** Further text of the help: empty, or whole lines. */
   about: string
   flags: Flags
   run(session: Session, words: readonly string[], values: never): Promise<void>
@@ -204,11 +204,11 @@ handled when watch ended does not come again, and everything else does.
 
 const takesText = ['post', 'reply', 'search']
 
-/** The command `name` with these arguments; null: the help was asked for. Throws ConfigError. */
+/** Parses the arguments of the command `name`; null if help is requested. Throws ConfigError. */
 export function parseShell(name: string, args: readonly string[]) {
   const { flags } = shellCommands[name]
   const refuse = (sentence: string) => {
-    // Where a text is expected, what looks like a flag may be one.
+    // Where a text is expected, what looks like a flag may be the text.
     const isText = takesText.includes(name) && /^unknown flag \S+$/.test(sentence)
     const hint = isText ? ', and write -- before a text that begins with a hyphen' : ''
     return new ConfigError(`${sentence}; try ${name} --help${hint}`)
@@ -217,7 +217,7 @@ export function parseShell(name: string, args: readonly string[]) {
   return values.help ? null : { values: values as CommonValues, words: positionals }
 }
 
-/** The text of `--help`. */
+/** Returns the text of `--help`. */
 export function shellHelp(name: string): string {
   const { usage, summary, examples, about, flags } = shellCommands[name]
   const lines = examples.map((line) => {

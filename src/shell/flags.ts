@@ -1,8 +1,8 @@
-// The flags that every command of the shell takes: which node, as whom, and how it prints.
+// The flags that every shell command takes: the node, the identity, and the form of the output.
 
 import { ConfigError, type Flags, type FlagValues } from '../base/arguments.ts'
 
-/** Where a node listens if nothing else is said. */
+/** Where a node listens by default. */
 export const defaultUrl = 'http://127.0.0.1:8787'
 
 export const common = {
@@ -16,7 +16,7 @@ export const common = {
 
 export type CommonValues = FlagValues<typeof common>
 
-/** The origin of a node. Throws a ConfigError: the text is none. */
+/** Returns the origin of a node. Throws a ConfigError if the text is not an origin. */
 export function originOf(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/') return url.origin
@@ -25,7 +25,7 @@ export function originOf(text: string): string {
   )
 }
 
-/** The token in AGENT_FORUM_TOKEN; undefined: there is none. Throws a ConfigError, without it. */
+/** Returns the token in AGENT_FORUM_TOKEN, if any. Throws a ConfigError that does not show it. */
 export function tokenIn(
   environment: Readonly<Record<string, string | undefined>>,
 ): string | undefined {

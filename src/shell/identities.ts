@@ -7,12 +7,12 @@ import { inLine, timeOf } from './output.ts'
 import { identified, type Session } from './session.ts'
 import { noWords } from './words.ts'
 
-/** How long `whoami` waits for a node, since the file says nearly all of it. */
+/** How long `whoami` waits for a node, because the file holds nearly all of the answer. */
 const checkMs = 3_000
 
 const kinds = ['persistent', 'guest'] as const
 
-/** Shows the identity in the file; registers one where there is none. */
+/** Shows the identity in the file, or registers one if there is none. */
 export async function register(
   session: Session,
   words: readonly string[],
@@ -36,7 +36,7 @@ export async function register(
   if (forum.token !== undefined) {
     throw new ConfigError('AGENT_FORUM_TOKEN is set, which is the identity of all commands')
   }
-  readIdentity(file, url) // where nothing can be kept, nobody is registered
+  readIdentity(file, url) // nobody is registered if the file cannot be used
   const wanted = {
     kind: known,
     ...(name !== undefined && { displayName: name }),
@@ -55,7 +55,7 @@ export async function whoami(session: Session, words: readonly string[]): Promis
   show(session, { id, kind, display_name, expires_at, url, token: '' }, 'AGENT_FORUM_TOKEN')
 }
 
-/** What the node knows of the identity; what the file says where the node does not answer. */
+/** Returns what the node knows of the identity, or what the file says if the node is silent. */
 async function checked({ file, url }: Session, kept: Kept): Promise<Kept> {
   const forum = new AgentForum({ url, token: kept.token, retries: 0, timeoutMs: checkMs })
   try {
@@ -68,7 +68,7 @@ async function checked({ file, url }: Session, kept: Kept): Promise<Kept> {
       const whose = `${file} has the token of ${kept.id} ${inLine(kept.display_name)}.`
       throw new ForumError(status, code, `${message} ${whose}`)
     }
-    // A node of an earlier version cannot tell.
+    // A node of an earlier version cannot answer this.
     if (status !== 404) process.stderr.write(`no answer from ${url}; this is what ${file} says\n`)
     return kept
   }

@@ -1,9 +1,9 @@
-// What a command of the shell prints: lines for people and agents, or JSON lines.
+// The output of a shell command: lines for people and agents, or JSON lines.
 //
-// O1. What others have written cannot act on a terminal, nor be taken for a line of the program:
+// O1. Content written by others cannot control a terminal, nor pass for a line of the program:
 //     control characters and hidden ones are shown as codes, contents are indented, and names and
 //     titles have no line breaks.
-// O2. JSON has no character that acts on a terminal, either: they are written as `\u`.
+// O2. JSON has no character that controls a terminal, either: they are escaped as `\u`.
 
 import { codeOf, hidden } from '../base/hidden-characters.ts'
 
@@ -25,36 +25,36 @@ export class Output {
     else this.lines(lines)
   }
 
-  /** Says something about the output on standard error; with `--json` nothing. */
+  /** Prints a remark about the output on standard error; nothing with `--json`. */
   remark(sentence: string): void {
     if (!this.json) process.stderr.write(`${sentence}\n`)
   }
 
-  /** Prints lines for people; with `--json` nothing. */
+  /** Prints lines for people; nothing with `--json`. */
   lines(lines: string | readonly string[]): void {
     if (!this.json) for (const line of [lines].flat()) this.#write(`${line}\n`)
   }
 }
 
-/** One line of JSON, as the service sent it. */
+/** Returns one line of JSON, as the service sent it. */
 export function jsonLine(value: object): string {
   const escaped = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
   return JSON.stringify(value).replace(actsInJson, escaped)
 }
 
-/** A text of others in one line. */
+/** Returns a text by others in one line. */
 export function inLine(text: string): string {
   return visible(text.replace(/[\t\n\r]+/g, ' '))
 }
 
-/** A text of others as indented lines. */
+/** Returns a text by others as indented lines. */
 export function indented(text: string): string[] {
   return visible(text.trimEnd().replace(/\r\n?/g, '\n'))
     .split('\n')
     .map((line) => `  ${line}`.trimEnd())
 }
 
-/** When something was: `2026-11-23 08:27`, in UTC. */
+/** Returns a time as `2026-11-23 08:27`, in UTC. */
 export function timeOf(at: number): string {
   return new Date(at).toISOString().slice(0, 16).replace('T', ' ')
 }

@@ -1,5 +1,5 @@
-// threads, read, feed and search: up to `--limit` items. Of read and feed, which are read in order,
-// the last line says how to go on.
+// threads, read, feed and search: print up to `--limit` items. For read and feed, which are read in
+// order, the last line says how to continue.
 
 import { ConfigError, suggestion } from '../base/arguments.ts'
 import type { Message, Notification, SearchHit, Thread } from '../client/index.ts'
@@ -8,7 +8,7 @@ import { identified, type Session } from './session.ts'
 import { idOf, noWords, numberOf, oneThread } from './words.ts'
 
 const limitDefault = 20
-/** Items on a page, as the interface allows. */
+/** The maximum number of items on a page of the interface. */
 const threadsMax = 50
 const messagesMax = 100
 
@@ -18,7 +18,7 @@ interface Limited {
   limit?: string
 }
 
-/** Prints the newest threads, or those where somebody wrote last. */
+/** Prints the newest threads, or those with the newest messages. */
 export async function threads(
   { forum, output }: Session,
   words: readonly string[],
@@ -52,7 +52,7 @@ export async function read(
   if (last !== null) output.lines(`more: agent-forum read ${thread.id} --after ${last.seq}`)
 }
 
-/** Prints the newest messages of a thread, or those before one, oldest first. */
+/** Prints the newest messages of a thread, or the newest before a given one, oldest first. */
 async function readLast(
   { forum, output }: Session,
   id: string,
@@ -79,7 +79,7 @@ interface FeedValues extends Limited {
   wait?: string
 }
 
-/** Prints what others wrote in threads that the identity follows, and where they mention it. */
+/** Prints messages by others in threads that the identity follows, and those that mention it. */
 export async function feed(
   session: Session,
   words: readonly string[],
@@ -139,7 +139,7 @@ function limitOf({ limit }: Limited): number {
   return numberOf('limit', limit, 1) ?? limitDefault
 }
 
-/** Prints the first items. Returns the last one that was printed where there are more of them. */
+/** Prints the first `limit` items. Returns the last one printed if there are more, else null. */
 async function upTo<Item>(
   limit: number,
   items: AsyncIterable<Item>,

@@ -1,9 +1,9 @@
-// What a command of the shell works with: the node, the identity, and where its output goes.
+// The context of a shell command: the node, the identity, and the output.
 //
 //   --identity FILE ──────────────▶ the identity in the file
 //   else AGENT_FORUM_TOKEN ───────▶ the identity of that token
-//   else the default file ────────▶ the identity in it, if it is of this node, or nobody: what is
-//                                   public can be read
+//   else the default file ────────▶ the identity in it, if it is of this node; otherwise nobody,
+//                                   who can read what is public
 
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -14,28 +14,28 @@ import { isOf, type Kept, readIdentity } from '../mcp/identity-file.ts'
 import { type CommonValues, defaultUrl, originOf, tokenIn } from './flags.ts'
 import { Output } from './output.ts'
 
-/** How long a call is retried: longer than a node takes to start again. */
+/** How long a call is retried, which is longer than a node takes to restart. */
 const timeoutMs = 10_000
-/** How long nothing is said while there is no answer. */
+/** How long a missing answer goes unreported. */
 const silenceMs = 1_000
 
 export interface Session {
   output: Output
   /** The origin of the node. */
   url: string
-  /** Where the identity is kept. */
+  /** The file that keeps the identity. */
   file: string
-  /** The flags that name both, for a command that is recommended; '' where the defaults do. */
+  /** The flags given for both, to be part of recommended commands; '' if there are none. */
   place: string
-  /** The identity in the file; null: there is none, or a token is used in its place. */
+  /** The identity in the file, or null if there is none or a token is used in its place. */
   kept: Kept | null
-  /** A client that acts as the identity, or as anybody where there is none. */
+  /** A client that acts as the identity, or anonymously if there is none. */
   forum: AgentForum
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Throws ConfigError: the file or the address cannot be used. */
+/** Throws ConfigError if the file or the address cannot be used. */
 export function sessionOf(
   { url, identity, json = false }: CommonValues,
   environment: Environment = process.env,
@@ -47,7 +47,7 @@ export function sessionOf(
   const chosen = url ?? (AGENT_FORUM_URL || undefined)
   const origin = chosen === undefined ? null : originOf(chosen)
   const usesToken = identity === undefined && !!AGENT_FORUM_TOKEN
-  // Whoever has an identity elsewhere reads here as anybody.
+  // A caller whose identity is of another node reads here anonymously.
   const expected = named === undefined ? null : origin
   const own = usesToken || !existsSync(file) ? null : readIdentity(file, expected)
   const kept = own === null || origin === null || isOf(own, origin) ? own : null
@@ -65,21 +65,21 @@ export function sessionOf(
   return { output, url: node, file, place, kept, forum }
 }
 
-/** The client, which has an identity. Throws ConfigError where it has none. */
+/** Returns the client if it has an identity. Throws ConfigError if it has none. */
 export function identified({ forum, file, place, kept, url }: Session): AgentForum {
   if (forum.token !== undefined) return forum
-  if (existsSync(file)) readIdentity(file, url) // throws where it is of another node
+  if (existsSync(file)) readIdentity(file, url) // throws if it is of another node
   const why = kept === null && existsSync(file) ? 'has expired' : 'is not there yet'
   const command = `agent-forum register --name NAME${place}`
   throw new ConfigError(`the identity of ${file} ${why}; ${command} makes one`)
 }
 
-/** Whether the service has decided on a request; otherwise no node answers. */
+/** Returns whether the service has decided on the request; otherwise no node answers. */
 export function isDecided({ status, code }: ForumError): boolean {
   return code === 'epoch_changed' || (status >= 400 && status < 500)
 }
 
-/** A fetch that says once, on standard error, that the node has not answered yet. */
+/** Returns a fetch that reports once, on standard error, that the node has not answered yet. */
 function reportingSilence(url: string): typeof fetch {
   let hasAnswered = false
   let timer: NodeJS.Timeout | null = null
@@ -91,12 +91,12 @@ function reportingSilence(url: string): typeof fetch {
   }
   return async (input, init) => {
     if (hasAnswered) return fetch(input, init)
-    // A node answers to this one late.
+    // A node answers a waiting poll late.
     const isPoll = /[?&]wait=/.test(`${input}`)
     if (!isPoll) begin()
     try {
       const response = await fetch(input, init)
-      // A proxy may answer in place of a node that is away, and the request is sent again.
+      // A proxy may answer in place of a node that is down; the request is then sent again.
       hasAnswered = response.status < 500
       if (hasAnswered && timer !== null) clearTimeout(timer)
       return response

@@ -1,15 +1,16 @@
-// watch: the feed as lines, or a command that is run for each message.
+// watch: prints the feed as lines, or runs a command for each message.
 //
 //   message ──▶ command ── 0 ──▶ marked as read ──▶ next message
 //                 ▲   └ failed
 //                 └─ pause ◀┘  growing
 //
 // W1. A message is marked as read when its command has ended with 0, or its line is written. Until
-//     then it comes again, whatever is killed: watch, its command or the node.
-// W2. Commands run one at a time, in the order of the messages. One that fails is run again before
-//     the next message.
-// W3. SIGINT, SIGTERM and SIGHUP are passed on to the command, whose end is waited for; a second
-//     one kills it. It has a process group of its own, so that it gets each signal once.
+//     then it is delivered again, whatever is killed: watch, its command or the node.
+// W2. Commands run one at a time, in the order of the messages. A command that fails is run again
+//     before the next message.
+// W3. SIGINT, SIGTERM and SIGHUP are passed on to the command, and watch waits for its end; a
+//     second signal kills it. The command has a process group of its own, so that it receives each
+//     signal once.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { resolve as absolute } from 'node:path'
@@ -23,18 +24,18 @@ import { noWords } from './words.ts'
 
 const shortestPauseMs = 500
 const longestPauseMs = 60_000
-/** How long the end waits for a node that does not answer. */
+/** How long the end of watch waits for the node to answer. */
 const lastMarkMs = 2_000
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** Handles the messages of the feed until a signal ends it. Throws ForumError and ConfigError. */
+/** Handles the messages of the feed until a signal arrives. Throws ForumError and ConfigError. */
 export async function watch(
   session: Session,
   words: readonly string[],
   { exec, mentions }: { exec?: string; mentions?: boolean },
 ): Promise<void> {
   noWords('watch', words)
-  // A variable that is not set would mark the whole feed as read.
+  // Most likely a variable that is not set: an empty command would mark the whole feed as read.
   if (exec?.trim() === '') {
     throw new ConfigError('--exec takes a command, not an empty text; without it lines are printed')
   }
@@ -68,7 +69,7 @@ export async function watch(
   }
 }
 
-/** Marks what the feed would mark when the next message is requested. */
+/** Marks the last message, which the feed would mark when the next one is requested. */
 async function markLast(forum: AgentForum, seq: number): Promise<void> {
   try {
     await forum.markRead(seq, { signal: AbortSignal.timeout(lastMarkMs) })
@@ -77,14 +78,14 @@ async function markLast(forum: AgentForum, seq: number): Promise<void> {
   }
 }
 
-/** What is run for each message. */
+/** The command that is run for each message. */
 class Command {
   readonly #line: string
   readonly #environment: NodeJS.ProcessEnv
   readonly #ending: AbortSignal
   #child: ChildProcess | null = null
 
-  /** Commands of agent-forum in it act as the identity of the session. */
+  /** Commands of agent-forum in the line act as the identity of the session. */
   constructor(line: string, { url, file, kept }: Session, ending: AbortSignal) {
     this.#line = line
     const identity = { AGENT_FORUM_IDENTITY: absolute(file), AGENT_FORUM_TOKEN: undefined }
@@ -92,7 +93,7 @@ class Command {
     this.#ending = ending
   }
 
-  /** Resolves when it has ended with 0. Throws the reason of the signal that ends watch. */
+  /** Resolves when the command has ended with 0. Throws the reason of the signal ending watch. */
   async succeed(input: string, seq: number): Promise<void> {
     const backoff = new Backoff(shortestPauseMs, longestPauseMs)
     for (;;) {
@@ -106,7 +107,7 @@ class Command {
     }
   }
 
-  /** Sends a signal to the command and all that it has started, while it runs. */
+  /** Sends a signal to the running command and to everything that it has started. */
   signal(name: NodeJS.Signals): void {
     const pid = this.#child?.pid
     if (pid === undefined) return
@@ -117,7 +118,7 @@ class Command {
     }
   }
 
-  /** Runs it once; resolves to why it failed, or null. It need not read its input. */
+  /** Runs the command once. Resolves to why it failed, or null. It need not read its input. */
   #run(input: string): Promise<string | null> {
     return new Promise((resolve) => {
       const child = spawn('sh', ['-c', this.#line], {

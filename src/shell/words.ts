@@ -1,27 +1,27 @@
-// What stands behind the name of a command and its flags: ids, numbers and texts.
+// Parses the words and flag values of a command: ids, numbers and texts.
 
 import { ConfigError } from '../base/arguments.ts'
 import { counted } from '../base/counted.ts'
 import { subjectNamed } from '../base/named-subjects.ts'
 import { contentCharactersMax, titleCharactersMax } from '../base/text-limits.ts'
 
-/** More than any text that fits into a message, in UTF-8 and with line breaks at its end. */
+/** More than any text of a message takes in UTF-8, with line breaks at its end. */
 const inputBytesMax = 256 * 1024
 
-/** A command without words has none. Throws ConfigError. */
+/** Throws ConfigError if a command without words was given any. */
 export function noWords(command: string, words: readonly string[]): void {
   if (words.length > 0) throw new ConfigError(`${command} takes no "${words[0]}"`)
 }
 
-/** The thread that is the one word of a command. Throws ConfigError. */
+/** Returns the thread that is the only word of a command. Throws ConfigError. */
 export function oneThread(command: string, words: readonly string[]): string {
   if (words.length === 1) return idOf('thread', command, words[0])
   throw new ConfigError(`${command} takes a thread; try ${command} --help`)
 }
 
 /**
- * The id of a thread or an identity, which is named by it or by the address of its page.
- * `place` is the command or the flag. Throws ConfigError.
+ * Returns the id of a thread or an identity, which is named by its id or by the address of its
+ * page. `place` is the command or the flag. Throws ConfigError.
  */
 export function idOf(noun: 'thread' | 'identity', place: string, text: string): string {
   const { id, unusable } = subjectNamed(noun, text)
@@ -29,14 +29,14 @@ export function idOf(noun: 'thread' | 'identity', place: string, text: string): 
   throw new ConfigError(`${place} ${unusable}`)
 }
 
-/** The words of `post`. Throws ConfigError. */
+/** Returns the title and the text of `post`. Throws ConfigError. */
 export async function titleAndText(words: readonly string[]): Promise<[string, string]> {
   const [title, text] = wordAndMore('post', 'a title', words)
   checkLength('title', title, titleCharactersMax)
   return [title, await contentOf(text)]
 }
 
-/** The words of `reply`. Throws ConfigError. */
+/** Returns the thread and the text of `reply`. Throws ConfigError. */
 export async function threadAndText(words: readonly string[]): Promise<[string, string]> {
   const [thread, text] = wordAndMore('reply', 'a thread', words)
   return [idOf('thread', 'reply', thread), await contentOf(text)]
@@ -51,7 +51,7 @@ function wordAndMore(
   throw new ConfigError(`${command} takes ${what} and a text, in quotes; try ${command} --help`)
 }
 
-/** A whole number of a flag; undefined where it is not given. Throws ConfigError. */
+/** Returns the whole number of a flag, or undefined if it is not given. Throws ConfigError. */
 export function numberOf(flag: string, text: string | undefined, min = 0): number | undefined {
   if (text === undefined) return undefined
   if (!/^\d{1,15}$/.test(text)) {
@@ -61,34 +61,34 @@ export function numberOf(flag: string, text: string | undefined, min = 0): numbe
   return Number(text)
 }
 
-/** The identities of a flag, separated by commas. Throws ConfigError. */
+/** Returns the identities of a flag, which commas separate. Throws ConfigError. */
 export function identitiesOf(flag: string, text: string | undefined): string[] {
   const named = (text ?? '').split(',').filter((each) => each !== '')
   return named.map((each) => idOf('identity', `--${flag}`, each))
 }
 
-/** What the service accepts as an idempotency key. Throws ConfigError. */
+/** Checks an idempotency key by the rule of the service. Throws ConfigError. */
 export function keyOf(key: string | undefined): { key?: string } {
   if (key === undefined) return {}
   if (/^[A-Za-z0-9_.:-]{8,128}$/.test(key)) return { key }
   throw new ConfigError(`--key takes 8 to 128 of A-Z a-z 0-9 _ . : -, which ${key} is not`)
 }
 
-/** The text of a message: the argument, or standard input where there is none. */
+/** Returns the text of a message: the argument, or standard input if there is none. */
 async function contentOf(argument: string | undefined): Promise<string> {
   const text = argument ?? (await standardInput())
   checkLength('text', text, contentCharactersMax)
   return text
 }
 
-/** A character is a code point, as for the service. */
+/** Counts code points as characters, as the service does. Throws ConfigError. */
 function checkLength(what: string, text: string, max: number): void {
   const { length } = Array.from(text)
   if (length <= max) return
   throw new ConfigError(`the ${what} has ${counted(length, 'character')}, and can have ${max}`)
 }
 
-/** The text of standard input, without the line breaks at its end, as `$(…)` of a shell has it. */
+/** Returns standard input as a text without trailing line breaks, like `$(…)` in a shell. */
 async function standardInput(): Promise<string> {
   if (process.stdin.isTTY) process.stderr.write('the text, and then Ctrl-D on a line of its own:\n')
   const parts: Buffer[] = []

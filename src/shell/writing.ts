@@ -64,7 +64,7 @@ function mentioning(text: string | undefined) {
   return mentionIds.length === 0 ? {} : { mentionIds }
 }
 
-/** What the service recommends to callers of its interface is no news for a command. */
+/** Removes the service's advice for callers of its interface, which is of no use to a command. */
 function withoutAdvice({ follow_up: _, ...published }: Publication) {
   return published
 }

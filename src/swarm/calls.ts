@@ -1,6 +1,6 @@
-// The requests of an agent, one function each, and the checks of their answers. Every answer is
-// checked against the interface before it is used. An answer of another status or shape throws
-// WrongAnswer, which names the request and the answer.
+// The requests of an agent, one function each. Every answer is checked against the interface before
+// it is used; an answer of another status or shape throws WrongAnswer, which names the request and
+// the answer.
 
 import { Ajv, type ValidateFunction } from 'ajv'
 import type {
@@ -32,7 +32,7 @@ const ajv = new Ajv()
 const string = { type: 'string' }
 const boolean = { type: 'boolean' }
 const integer = { type: 'integer', minimum: 0 }
-/** An object with these fields of T, on which the swarm relies. */
+/** Returns the schema of an object with these fields of T, on which the swarm relies. */
 const object = <T>(properties: { readonly [Name in keyof T]?: Schema }): Schema => ({
   type: 'object',
   required: Object.keys(properties),
@@ -115,15 +115,15 @@ const isSearchPage = ajv.compile<SearchPage>(
   }),
 )
 
-/** The server's status, for the head of the summary. */
+/** Returns the server's status, for the head of the summary. */
 export async function readStatus(client: Client): Promise<Record<string, unknown>> {
   const request: Request = { operation: null, method: 'GET', path: '/api/status' }
   return checked(request, await client.send(request), [200], isStatus)
 }
 
 /**
- * Creates an identity. The request is not idempotent: if its answer is lost, a retry leaves an
- * identity behind that nobody uses.
+ * Creates an identity. The request is not idempotent: if its answer is lost, a retry leaves behind
+ * an identity that nobody uses.
  */
 export async function createIdentity(
   client: Client,
@@ -147,13 +147,13 @@ export type Publish = {
   threadId: string | null
   body: { title?: string; content: string; mention_ids?: string[] }
   replay: boolean
-  /** From when its latency counts; from when it is sent by default. */
+  /** The time from which its latency counts; by default, when it is sent. */
   dueAt?: number
 }
 
 /**
- * Publishes a message. A replay must be answered with 200, a first request with 201, or with 200 if
- * an answer was lost: then an earlier try has published.
+ * Publishes a message. A replay must be answered with 200. A first request must be answered with
+ * 201, or with 200 if an answer was lost, because an earlier try has then published the message.
  */
 export async function publish(client: Client, message: Publish): Promise<Publication> {
   const { threadId, token, key, body, replay, dueAt } = message
@@ -176,7 +176,7 @@ export async function publish(client: Client, message: Publish): Promise<Publica
   return publication
 }
 
-/** Subscribes; repeating it changes nothing. */
+/** Subscribes to a thread. Repeating this changes nothing. */
 export async function subscribe(client: Client, token: string, threadId: string): Promise<void> {
   const path = `/api/threads/${threadId}/subscribe`
   const request: Request = { operation: 'subscribe', method: 'POST', path, token }
@@ -185,7 +185,7 @@ export async function subscribe(client: Client, token: string, threadId: string)
   if (subscription.thread_id !== threadId) throw wrong(request, answer, 'for another thread')
 }
 
-/** One page of a thread, after a position, as anybody can read it. */
+/** Returns one page of a thread, after a position, as anybody can read it. */
 export async function readThread(
   client: Client,
   threadId: string,
@@ -199,10 +199,10 @@ export async function readThread(
   return page
 }
 
-/** How long a poll waits for news, and what ends it before. */
+/** How long a poll waits for news, and the signal that ends it earlier. */
 export type Patience = { seconds: number; signal: AbortSignal }
 
-/** One page of an agent's feed, after a position. A poll that waits is not timed. */
+/** Returns one page of an agent's feed, after a position. A poll that waits is not timed. */
 export async function readFeed(
   client: Client,
   token: string,
@@ -234,7 +234,7 @@ export type Query = {
   limit: number
 }
 
-/** One page of what anybody finds, newest first. */
+/** Returns one page of what anybody can find, newest first. */
 export async function search(client: Client, query: Query): Promise<SearchPage> {
   const { before = Number.MAX_SAFE_INTEGER } = query
   const { q, ...numbers } = query

@@ -4,12 +4,12 @@
 //     ▲        lost: no connection, no answer in time, 503, 429
 //     └── wait ◀┘   (Retry-After, or a growing pause with jitter; until the patience ends)
 //
-// H1. A lost answer does not show what the server did. So the same request is sent again, byte for
-//     byte, with the same idempotency key, which makes retrying a publication safe.
+// H1. A lost answer does not tell what the server did. So the same request is sent again, byte for
+//     byte, with the same idempotency key, which makes it safe to retry a publication.
 // H2. A request ends with an answer, or with Unreachable when its patience has ended.
 // H3. The latency of a request runs from its first try to its answer, including lost tries and
-//     pauses: it is how long an agent waited. Of a message at a constant rate it runs from when
-//     that was due (pace.ts). It includes this process's own work, which dominates with many
+//     pauses: it is how long an agent waited. For a message at a constant rate it runs from when
+//     the message was due (pace.ts). It includes this process's own work, which dominates with many
 //     connections to a fast server.
 // H4. An answer's body is decoded strictly: bytes that are not UTF-8 never become a string. Two
 //     strings decoded in this way are equal exactly if their UTF-8 bytes are equal.
@@ -28,9 +28,9 @@ export type Request = {
   token?: string
   key?: string
   body?: object
-  /** From when its latency counts; from when it is sent by default. */
+  /** The time from which its latency counts; by default, when it is sent. */
   dueAt?: number
-  /** Ends the request: `send` then throws what the signal says. */
+  /** Ends the request: `send` then throws the reason of the signal. */
   signal?: AbortSignal
 }
 
@@ -48,7 +48,7 @@ export type ClientOptions = {
   connections: number
   patienceMs: number
   answerTimeoutMs?: number
-  /** Is told of every answer, and of every one that is lost. */
+  /** Counts every answer, and every one that is lost. */
   meter?: Meter
 }
 
@@ -56,15 +56,15 @@ const answerTimeoutMsDefault = 10_000
 const pauseMsFirst = 50
 const pauseMsMax = 2_000
 
-// A page of 100 messages of 8000 characters, each written as a twelve-byte pair of escapes.
+// Enough for 100 messages of 8000 characters, each character a twelve-byte pair of escapes.
 const answerBytesMax = 100 * 8000 * 12 + 1024 * 1024
 
-/** See H1 to H4. `answerTimeoutMs`: silence after which an answer counts as lost. */
+/** See H1 to H4. `answerTimeoutMs` is the silence after which an answer counts as lost. */
 export class Client {
   readonly retries: Record<Loss, number> = { connection: 0, timeout: 0, unavailable: 0, quota: 0 }
   readonly timings = new Map<TimedOperation, Timing>()
   readonly url: string
-  /** The token of requests that have none, for a forum that shows nothing without; '': none. */
+  /** The token of requests that have none, for a forum that is closed to non-members; '': none. */
   memberToken: () => string = () => ''
   readonly #meter: Meter
   readonly #pool: Pool
@@ -89,7 +89,7 @@ export class Client {
     })
   }
 
-  /** Sends until answered. Throws Unreachable: patience has ended, or nothing ever answered. */
+  /** Sends until answered. Throws Unreachable: patience has ended, or nothing has ever answered. */
   async send(request: Request): Promise<ReceivedAnswer> {
     const startedAt = request.dueAt ?? performance.now()
     for (let tries = 1; ; tries++) {
@@ -159,7 +159,7 @@ export class Client {
   }
 }
 
-/** The `error` and `message` of an answer, for a sentence about it. */
+/** Returns the `error` and `message` of an answer, for a sentence about it. */
 export function errorOf(body: unknown): string {
   const { error, message } = (body ?? {}) as { error?: unknown; message?: unknown }
   return [error, message].filter((part) => typeof part === 'string').join(': ')
@@ -191,7 +191,7 @@ function lostBy(error: unknown): Lost {
   return { lost, why: message || code, waitMs: 0 }
 }
 
-// Doubles from try to try. The jitter prevents requests that failed together from coming together.
+// Doubles with each try. The jitter keeps requests that failed together from returning together.
 function pauseMs(tries: number): number {
   const fullMs = Math.min(pauseMsMax, pauseMsFirst * 2 ** (tries - 1))
   return fullMs * (0.5 + Math.random() / 2)

@@ -7,7 +7,7 @@ import type { OperationReport, Report } from './report.ts'
 
 export interface Compared {
   operation: string
-  /** Of the earlier run and of this one: requests per second, and milliseconds. */
+  /** Of the earlier run and of this one, in requests per second; the others in milliseconds. */
   rate: [before: number, now: number]
   p50: [before: number, now: number]
   p99: [before: number, now: number]
@@ -15,7 +15,7 @@ export interface Compared {
 
 type Earlier = Pick<Report, 'operations' | 'all'>
 
-/** The report in the file: the last line of JSON lines, or the whole. Throws UsageError. */
+/** Returns the report in the file: the last of its JSON lines, or all of it. Throws UsageError. */
 export async function readReport(file: string): Promise<Earlier> {
   let value: unknown
   try {
@@ -30,7 +30,7 @@ export async function readReport(file: string): Promise<Earlier> {
   throw new UsageError(`${file}: is not a report that --json has written`)
 }
 
-/** What both runs have done. */
+/** Returns the operations that both runs have performed. */
 export function compare(before: Earlier, now: Earlier): Compared[] {
   const earlier = new Map([...before.operations, before.all].map((each) => [each.operation, each]))
   return [...now.operations, now.all].flatMap((each) => {
@@ -45,7 +45,7 @@ export function compare(before: Earlier, now: Earlier): Compared[] {
   })
 }
 
-/** Values of both runs, with their ratio. */
+/** Returns the values of both runs, with their ratios, as a table. */
 export function comparisonLines(compared: readonly Compared[]): string[] {
   const row = (cells: readonly string[]) =>
     cells.map((cell, i) => (i === 0 ? cell.padEnd(15) : cell.padStart(9))).join(' ')

@@ -3,10 +3,10 @@
 //   {"thread": 17, "title": "…", "messages": [{"author": "ana", "at": 1394148585000, "text": "…"}]}
 //
 // C1. Messages are in the order in which they are to be published; `at` is not used.
-// C2. Every text can be published unchanged: what the interface forbids is rejected here, with the
-//     number of its line, before anything is sent.
-// C3. Every text can be encoded in UTF-8. An unpaired surrogate cannot; it becomes U+FFFD here, as
-//     it would on the server.
+// C2. Every text can be published unchanged: a text that the interface forbids is rejected here,
+//     with the number of its line, before anything is sent.
+// C3. Every text can be encoded in UTF-8. An unpaired surrogate, which cannot be encoded, becomes
+//     U+FFFD here, as it would on the server.
 
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -45,7 +45,7 @@ const isDiscussion = new Ajv({ allowUnionTypes: true }).compile<Discussion>({
 })
 
 /**
- * Reads a corpus file. Throws UsageError: unreadable, empty, or a line that is not a discussion.
+ * Reads a corpus file. Throws UsageError if it is unreadable or empty, or a line is no discussion.
  */
 export async function readCorpus(file: string): Promise<Corpus> {
   const bytes = await readPlain(file)

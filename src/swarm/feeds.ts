@@ -2,13 +2,13 @@
 //
 // F1. A feed is ordered by `seq`, and a poll requests the items after the last one seen. So a
 //     message that was published before its reader subscribed, and lies before the reader's cursor,
-//     is in no later poll: it is read in the thread, or by polling from 0 again.
+//     appears in no later poll. It can be read in the thread, or by polling from 0 again.
 // F2. An agent's polls and subscriptions never overlap. So the cursor at which it joined a thread
-//     is known, and its polls must return exactly the messages after it.
+//     is known, and its polls must return exactly the messages after that cursor.
 // F3. Polls are a bounded share of the traffic: one after `requestsPerPoll` other requests.
 // F4. If polls wait, every agent that follows anything polls all the time instead, over a
-//     connection of its own. A subscription ends the poll that waits: the next one shows what it
-//     would have shown.
+//     connection of its own. A subscription ends the poll that waits; the next poll shows what that
+//     one would have shown.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Notification, type Patience, readFeed, subscribe } from './calls.ts'
@@ -18,8 +18,8 @@ import type { Agent, PlannedThread } from './plan.ts'
 const requestsPerPoll = 7
 
 /**
- * `joinedAt`: the cursor when the agent subscribed; threads it opened itself are not in it, as
- * nobody can have written there before it followed them.
+ * `joinedAt` is the cursor at which the agent subscribed to each thread. It lacks threads that the
+ * agent opened, because nobody can have written there before the agent followed them.
  */
 export type Inbox = {
   agent: Agent
@@ -33,13 +33,13 @@ export type Inbox = {
   waiting: AbortController | null
 }
 
-/** How polls wait: with this client, so that they do not take the connections of others. */
+/** How polls wait: with a client of their own, so that they take no connections from others. */
 export type Waiting = { client: Client; seconds: number }
 
-/** How many polls that waited had news, or none. */
+/** The numbers of waiting polls that ended with news, and without. */
 export type Waits = { news: number; empty: number }
 
-/** An answer without news may come early, from a server that is busy. */
+/** The pause after an answer without news that came early, as it may from a busy server. */
 const earlyPauseMs = 1000
 
 /** The inboxes of all agents, by `agent.index`, and which of them polls next. */
@@ -69,7 +69,7 @@ export class AgentFeeds {
     }))
   }
 
-  // Polls this agent's feed from now on, since it has opened a thread or subscribed to one.
+  // Polls this agent's feed from now on, because it has opened a thread or subscribed to one.
   follow(agent: Agent): void {
     const inbox = this.inboxes[agent.index]
     if (inbox.followed) return
@@ -78,7 +78,7 @@ export class AgentFeeds {
     this.#beginToWait(inbox)
   }
 
-  // Subscribes an agent to a thread of another agent: see F2.
+  // Subscribes an agent to a thread of another agent (F2).
   async join(agent: Agent, thread: PlannedThread): Promise<void> {
     const inbox = this.inboxes[agent.index]
     while (inbox.polling !== null) await this.#endOf(inbox)
@@ -91,7 +91,7 @@ export class AgentFeeds {
     this.#beginToWait(inbox)
   }
 
-  // To be called after each request: see F3. Agents poll in turn; one that is busy is skipped.
+  // Call this after each request (F3). Agents poll in turn; one that is busy is skipped.
   async pollSometimes(): Promise<void> {
     if (this.#waiting !== null || ++this.#requests % requestsPerPoll !== 0) return
     for (let tried = 0; tried < this.#following.length; tried++) {
@@ -109,7 +109,7 @@ export class AgentFeeds {
     while (await this.#poll(inbox));
   }
 
-  // Reads one page; returns whether there is another.
+  // Reads one page. Returns whether there is another.
   async #poll(inbox: Inbox): Promise<boolean> {
     const page = this.#readPage(inbox)
     inbox.polling = page
@@ -120,13 +120,13 @@ export class AgentFeeds {
     }
   }
 
-  // Resolves when the agent's poll has ended; one that waits is ended.
+  // Resolves when the agent's poll has ended. Aborts a poll that waits.
   async #endOf(inbox: Inbox): Promise<void> {
     inbox.waiting?.abort()
     await inbox.polling
   }
 
-  // Polls until a subscription or the end interrupts it; see F4.
+  // Polls until a subscription or the end of the run interrupts it (F4).
   #beginToWait(inbox: Inbox): void {
     if (this.#waiting === null || inbox.joining > 0 || inbox.polling !== null) return
     const ending = new AbortController()
@@ -134,7 +134,7 @@ export class AgentFeeds {
     const polling = this.#wait(inbox, this.#waiting, ending.signal).then(() => {
       inbox.polling = null
     })
-    polling.catch(() => {}) // whoever awaits it next learns of it
+    polling.catch(() => {}) // whoever awaits it next gets the error
     inbox.polling = polling
   }
 
@@ -165,7 +165,7 @@ export class AgentFeeds {
     return page.has_more
   }
 
-  // The same message is in many feeds. Keeping it once saves memory in a large swarm.
+  // Keeps an item once, which saves memory in a large swarm: the same message is in many feeds.
   #shared(item: Notification): Notification {
     const known = this.#known.get(item.message_id)
     if (known === undefined) {
@@ -176,7 +176,7 @@ export class AgentFeeds {
   }
 }
 
-/** Equal in all that the interface promises. */
+/** Returns whether two items are equal in all that the interface promises. */
 export const sameNotification = (a: Notification, b: Notification): boolean =>
   a.seq === b.seq &&
   a.message_id === b.message_id &&

@@ -1,5 +1,5 @@
-// The page of --html: what the report says, with plots of the rate and the latencies by the second.
-// It needs nothing but itself: no script, and nothing from elsewhere.
+// The page of --html: the report, with plots of the rate and the latencies by the second. It is
+// self-contained: it has no script, and loads nothing from elsewhere.
 
 import { type Html, html, nothing } from '../html/html.ts'
 import type { Compared } from './comparison.ts'
@@ -8,10 +8,10 @@ import type { OperationReport, Report } from './report.ts'
 
 const width = 900
 const height = 200
-/** Where the plots begin, so that the numbers beside them fit. */
+/** The left edge of the plots, which leaves room for the numbers beside them. */
 const left = 60
 
-/** Nothing in it needs escaping. */
+/** Contains nothing that needs escaping. */
 const style = `
 body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:${width + 40}px;padding:0 1rem}
 :root{color-scheme:light dark}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
@@ -21,7 +21,7 @@ svg{width:100%;height:auto}text{font-size:11px;fill:currentColor}
 polyline{fill:none;stroke-width:1.5}.a{stroke:#2563eb}.b{stroke:#d97706}.c{stroke:#dc2626}
 .key.a{color:#2563eb}.key.b{color:#d97706}.key.c{color:#dc2626}`
 
-/** The whole page. */
+/** Returns the whole page. */
 export function htmlReport(report: Report, compared: readonly Compared[] | null): string {
   const { server, url, verification, intervals } = report
   const title = `A swarm at ${url}`
@@ -81,7 +81,7 @@ ${rows}</table>`
 
 type Line = [colour: string, name: string, value: (interval: Interval) => number]
 
-/** Lines over the seconds of the run, with the maximum of all at the top. */
+/** Returns a plot of lines over the seconds of the run, as high as the maximum of all lines. */
 function plot(intervals: readonly Interval[], lines: readonly Line[]): Html {
   if (intervals.length < 2) return html`<p>This run was too short to plot.</p>`
   const end = Math.max(1, ...intervals.map(({ second }) => second))

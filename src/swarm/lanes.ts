@@ -1,6 +1,6 @@
 // Processes a list with `count` lanes. Each lane takes the next item when it has finished its last
 // one, and awaits one request after the other, so that at most `count` requests are in flight. The
-// first failure rejects the whole; the other lanes take no further item.
+// first failure rejects the returned promise; the other lanes take no further items.
 export async function inLanes<Item>(
   count: number,
   items: Iterable<Item>,

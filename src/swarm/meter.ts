@@ -1,7 +1,8 @@
-// What is measured, and what happens second by second: requests, lost answers and latencies, for
-// the live line, the lines of --json and the plots of --html.
+// The operations that are measured, and what happens second by second: requests, lost answers and
+// latencies, for the live line, the lines of --json and the plots of --html.
 //
-// M1. A second counts the requests that were answered in it. A run shorter than a second has one.
+// M1. A second counts the requests that were answered in it. A run shorter than a second has one
+//     interval.
 
 import { createHistogram, performance } from 'node:perf_hooks'
 
@@ -20,14 +21,14 @@ export const timedOperations = [
 /** `null`: not part of the summary. */
 export type TimedOperation = (typeof timedOperations)[number] | null
 
-/** Latencies in milliseconds; 0 where nothing was answered. */
+/** Latencies are in milliseconds, 0 if nothing was answered. */
 export interface Interval {
-  /** Since the first request, to the end of the interval. */
+  /** The time from the first request to the end of the interval. */
   second: number
   phase: string
-  /** Answered. */
+  /** The number of requests that were answered. */
   requests: number
-  /** Answers that were lost, or 503 or 429, and were asked for again. */
+  /** Answers that were lost, or had status 503 or 429, and whose requests were sent again. */
   errors: number
   rate: number
   p50: number
@@ -38,9 +39,9 @@ export interface Interval {
 
 export class Meter {
   readonly intervals: Interval[] = []
-  /** What the run is doing, as it is named in the intervals. */
+  /** The current phase of the run, as the intervals name it. */
   phase = ''
-  /** Are told of each interval. */
+  /** Called with each interval. */
   readonly watchers: ((interval: Interval) => void)[] = []
   readonly #latency = createHistogram()
   #errors = 0
@@ -48,12 +49,12 @@ export class Meter {
   #intervalAt = 0
   #timer: NodeJS.Timeout | null = null
 
-  /** An answer has come, after so many microseconds. */
+  /** Counts an answer that took this many microseconds. */
   answered(microseconds: number): void {
     this.#latency.record(microseconds)
   }
 
-  /** An answer was lost, and is asked for again. */
+  /** Counts a lost answer, whose request will be sent again. */
   lost(): void {
     this.#errors += 1
   }

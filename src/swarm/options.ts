@@ -8,19 +8,19 @@ import { parseThresholds, type Threshold } from './threshold.ts'
 export type Options = {
   source: { corpus: string } | { synthetic: string }
   url: string | null
-  /** The code of an invitation, with which agents are registered; null: without one. */
+  /** The code of an invitation with which agents register; null: they register without one. */
   invite: string | null
   connections: number
   /** How long polls wait for news while the swarm publishes; 0: they do not. */
   waitSeconds: number
-  /** Of all requests while the swarm publishes, so many of a hundred are searches. */
+  /** The percentage of requests that are searches while the swarm publishes. */
   searchPercent: number
-  /** Of a hundred messages, so many mention somebody. */
+  /** The percentage of messages that mention somebody. */
   mentionPercent: number
   patienceMs: number
   /** Messages per second; null: as fast as they are answered. */
   rate: number | null
-  /** How long to publish, the corpus again and again; null: until the corpus is published. */
+  /** How long to publish the corpus, again and again; null: until it has been published once. */
   durationSeconds: number | null
   replayAll: boolean
   save: string | null
@@ -110,7 +110,7 @@ Exit codes: 0 everything identical, 1 something differs, 2 a limit of --fail-if 
 or file that cannot be used, 74 the server cannot be reached, 130 interrupted.
 `
 
-/** Returns null if help is requested. Throws UsageError: one line that names the flag. */
+/** Parses the flags. Returns null if help is requested. Throws UsageError, which names the flag. */
 export function parseOptions(args: string[]): Options | null {
   const refuse = (sentence: string) => new UsageError(`${sentence}; --help lists the flags`)
   const { values } = readFlags(args, swarmFlags, refuse)
@@ -151,7 +151,10 @@ export function parseOptions(args: string[]): Options | null {
   }
 }
 
-/** The origin of a server, without a path. Throws UsageError; `source` names the flag or file. */
+/**
+ * Returns the origin of a server, without a path. Throws UsageError, which names `source`, the flag
+ * or file that the text comes from.
+ */
 export function origin(source: string, text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   const whole = url !== null && `${url.protocol}//${url.host}/` === url.href

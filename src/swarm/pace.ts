@@ -1,16 +1,16 @@
-// When messages are due, and whether any more are: at a constant rate, or one as soon as the one
-// before is answered, until the run is over.
+// Decides when messages are due until the run is over: at a constant rate, or each as soon as the
+// one before is answered.
 //
-// At a constant rate a message has a time at which it is due, whether or not earlier ones have been
-// answered. What is late because all lanes are busy has waited since it was due: a latency that
-// began when it was sent would hide just the delays that a slow server causes (coordinated
-// omission).
+// At a constant rate, a message is due at a certain time, whether or not earlier ones have been
+// answered. If it is late because all lanes are busy, its latency counts from when it was due. A
+// latency that began when it was sent would hide exactly the delays that a slow server causes
+// (coordinated omission).
 
 import { setMaxListeners } from 'node:events'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Timers are this late now and then; that is no delay of a request. */
+/** Timers fire this late now and then, which is not a delay of a request. */
 const timerSlackMs = 2
 
 export class Pace {
@@ -18,7 +18,7 @@ export class Pace {
   readonly #over = new AbortController()
   #nextAt: number | null = null
 
-  /** `perSecond` null: as fast as they are answered. */
+  /** `perSecond` null: messages are sent as fast as they are answered. */
   constructor(perSecond: number | null) {
     this.#everyMs = perSecond === null ? null : 1000 / perSecond
     setMaxListeners(0, this.#over.signal)
@@ -28,14 +28,14 @@ export class Pace {
     return this.#over.signal.aborted
   }
 
-  /** Nothing more is due. */
+  /** Ends the run: no further message is due. */
   stop(): void {
     this.#over.abort()
   }
 
   /**
-   * Resolves when the next message is due, to the time from which its latency counts, or to null
-   * when the run is over.
+   * Resolves when the next message is due, to the time from which its latency counts, or to null if
+   * the run is over.
    */
   async next(): Promise<number | null> {
     const now = performance.now()

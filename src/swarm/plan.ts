@@ -1,11 +1,11 @@
 // The plan of a run, made from a corpus and completed with what the server returns: identities,
-// thread ids, message ids. Publishing completes it, a saved run restores it, verifying reads it.
+// thread ids, message ids. Publishing completes it, a saved run restores it, verification reads it.
 //
-// P1. A message's idempotency key is derived from the run, its thread and its index: the message
+// P1. A message's idempotency key is derived from the run, its thread and its index, so the message
 //     has the same key in every try, and in a verification days later.
 // P2. An agent is a name in the corpus. Its feed must hold every message by others in the threads
-//     in which it writes, and those that mention it.
-// P3. Who is mentioned follows from the corpus and from how many messages mention somebody.
+//     in which it writes, and every message that mentions it.
+// P3. Who is mentioned follows from the corpus and from `mentionPercent`.
 
 import type { Kind } from './calls.ts'
 import type { Corpus } from './corpus.ts'
@@ -32,7 +32,7 @@ export type PlannedThread = {
   others: Agent[]
 }
 
-/** `mentioned`: whom it mentions, never its author. */
+/** `mentioned` has the agents that it mentions, never its author. */
 export type PlannedMessage = { author: Agent; text: string; id: string; mentioned: Agent[] }
 
 export type Plan = {
@@ -41,11 +41,11 @@ export type Plan = {
   agents: Agent[]
   threads: PlannedThread[]
   messageCount: number
-  /** Of a hundred messages, so many mention somebody. */
+  /** The percentage of messages that mention somebody. */
   mentionPercent: number
 }
 
-/** Plans a run of a corpus. `runId`: 8 or more letters and digits, new for every run. */
+/** Plans a run of a corpus. `runId` has 8 or more letters and digits, and is new for every run. */
 export function planOf(corpus: Corpus, runId: string, mentionPercent = 0): Plan {
   const { fingerprint } = corpus
   const none = { agents: [], threads: [], messageCount: 0 }
@@ -54,7 +54,7 @@ export function planOf(corpus: Corpus, runId: string, mentionPercent = 0): Plan 
   return plan
 }
 
-/** Adds the discussions of the corpus, once more, by the same agents. Returns their threads. */
+/** Adds the discussions of the corpus once more, by the same agents. Returns their threads. */
 export function addRound(plan: Plan, { discussions }: Corpus): PlannedThread[] {
   const agents = new Map(plan.agents.map((agent) => [agent.name, agent]))
   const before = plan.threads.length
@@ -82,9 +82,9 @@ export function addRound(plan: Plan, { discussions }: Corpus): PlannedThread[] {
 
 const mentionedMax = 3
 
-/** Chooses whom a message mentions: see P3. */
+/** Chooses the agents that a message mentions (P3). */
 function mention({ agents, mentionPercent }: Plan, message: PlannedMessage, number: number): void {
-  if ((number * 37) % 100 >= mentionPercent) return // 37 and 100 have no common divisor
+  if ((number * 37) % 100 >= mentionPercent) return // 37 and 100 are coprime
   for (let n = 0; n <= number % mentionedMax; n++) {
     const agent = agents[(number * 7 + n * 13) % agents.length]
     if (agent === message.author || message.mentioned.includes(agent)) continue
@@ -93,7 +93,7 @@ function mention({ agents, mentionPercent }: Plan, message: PlannedMessage, numb
   }
 }
 
-/** Leaves out what was not published, because the run has ended before. */
+/** Removes the threads and messages that were not published because the run ended first. */
 export function keepPublished(plan: Plan): void {
   const isPublished = ({ id }: { id: string }) => id !== ''
   plan.threads = plan.threads.filter(isPublished)
@@ -102,7 +102,7 @@ export function keepPublished(plan: Plan): void {
   plan.messageCount = plan.threads.reduce((sum, { messages }) => sum + messages.length, 0)
 }
 
-/** The key of a message: see P1. */
+/** Returns the key of a message (P1). */
 export const keyOf = ({ runId }: Plan, thread: PlannedThread, messageIndex: number): string =>
   `swarm:${runId}:${thread.index}:${messageIndex}`
 

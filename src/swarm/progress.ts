@@ -1,6 +1,6 @@
-// Shows the progress of a run: a bar on a terminal, with the rate, the latencies and the errors of
-// the last second, otherwise a line every few seconds. Each phase leaves one line behind, so that
-// the output is a log of the run.
+// Shows the progress of a run. On a terminal, that is a bar with the rate, the latencies and the
+// errors of the last second; elsewhere it is a line every few seconds. Each phase leaves one line
+// behind, so that the output is a log of the run.
 
 import { performance } from 'node:perf_hooks'
 import cliProgress from 'cli-progress'
@@ -19,7 +19,7 @@ export const grouped = (count: number): string => count.toLocaleString('en-US')
 export const groupedCount = (count: number, noun: string): string =>
   `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`
 
-/** `seconds`: how long each finished phase took. `meter`: what requests take, by the second. */
+/** `seconds` has the duration of each finished phase, `meter` the measurements by the second. */
 export class Progress {
   readonly seconds: Record<string, number> = {}
   readonly meter = new Meter()
@@ -58,13 +58,13 @@ export class Progress {
     }
   }
 
-  // Removes the bar or timer, also in the middle of a phase.
+  // Removes the bar or timer, even in the middle of a phase.
   stop(): void {
     this.#stop()
     this.#stop = () => {}
   }
 
-  /** What happened in the last second; empty before the first one is over. */
+  /** Returns the measurements of the last second in words, or '' before the first one is over. */
   #now(before: string): string {
     return this.#last === null ? '' : `${before}(${intervalInWords(this.#last)})`
   }

@@ -3,8 +3,8 @@
 //   thread:  opened by its first author ─▶ every other author subscribes ─▶ reply ─▶ reply ─▶ …
 //                     (now and then between the requests some feed is polled, or somebody searches)
 //
-// The requests of a thread follow each other, so each lane has one request in flight. A reply is
-// sent when the previous one is answered, and only that determines the order of a thread.
+// The requests of a thread are sequential, so each lane has one request in flight. A reply is sent
+// when the previous one is answered, and only that determines the order of a thread.
 
 import { createIdentity, publish } from './calls.ts'
 import type { Client } from './client.ts'
@@ -15,8 +15,8 @@ import { type Agent, keyOf, type Plan, type PlannedThread } from './plan.ts'
 import type { Searches } from './searches.ts'
 
 /**
- * What publishing needs; `replayedAnswers` counts replays after a lost answer, and `pace` says when
- * messages are due.
+ * The context of publishing. `replayedAnswers` counts replays after a lost answer, and `pace` says
+ * when messages are due.
  */
 export type Publishing = {
   client: Client
@@ -28,7 +28,7 @@ export type Publishing = {
   pace: Pace
 }
 
-/** Creates an identity for an agent, with an invitation or null, and stores its id and token. */
+/** Creates an identity for an agent, with an invitation if any, and stores its id and token. */
 export async function introduce(
   client: Client,
   agent: Agent,
@@ -46,8 +46,8 @@ export async function introduce(
 }
 
 /**
- * Publishes one thread and stores its ids, or as much of it as is due until the run is over: then
- * all of its authors have subscribed all the same. `published` is called after each message.
+ * Publishes one thread, or as much of it as is due before the run is over, and stores its ids. Once
+ * it is opened, all of its authors subscribe in any case. Calls `published` after each message.
  */
 export async function publishThread(
   publishing: Publishing,
@@ -70,13 +70,13 @@ export async function publishThread(
   }
 }
 
-/** What the agents do between publishing: to be called after each request. */
+/** Polls and searches, as agents do between publishing. Call it after each request. */
 async function readSometimes({ feeds, searches }: Publishing): Promise<void> {
   await feeds.pollSometimes()
   await searches?.sometimes()
 }
 
-/** Publishes a message when it is due. Returns whether it was, before the run is over. */
+/** Publishes a message when it is due. Returns false if the run is over before that. */
 async function publishMessage(
   publishing: Publishing,
   thread: PlannedThread,
@@ -106,7 +106,7 @@ async function publishMessage(
   return true
 }
 
-/** The request that publishes a message: the same every time, see P1 in plan.ts. */
+/** Returns the request that publishes a message. It is the same every time (P1 in plan.ts). */
 export function requestFor(plan: Plan, thread: PlannedThread, index: number) {
   const { author, text, mentioned } = thread.messages[index]
   const mentions = mentioned.length > 0 ? { mention_ids: mentioned.map(({ id }) => id) } : {}

@@ -1,4 +1,4 @@
-// The report of a run: one object, for --json, and the same as text.
+// The report of a run: one object, for --json, and the same report as text.
 
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
 import type { Client } from './client.ts'
@@ -9,8 +9,8 @@ import { grouped, groupedCount } from './progress.ts'
 import type { FeedTally, VerifyResult } from './verify.ts'
 
 /**
- * Latencies in milliseconds, from the first try to the answer; `rate` per second, from the first
- * request of its kind to the last answer.
+ * Latencies are in milliseconds, from the first try to the answer; `rate` is per second, from the
+ * first request of its kind to the last answer.
  */
 export type OperationReport = {
   operation: string
@@ -25,15 +25,15 @@ export type OperationReport = {
 
 /**
  * `published` is null for the verification of a saved run, which publishes nothing; `verification`
- * for a run that was interrupted. `all`: the operations together. `errors`: lost answers, the sum
- * of `retries`.
+ * is null for a run that was interrupted. `all` is for the operations together. `errors` is the
+ * number of lost answers, the sum of `retries`.
  */
 export type Report = {
   url: string
   server: { name: string; version: string; durability: string }
   runId: string
   connections: number
-  /** Messages per second that were due; null: as fast as they were answered. */
+  /** The messages that were due per second; null: as fast as they were answered. */
   targetRate: number | null
   identities: number
   threads: number
@@ -60,7 +60,7 @@ export type Run = {
   verification: VerifyResult | null
 }
 
-/** All results of a run, ready to be written as JSON. */
+/** Returns all results of a run, ready to be written as JSON. */
 export function reportOf(run: Run): Report {
   const { client, status, plan, published } = run
   const statusText = (name: string) => (typeof status[name] === 'string' ? status[name] : 'unknown')
@@ -125,7 +125,7 @@ function operationReport(
   }
 }
 
-/** The report as text. Every count of a comparison is shown with its total. */
+/** Returns the report as text. Every count of a comparison is shown with its total. */
 export function summary(report: Report): string {
   const { server, retries, verification, published } = report
   const lost = report.errors

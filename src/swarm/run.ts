@@ -1,4 +1,4 @@
-// One run of the swarm, from its options to the exit code: swarm.ts shows the way.
+// One run of the swarm, from its options to the exit code. swarm.ts shows the steps.
 
 import { randomBytes } from 'node:crypto'
 import { open, writeFile } from 'node:fs/promises'
@@ -60,7 +60,7 @@ export async function run(options: Options, outputs: Outputs, progress: Progress
 
 const toLines = (output: Output) => (line: string) => void output.write(`${line}\n`)
 
-/** Publishes and verifies, until all is done or somebody interrupts it. */
+/** Publishes and verifies, until all is done or the user interrupts it. Resolves to the report. */
 async function reported(
   options: Options,
   outputs: Outputs,
@@ -77,7 +77,7 @@ async function reported(
   const client = new Client({ url, connections, patienceMs, meter })
   const acting = new Acting(client, plan, options, progress)
   let isInterrupted = false
-  // The second one ends the process, as it does where nobody listens.
+  // A second interrupt ends the process, because nothing handles it any more.
   const interrupt = () => {
     isInterrupted = true
     void acting.end()
@@ -90,7 +90,7 @@ async function reported(
   try {
     meter.start()
     status = await readStatus(client)
-    // The first agent reads what anybody may read elsewhere.
+    // In a forum for members only, the first agent reads what anybody may read in another one.
     if (offers(status, 'members_only')) client.memberToken = () => plan.agents[0].token
     if (hasSearches && !offers(status, 'search'))
       throw new UsageError(`--search: ${url} has no search`)
@@ -202,7 +202,7 @@ class Acting {
     }
   }
 
-  /** Ends everything that is under way. */
+  /** Ends publishing and all requests in flight. */
   async end(): Promise<void> {
     const { client, pace } = this.publishing
     pace.stop()
@@ -210,7 +210,9 @@ class Acting {
   }
 }
 
-/** The threads of the plan; with `corpus` that once more, again and again, until time is over. */
+/**
+ * Yields the threads of the plan, then those of `corpus`, if any, over and over until time is up.
+ */
 function* threadsOf(plan: Plan, pace: Pace, corpus: Corpus | null): Generator<PlannedThread> {
   yield* [...plan.threads]
   while (corpus !== null && !pace.isOver) yield* addRound(plan, corpus)

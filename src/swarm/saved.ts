@@ -1,5 +1,5 @@
-// A saved run: what a later verification needs besides the corpus. It holds the agents' tokens, so
-// only its owner may read it.
+// A saved run: everything, besides the corpus, that a later verification needs. It holds the
+// agents' tokens, so only its owner may read it.
 //
 //   {"format": "agent-forum swarm 1", "url", "runId", "fingerprint",
 //    "agents": [{"name", "id", "token"}], "threads": [{"id", "messages": ["msg_…"]}],
@@ -66,7 +66,10 @@ export async function saveRun(file: string, url: string, plan: Plan): Promise<vo
   }
 }
 
-/** The plan of a saved run, with its ids. Throws UsageError: not a saved run, or another corpus. */
+/**
+ * Returns the plan of a saved run, with its ids. Throws UsageError if the file is not a saved run,
+ * or is one of another corpus.
+ */
 export async function loadRun(file: string, corpus: Corpus): Promise<{ url: string; plan: Plan }> {
   const saved = await readSaved(file)
   if (saved.fingerprint !== corpus.fingerprint) {

@@ -1,10 +1,12 @@
-// Searches: a share of the requests while the swarm publishes, and some of everything afterwards.
+// Searches: a share of the requests while the swarm publishes, and a sample of all messages
+// afterwards.
 //
-// S1. While it publishes, what is found must be right: newest first, in its thread, by its author,
-//     with the words that were searched for. What is missing is not known then: the index lags.
-// S2. Afterwards, words of a message in its thread must find exactly the messages that have them.
-//     Searched for are words of ASCII. Where a text has other letters, it may have further words:
-//     what these are, Unicode says.
+// S1. While the swarm publishes, every hit must be right: newest first, in its thread, by its
+//     author, with the words that were searched for. Missing hits cannot be detected then, because
+//     the index lags.
+// S2. Afterwards, a search for words of a message in its thread must find exactly the messages that
+//     have them. Only ASCII words are searched for. A text with other letters may have further
+//     words, which Unicode defines.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SearchHit } from '../client/types.ts'
@@ -18,7 +20,7 @@ import { type Place, placeOf } from './verify-thread.ts'
 const wordsMax = 2
 const indexPatienceMs = 60_000
 const indexPauseMs = 100
-/** Spreads searches over what is published; a prime. */
+/** Spreads searches over the published messages; a prime. */
 const stride = 7919
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what ASCII is
@@ -26,18 +28,18 @@ const beyondAscii = /[^\x00-\x7f]/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: as above
 const words = /(?<![a-z0-9]|[^\x00-\x7f])[a-z0-9]+(?![a-z0-9]|[^\x00-\x7f])/g
 
-/** The words that a text has for certain: of ASCII, with nothing else beside them. */
+/** Returns the words that a text has for certain: those of ASCII, with nothing else beside them. */
 function sureWords(text: string): string[] {
   return text.toLowerCase().match(words) ?? []
 }
 
-/** What a message is found by: the first one of a thread by its title and id, too. */
+/** Returns the text by which a message is found. A thread's first one has also its title and id. */
 function foundBy({ thread, index }: Place): string {
   const { text } = thread.messages[index]
   return index === 0 ? `${thread.id} ${thread.title} ${text}` : text
 }
 
-/** A few words of a message, others for another `nth`; null: it has none for certain. */
+/** Returns a few words of a message, others for another `nth`, or null if none are certain. */
 export function queryFor({ thread, index }: Place, nth: number): string[] | null {
   const known = sureWords(thread.messages[index].text)
   if (known.length === 0) return null
@@ -48,7 +50,7 @@ export function queryFor({ thread, index }: Place, nth: number): string[] | null
 /** The searches while the swarm publishes (S1). */
 export class Searches {
   readonly #client: Client
-  /** How many searches come with each other request. */
+  /** The number of searches for each other request. */
   readonly #perRequest: number
   readonly #places = new Map<string, Place>()
   readonly #published: Place[] = []
@@ -67,7 +69,7 @@ export class Searches {
     this.#places.set(thread.messages[index].id, place)
   }
 
-  /** To be called after each request. Throws WrongAnswer. */
+  /** Searches if a search is due. Call it after each request. Throws WrongAnswer. */
   async sometimes(): Promise<void> {
     for (this.#due += this.#perRequest; this.#due >= 1; this.#due--) await this.#search()
   }
@@ -88,7 +90,7 @@ export class Searches {
 
   #check(hit: SearchHit, words: readonly string[]): void {
     const place = this.#places.get(hit.message_id)
-    if (place === undefined) return // of another run, or its answer is under way
+    if (place === undefined) return // from another run, or not answered yet
     const { thread, index } = place
     const { author, text } = thread.messages[index]
     const whole = foundBy(place)
@@ -108,7 +110,7 @@ export class Searches {
   }
 }
 
-/** Waits until everything up to this position is found. Returns whether it is. */
+/** Waits until everything up to this position is indexed. Returns whether it is. */
 export async function indexHas(
   client: Client,
   differences: Differences,
@@ -126,7 +128,7 @@ export async function indexHas(
   }
 }
 
-/** Compares what words of a message find in its thread (S2). Throws WrongAnswer. */
+/** Searches a thread for words of one of its messages, and compares (S2). Throws WrongAnswer. */
 export async function verifySearch(
   client: Client,
   differences: Differences,

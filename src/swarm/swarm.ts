@@ -5,7 +5,7 @@
 //   corpus.ts synthetic.ts   the texts           client.ts  HTTP: retries, latencies
 //   plan.ts saved.ts         authors, threads    calls.ts   requests, and checks of their answers
 //   publish.ts feeds.ts      the agents          verify*.ts comparing the forum with the plan
-//   pace.ts meter.ts         when, and what it took         report.ts html-report.ts comparison.ts
+//   pace.ts meter.ts         when, and how long             report.ts html-report.ts comparison.ts
 //   threshold.ts             limits of --fail-if
 //   run.ts                   one run, loaded when the flags are known to be usable
 //

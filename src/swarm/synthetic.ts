@@ -2,9 +2,9 @@
 //
 //   agents=100,threads=50,replies=1000[,seed=1]     all three are totals
 //
-// Every agent writes at least once; who opens a thread, who replies and where is random. The texts
-// are short words mixed with what breaks careless servers: other scripts, emoji, quotes, control
-// characters, and now and then the longest message that the interface allows.
+// Every agent writes at least once; the authors, and the thread of each reply, are random. The
+// texts mix short words with input that breaks careless servers: other scripts, emoji, quotes,
+// control characters, and now and then the longest message that the interface allows.
 
 import type { Corpus, Discussion } from './corpus.ts'
 import { UsageError } from './failures.ts'
@@ -20,7 +20,7 @@ const words = (
 
 type Specification = { agents: number; threads: number; replies: number; seed: number }
 
-/** Generates the corpus of a specification. Throws UsageError if that is malformed. */
+/** Generates the corpus of a specification. Throws UsageError if the specification is malformed. */
 export function syntheticCorpus(specification: string): Corpus {
   const { agents, threads, replies, seed } = parse(specification)
   const random = randomNumbers(seed)

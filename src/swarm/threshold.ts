@@ -1,4 +1,4 @@
-// Thresholds of --fail-if: what may not be, such as `p99>50ms`, or `reply.p99>50ms,errors>0`.
+// Thresholds of --fail-if, which a run must not cross: `p99>50ms`, or `reply.p99>50ms,errors>0`.
 
 import { UsageError } from './failures.ts'
 import type { OperationReport, Report } from './report.ts'
@@ -7,21 +7,21 @@ const metrics = ['p50', 'p90', 'p99', 'p99.9', 'max', 'rate', 'errors'] as const
 type Metric = (typeof metrics)[number]
 
 export interface Threshold {
-  /** As it was written. */
+  /** The threshold as it was written. */
   text: string
-  /** Null: all requests together. */
+  /** Null: for all requests together. */
   operation: string | null
   metric: Metric
   isAbove: boolean
-  /** Milliseconds, requests per second, or a number of errors. */
+  /** In milliseconds, requests per second, or errors. */
   limit: number
 }
 
-/** As for `reply.p99>50ms`; a space in an operation's name may be a hyphen. */
+/** Matches `reply.p99>50ms`. A space in an operation's name may be written as a hyphen. */
 const form =
   /^(?:([a-z][a-z -]*)\.)?(p50|p90|p99\.9|p99|max|rate|errors) *([<>]) *(\d+(?:\.\d+)?)(ms|s|\/s)?$/
 
-/** Reads thresholds with commas between. Throws UsageError. */
+/** Parses thresholds that are separated by commas. Throws UsageError. */
 export function parseThresholds(
   text: string | undefined,
   operations: readonly string[],
@@ -45,7 +45,7 @@ export function parseThresholds(
   })
 }
 
-/** A sentence for each threshold that the run has passed. */
+/** Returns a sentence for each threshold that the run has crossed. */
 export function passed(thresholds: readonly Threshold[], report: Report): string[] {
   return thresholds.flatMap((threshold) => {
     const { text, isAbove, limit } = threshold

@@ -1,8 +1,8 @@
 // Verifies feeds.
 //
 // The expected items follow from the plan and from the threads as they were read, never from the
-// feed: every message by others in the threads in which the agent writes, and those that mention
-// it, by `seq`, each once, with the thread, author and time that the thread shows.
+// feed: every message by others in the threads in which the agent writes, and every message that
+// mentions it, by `seq`, each once, with the thread, author and time that the thread shows.
 
 import { type Notification, readFeed } from './calls.ts'
 import type { Client } from './client.ts'
@@ -10,13 +10,13 @@ import type { Differences } from './differences.ts'
 import { type Inbox, sameNotification } from './feeds.ts'
 import type { Agent } from './plan.ts'
 
-// One expected message, and the cursor at which the agent joined its thread: see F1 in feeds.ts. It
-// is 0 for one that mentions the agent, which is shown whether the thread was joined or not.
+// One expected message, and the cursor at which the agent joined its thread (F1 in feeds.ts). The
+// cursor is 0 for a message that mentions the agent, which is shown to it whether it joined or not.
 type Due = { item: Notification; joinedAt: number }
 
 /**
- * Everything that an agent's feed must hold once all is published. A message that could not be read
- * back is left out, since its thread has been reported.
+ * Returns everything that an agent's feed must hold once all is published. A message that could not
+ * be read back is left out, because its thread has been reported.
  */
 export function dueFeed(
   agent: Agent,
@@ -39,7 +39,7 @@ export function dueFeed(
   return due.sort((a, b) => a.item.seq - b.item.seq)
 }
 
-/** Compares the feed as the agent polled it while messages were published. */
+/** Compares the feed that the agent gathered by polling while messages were published. */
 export function verifyGathered(differences: Differences, inbox: Inbox, due: Due[]): boolean {
   const dueItems = due.filter(({ item, joinedAt }) => item.seq > joinedAt)
   const name = `the feed that ${inbox.agent.name} gathered`

@@ -1,17 +1,17 @@
 // Reads one thread back, page by page, and compares it with the plan.
 //
-// The comparison ends at the first message that is not the one expected in its place: lost, doubled
-// and swapped messages all show in this way. What follows would differ, too, and tell nothing new.
+// The comparison ends at the first message that is not the one expected in its place, which reveals
+// lost, doubled and swapped messages alike. What follows would differ, too, and tell nothing new.
 
 import { type Message, type Notification, readThread, type Thread } from './calls.ts'
 import type { Client } from './client.ts'
 import { type Differences, firstDifference } from './differences.ts'
 import type { PlannedThread } from './plan.ts'
 
-/** A message of a thread, by its index. */
+/** A message, by its thread and its index there. */
 export type Place = { thread: PlannedThread; index: number }
 
-/** `shown` collects, by message id, what a notification about each message must contain. */
+/** `shown` collects, by message id, the notification that each message must cause. */
 export type Reading = {
   client: Client
   differences: Differences

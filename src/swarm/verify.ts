@@ -26,7 +26,7 @@ export type Tally = { compared: number; exact: number }
 /** `items`: the notifications in all of these feeds. */
 export type FeedTally = Tally & { items: number }
 
-/** `gatheredFeeds` null: a saved run, whose feeds were gathered by another process. */
+/** `gatheredFeeds` is null for a saved run, whose feeds were gathered by another process. */
 export type VerifyResult = {
   replays: Tally
   threads: Tally
@@ -48,7 +48,7 @@ export type Verify = {
   progress: Progress
 }
 
-/** Compares everything; the result holds the differences. Throws Unreachable. */
+/** Compares everything. The result holds the differences. Throws Unreachable. */
 export async function verify(options: Verify): Promise<VerifyResult> {
   const { client, plan, inboxes } = options
   const differences = new Differences()
@@ -94,7 +94,7 @@ export async function verify(options: Verify): Promise<VerifyResult> {
   return { replays, threads, messages, gatheredFeeds, freshFeeds, searches, differences }
 }
 
-/** Searches for some of the messages, when everything up to the newest one is found. */
+/** Searches for some of the messages, once everything up to the newest one is indexed. */
 async function verifySearches(
   options: Verify,
   differences: Differences,
@@ -145,7 +145,7 @@ async function compareEach<Item>(
   return tally
 }
 
-/** At most so many messages, evenly spread over the run. */
+/** Returns at most this many messages, evenly spread over the run. */
 export function sampleOf({ threads, messageCount }: Plan, max: number): Place[] {
   const places = threads.flatMap((thread) => thread.messages.map((_, index) => ({ thread, index })))
   const step = Math.max(1, Math.ceil(messageCount / max))

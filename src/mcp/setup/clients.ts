@@ -16,24 +16,24 @@ export interface Entry {
 }
 
 export interface McpClient {
-  /** As `--client` takes it. */
+  /** The name that `--client` takes. */
   name: ClientName
-  /** As its makers write it. */
+  /** The name as its makers write it. */
   title: string
-  /** The configuration of the user. */
+  /** The path of the user's configuration. */
   file: string
-  /** Where one of these exists, the client has been used. */
+  /** Paths of which at least one exists if the client has been used. */
   traces: string[]
-  /** The text of the file with the entry. */
+  /** Adds the entry to the text of the file. */
   add(text: string, name: string, entry: Entry): Edit
-  /** The entry as it stands in the file, and the words that say where in it. */
+  /** Returns the entry as it stands in the file, and a phrase that says where in the file. */
   shown(name: string, entry: Entry): { where: string; text: string }
 }
 
 export const clientNames = ['claude-code', 'codex', 'gemini', 'cursor', 'vscode'] as const
 export type ClientName = (typeof clientNames)[number]
 
-/** The parts of a machine that say where the files are. */
+/** The facts about a machine that determine where the files are. */
 export interface Machine {
   home: string
   platform: NodeJS.Platform
@@ -84,7 +84,7 @@ export function mcpClients(machine: Machine): McpClient[] {
   ]
 }
 
-/** Where programs with windows keep the settings of a user. */
+/** Returns the folder in which desktop programs keep the settings of a user. */
 function settingsFolder({ home, platform, environment }: Machine): string {
   if (platform === 'darwin') return join(home, 'Library', 'Application Support')
   if (platform === 'win32') return environment.APPDATA || join(home, 'AppData', 'Roaming')

@@ -1,9 +1,9 @@
 // Reads and replaces the configuration file of another program.
 //
-// C1. The file appears whole: the text is written beside it, synced, and renamed onto it.
-// C2. It keeps its mode and its owner, and stays where links lead to it.
-// C3. What another program has written since it was read is not overwritten: the file is compared
-//     again directly before the rename.
+// C1. The file is replaced atomically: the text is written beside it, synced, and renamed onto it.
+// C2. It keeps its mode and owner. Links to it are followed, and stay as they are.
+// C3. Changes that another program has made since it was read are not overwritten: the file is
+//     compared again directly before the rename.
 
 import { randomBytes } from 'node:crypto'
 import {
@@ -23,10 +23,10 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** Configurations with the history of conversations in them have megabytes. */
+/** The maximum size. Configurations that include the history of conversations take megabytes. */
 const bytesMax = 64 * 1024 * 1024
 
-/** The text of the file; null: there is none. Throws a RangeError or TypeError: it is no text. */
+/** Returns the text; null if there is no file. Throws RangeError or TypeError if it is no text. */
 export function readConfig(file: string): string | null {
   if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return null
   const found = statSync(file)
@@ -36,12 +36,12 @@ export function readConfig(file: string): string | null {
   return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(file))
 }
 
-/** Replaces the text `old`, which readConfig has returned. Throws errors of the file system. */
+/** Replaces `old`, the text that readConfig returned. Throws errors of the file system. */
 export function replaceConfig(file: string, old: string | null, text: string): void {
   if (old === null) mkdirSync(dirname(file), { recursive: true })
   const target = old === null ? file : realpathSync(file)
   const own = `${target}.${randomBytes(8).toString('hex')}`
-  // Configurations may hold keys of other services.
+  // A new file is private, because configurations may hold keys of other services.
   const kept = old === null ? { mode: 0o600 } : statSync(target)
   try {
     const descriptor = openSync(own, 'wx', 0o600)

@@ -1,4 +1,4 @@
-// Adds an entry to a configuration file in JSON without changing anything else of its text.
+// Adds an entry to a configuration file in JSON without changing anything else in its text.
 //
 //   {
 //     "theme": "dark",
@@ -7,9 +7,9 @@
 //     }                └── ,\n    "forum": { … }
 //   }
 //
-// J1. Only strict JSON is understood: a file with comments is left to its owner.
-// J2. The text before and after the insertion is the same, byte for byte; it is parsed again, and
-//     has the entry and everything that was there.
+// J1. Only strict JSON is edited: a file with comments is left to its owner.
+// J2. The text before and after the insertion stays the same, byte for byte. The result is parsed
+//     again, and must have the entry and everything that was there.
 
 import { isDeepStrictEqual } from 'node:util'
 
@@ -17,8 +17,8 @@ import { isDeepStrictEqual } from 'node:util'
 type Members = Record<string, unknown>
 
 /**
- * The text with the entry; or it has the entry already; or it has another one of that name; or why
- * it cannot get it.
+ * The outcome of adding an entry: the new text; `present` if the entry is there already; another
+ * entry of that name; or why the entry cannot be added.
  */
 export type Edit = { text: string } | 'present' | { other: unknown } | { refusal: string }
 
@@ -49,7 +49,7 @@ export function addToJson(text: string, section: string, name: string, entry: Me
     : { refusal: 'is too deep to be checked' }
 }
 
-/** Whether both hold the same. What is too deep to be compared is not. */
+/** Whether both have the same content; false if they are too deep to be compared. */
 export function isSame(one: unknown, other: unknown): boolean {
   try {
     return isDeepStrictEqual(one, other)
@@ -59,7 +59,7 @@ export function isSame(one: unknown, other: unknown): boolean {
   }
 }
 
-/** One member, as it is written into an object. */
+/** Returns one member in the form in which it is written into an object. */
 export function jsonMember(name: string, value: Members): string {
   return `${JSON.stringify(name)}: ${json(value, '  ')}`
 }
@@ -80,26 +80,26 @@ function isMembers(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Where an object stands in the text. */
+/** The offsets of an object in the text. */
 interface Span {
-  /** Behind its opening brace. */
+  /** After its opening brace. */
   start: number
-  /** Behind its last member; `start` where it is empty. */
+  /** After its last member, or `start` if it is empty. */
   membersEnd: number
-  /** Its closing brace. */
+  /** At its closing brace. */
   end: number
 }
 
 /**
- * The object that a text of valid JSON is, and the one under the key in it: null if there is none.
- * Returns null if it has the key more than once.
+ * Finds the outermost object of a text of valid JSON, and the object under the key in it, which is
+ * null if there is none. Returns null if the key occurs more than once.
  */
 function objectsOf(text: string, key: string): { whole: Span; section: Span | null } | null {
   const whole: Span = { start: 0, membersEnd: 0, end: 0 }
   let section: Span | null = null
   let depth = 0
   let count = 0
-  /** Whether the member of the whole that is being read has the key. */
+  /** Whether the outermost object's member that is being read has the key. */
   let isInSection = false
   let last: Token = { start: 0, end: 0 }
   for (const each of tokensOf(text)) {
@@ -126,7 +126,7 @@ interface Token {
   end: number
 }
 
-/** The tokens of a text of valid JSON. */
+/** Yields the tokens of a text of valid JSON. */
 function* tokensOf(text: string): Generator<Token> {
   for (let end = 0; end < text.length; ) {
     const start = end
@@ -140,14 +140,14 @@ function* tokensOf(text: string): Generator<Token> {
   }
 }
 
-/** Behind the closing quote of a string. */
+/** Returns the offset after the closing quote of a string. */
 function stringEnd(text: string, start: number): number {
   let end = start + 1
   while (text[end] !== '"') end += text[end] === '\\' ? 2 : 1
   return end + 1
 }
 
-/** Inserts a member at the end of an object, in the manner of the file. */
+/** Inserts a member at the end of an object, formatted like the rest of the file. */
 function insert(text: string, { start, membersEnd, end }: Span, name: string, value: Members) {
   const before = text.slice(0, membersEnd) + (membersEnd === start ? '' : ',')
   const rest = text.slice(membersEnd)
@@ -164,7 +164,7 @@ function insert(text: string, { start, membersEnd, end }: Span, name: string, va
   return before + inserted + closing + rest
 }
 
-/** The white space with which the line of this offset begins. */
+/** Returns the white space with which the line of this offset begins. */
 function indentAt(text: string, offset: number): string {
   const line = text.slice(text.lastIndexOf('\n', offset - 1) + 1, offset)
   return /^[ \t]*/.exec(line)![0]

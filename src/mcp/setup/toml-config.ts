@@ -1,6 +1,6 @@
-// Adds a table to a configuration file in TOML: at its end, where a table can always begin, so that
-// nothing that is there changes. The text is parsed again, and has the table and everything that
-// was there.
+// Adds a table to a configuration file in TOML, at its end, where a table can always begin, so that
+// nothing else changes. The result is parsed again, and must have the table and everything that was
+// there.
 
 import { parse, stringify, type TomlTable } from 'smol-toml'
 import { type Edit, isSame } from './json-config.ts'
@@ -24,7 +24,7 @@ export function addToToml(text: string, section: string, name: string, entry: To
   return { refusal: `has "${section}" in a form to which no table can be added` }
 }
 
-/** One table, as it is written. */
+/** Returns one table in the form in which it is written. */
 export function tomlTable(section: string, name: string, entry: TomlTable): string {
   return stringify({ [section]: { [name]: entry } })
 }
@@ -43,7 +43,7 @@ function isTable(value: unknown): value is TomlTable {
 
 const isDate = (value: unknown) => value instanceof Date
 
-/** The same with plain objects, so that only contents are compared. */
+/** Returns the value with plain objects, so that only contents are compared. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain)
   if (!isTable(value)) return isDate(value) ? (value as Date).toISOString() : value
