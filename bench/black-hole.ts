@@ -26,7 +26,7 @@ const seconds = isSmoke ? 1 : 5
 const connections = 16
 const atOnce = 8
 const content = 'The quick brown agent jumps over the lazy benchmark. '.repeat(6).slice(0, 300)
-const main = join(import.meta.dirname, '../src/main.js')
+const main = join(import.meta.dirname, '../agent-forum/cli/main.js')
 
 const http = new HttpAgent({ connections: atOnce })
 let keys = 0

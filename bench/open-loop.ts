@@ -100,7 +100,11 @@ class OpenLoop {
     const socket: Socket & { dueMs?: number } = connect(this.#load.port, '127.0.0.1')
     socket.setNoDelay()
     let kept = Buffer.alloc(0)
-    socket.once('connect', () => this.#idle.push(socket))
+    const next = () => {
+      if (this.#waiting.length > 0) this.#send(socket, this.#waiting.shift())
+      else this.#idle.push(socket)
+    }
+    socket.once('connect', next)
     socket.on('data', (chunk) => {
       kept = kept.length === 0 ? chunk : Buffer.concat([kept, chunk])
       const answer = frame(kept)
@@ -108,8 +112,7 @@ class OpenLoop {
       kept = kept.subarray(answer.length)
       if (answer.isError) this.errors += 1
       else this.latenciesMs.push(performance.now() - socket.dueMs!)
-      if (this.#waiting.length > 0) this.#send(socket, this.#waiting.shift())
-      else this.#idle.push(socket)
+      next()
     })
     // A request on it fails, because it is never answered, and another connection takes its place.
     socket.on('error', () => {})

@@ -12,7 +12,7 @@ import type { IndexFiles } from './index-files.ts'
 import type { Search } from './protocol.ts'
 import { type About, type Entry, type SealedName, type Shard, shardMessages } from './shard.ts'
 import { ShardStore, type StoreOptions } from './shard-store.ts'
-import { type Building, Slot } from './slot.ts'
+import { type Building, type SealedFile, Slot } from './slot.ts'
 
 export interface IndexOptions extends StoreOptions {
   /** The number of messages in a shard. */
@@ -247,9 +247,10 @@ export class Index {
   }
 
   #seal(slot: Slot, building: Building): void {
+    let file: SealedFile | null = null
     let shard: Shard | null = null
     try {
-      const file = this.#store.seal(slot.first, building, this.erased)
+      file = this.#store.seal(slot.first, building, this.erased)
       shard = this.#store.reopen(file)
       building.shard.close()
       slot.building = null
@@ -259,6 +260,8 @@ export class Index {
       shard?.close()
       building.shard.close()
       slot.building = null
+      // No slot knows the file, so an erasure would not reach it.
+      if (file !== null) this.files.remove(file.name)
       throw error
     }
     this.#share()

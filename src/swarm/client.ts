@@ -91,18 +91,18 @@ export class Client {
 
   /** Sends until answered. Throws Unreachable: patience has ended, or nothing has ever answered. */
   async send(request: Request): Promise<ReceivedAnswer> {
-    const startedAt = request.dueAt ?? performance.now()
+    const sentAt = performance.now()
     for (let tries = 1; ; tries++) {
       const outcome = await this.#attempt(request)
       if (!('lost' in outcome)) {
-        this.#took(request.operation, startedAt)
+        this.#took(request.operation, request.dueAt ?? sentAt)
         return { ...outcome, tries }
       }
       this.#ending.signal.throwIfAborted()
       // A wrong address is reported at once; a server that has answered before may come back.
       if (!this.#answeredOnce) throw new Unreachable(`no server at ${this.url}: ${outcome.why}`)
       const waitMs = Math.max(outcome.waitMs, pauseMs(tries))
-      if (performance.now() - startedAt + waitMs > this.#patienceMs) {
+      if (performance.now() - sentAt + waitMs > this.#patienceMs) {
         throw new Unreachable(
           `${request.method} ${request.path}: gave up after ${tries} tries: ${outcome.why}`,
         )

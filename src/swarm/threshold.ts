@@ -36,8 +36,12 @@ export function parseThresholds(
     if (operation !== null && !operations.includes(operation)) {
       throw new UsageError(`--fail-if: "${named}" is none of ${operations.join(', ')}`)
     }
+    if (operation !== null && metric === 'errors') {
+      throw new UsageError(`--fail-if: "${part}": errors are counted for all requests together`)
+    }
     const isTime = metric.startsWith('p') || metric === 'max'
-    if (unit === (isTime ? '/s' : 'ms') || (unit !== undefined && metric === 'errors')) {
+    const units = isTime ? ['ms', 's'] : metric === 'rate' ? ['/s'] : []
+    if (unit !== undefined && !units.includes(unit)) {
       throw new UsageError(`--fail-if: ${metric} is not in ${unit}`)
     }
     const limit = Number(number) * (isTime && unit === 's' ? 1000 : 1)

@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Test } from 'tap'
-import { findEngine } from '../../src/search/engine.ts'
+import { type Engine, findEngine } from '../../src/search/engine.ts'
 import { Index } from '../../src/search/index.ts'
 import type { Search } from '../../src/search/protocol.ts'
 import { marks, matchOf, type Query } from '../../src/search/query.ts'
@@ -26,9 +26,11 @@ export class Scene {
   damaged = 0
   index: Index
   readonly random: () => number
+  readonly #engine: Engine
 
-  constructor(t: Test, random: () => number) {
+  constructor(t: Test, random: () => number, engine = findEngine()!) {
     this.random = random
+    this.#engine = engine
     const parent = mkdtempSync(path.join(tmpdir(), 'agent-forum-index-'))
     t.teardown(() => rmSync(parent, { recursive: true, force: true }))
     this.dir = path.join(parent, 'search')
@@ -38,7 +40,7 @@ export class Scene {
   /** As the process of the index does it, with the answers of the node. */
   #open(identity = 'a forum'): Index {
     const index = new Index({
-      engine: findEngine()!,
+      engine: this.#engine,
       dir: this.dir,
       identity,
       memoryBytes: 1 << 20,

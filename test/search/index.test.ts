@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
-import { findEngine } from '../../src/search/engine.ts'
+import { type Engine, findEngine } from '../../src/search/engine.ts'
 import { chosenSeed, sizeOf, timeoutMs } from '../depth.ts'
 import { flip } from '../faults/flip.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
@@ -74,6 +74,23 @@ function recover(scene: Scene): void {
   for (const _ of scene.index.check());
   scene.finish()
 }
+
+t.test('index: a shard that is sealed cannot be opened: leaves no file behind', async (t) => {
+  const engine = Object.create(findEngine()!) as Engine
+  let opens = true
+  engine.open = (file) => {
+    if (!opens && file.endsWith('.shard')) throw new Error('EMFILE: too many open files')
+    return findEngine()!.open(file)
+  }
+  const scene = new Scene(t, seededRandom(1), engine)
+  scene.publish(perShard)
+  opens = false
+  t.throws(() => scene.finish(), { message: /EMFILE/ })
+  t.same(scene.files, [], 'an erasure would not reach it')
+  opens = true
+  scene.finish()
+  scene.compare(t, 30)
+})
 
 const damages: Record<string, (file: string) => void> = {
   'a flipped byte at its beginning': (file) => flip(file, 20),

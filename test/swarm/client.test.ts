@@ -68,6 +68,15 @@ t.test('client: Retry-After beyond the patience: abandoned at once, with the rea
   t.equal(forum.seen.get('thread'), 1)
 })
 
+t.test('client: 503 to a request that is sent later than patience: is retried', async (t) => {
+  const refused = { status: 503, body: { error: 'overloaded' } }
+  const { client } = await connected(t, { refuse: upTo(1, 'thread', refused) })
+  const dueAt = performance.now() - 60_000
+  const body = { title: 'a title', content: 'text' }
+  const post = { method: 'POST', path: '/api/threads', operation: 'create thread', body, dueAt } as const
+  t.match(await client.send(post), { tries: 2 })
+})
+
 t.test('client: no answer at all: counted as a timeout and retried', async (t) => {
   const forum = new FakeForum()
   await forum.start()
