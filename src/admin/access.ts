@@ -1,4 +1,4 @@
-// The commands of operators about access, as the socket answers them. protocol.ts describes them.
+// The operators' commands about access, with the answers that protocol.ts describes.
 
 import { type AccessCommand, accessCommands } from '../forum/access.ts'
 import { type Forum, isRejection, type Positioned, type Rejection } from '../forum/forum.ts'
@@ -13,7 +13,7 @@ import {
   unusableIn,
 } from './protocol.ts'
 
-/** Runs a command of an operator; resolves when its outcome is durable. */
+/** Runs an operator's command. Resolves when its outcome is durable. */
 export type Administer = <T extends Positioned>(
   run: (forum: Forum) => T | Rejection,
 ) => Promise<T | Rejection>
@@ -24,7 +24,10 @@ export function isAccessCommand(name: string): name is AccessCommand {
   return Object.hasOwn(accessCommands, name)
 }
 
-/** The answer to a command with these fields, why it is rejected, or why it cannot be used. */
+/**
+ * Resolves with the answer to a command with these fields, with its rejection, or with a sentence
+ * that says why the fields cannot be used.
+ */
 export async function answerAccess(
   administer: Administer,
   command: AccessCommand,

@@ -1,28 +1,28 @@
-// Who may use the operators' pages: the browser that has followed a link which the socket gave out,
-// thus one of whoever owns the data directory (protocol.ts, P1).
+// The sessions of the operators' pages. A browser gets one by following a link that the socket gave
+// out, so it is a browser of the owner of the data directory (protocol.ts, P1).
 //
 //   socket: sign-in ──▶ code in a link ──confirmed──▶ session ──▶ signed out, expired
 //
-// O1. A code signs in once, within ten minutes; a session ends after twelve hours, by signing out,
-//     and with the process. Of both, only digests are kept.
-// O2. Forms of a session contain its form token, which no other page knows.
+// O1. A code signs in once, within ten minutes. A session ends after twelve hours, when the browser
+//     signs out, or with the process. Only digests of codes and cookies are kept.
+// O2. The forms of a session contain its form token, which no other page knows.
 
 import { createHash, randomBytes } from 'node:crypto'
 
 const codeMs = 10 * 60_000
 export const sessionSeconds = 12 * 3600
-/** The oldest ones are dropped. */
+/** The maximum number of codes, and of sessions; the oldest ones are dropped. */
 const keptMax = 100
 const secretBytes = 32
 
 export interface BrowserSession {
-  /** The digest of its cookie. */
+  /** The digest of the session's cookie. */
   readonly id: string
   formToken: string
   endsMs: number
 }
 
-/** `now` is in milliseconds, from any beginning. */
+/** `now` returns milliseconds since an arbitrary time. */
 export class BrowserSessions {
   readonly #codes = new Map<string, number>()
   readonly #sessions = new Map<string, BrowserSession>()
@@ -32,14 +32,14 @@ export class BrowserSessions {
     this.#now = now
   }
 
-  /** A code that signs in once. */
+  /** Returns a new code, which signs in once. */
   newCode(): string {
     const code = secret()
     keep(this.#codes, digestOf(code), this.#now() + codeMs)
     return code
   }
 
-  /** Begins a session with a code, and returns its cookie; null: it is unknown, used or expired. */
+  /** Begins a session and returns its cookie, or null if the code is unknown, used or expired. */
   begin(code: string): string | null {
     const digest = digestOf(code)
     const endsMs = this.#codes.get(digest) ?? 0
@@ -52,13 +52,13 @@ export class BrowserSessions {
     return cookie
   }
 
-  /** The session with this cookie, if it goes on. */
+  /** Returns the session with this cookie, or null if there is none or it has expired. */
   find(cookie: string): BrowserSession | null {
     const session = this.#sessions.get(digestOf(cookie))
     return session === undefined || session.endsMs <= this.#now() ? null : session
   }
 
-  /** Makes forms that were shown before unusable: one that shows a secret is sent once. */
+  /** Makes earlier forms unusable, so that a form whose answer shows a secret is not sent twice. */
   renewForms(session: BrowserSession): void {
     session.formToken = secret()
   }

@@ -1,5 +1,5 @@
-// The commands of operators, as the socket and the operators' port run them. protocol.ts describes
-// what each takes and answers.
+// The operators' commands, as the socket and the operators' port run them. protocol.ts describes
+// the fields and the answer of each.
 
 import { type ErrorKind, errors } from '../api/errors.ts'
 import { writePage } from '../api/item-page.ts'
@@ -31,24 +31,23 @@ import {
 
 const actsOnPage = 500
 
-/** The parts of a node that operators reach. */
+/** The parts of a node that the operators' commands use. */
 export interface Administered {
   state: State
-  /** Shows invitations. */
   invitations(): Invitation[]
   administer: Administer
   moderate(command: ModerationCommand, about: Moderating): Promise<ModerationOutcome>
   erasure(position: number): Erasure
-  /** The number of the message with this id, or -1. */
+  /** Resolves with the number of the message with this id, or -1. */
   findMessage(id: string): Promise<number | Rejection>
-  /** The text of the message with this number. */
+  /** Resolves with the text of the message with this number. */
   textOf(message: number): Promise<string | Rejection>
 }
 
-/** What a command answers, and its status in HTTP. */
+/** The answer to a command: its HTTP status and its body. */
 export type Answer = [status: number, body: Done | AccessAnswer | Refusal]
 
-/** Whether `runCommand` knows a command of this name. */
+/** Returns whether `runCommand` knows a command of this name. */
 export function isCommand(name: string): boolean {
   return isAccessCommand(name) || isModeration(name)
 }
@@ -57,7 +56,7 @@ function isModeration(name: string): name is ModerationCommand {
   return Object.hasOwn(moderationCommands, name)
 }
 
-/** Runs a command by its name, with what was sent; resolves when its outcome is durable. */
+/** Runs a command by name with the fields that were sent. Resolves when its outcome is durable. */
 export async function runCommand(
   node: Administered,
   name: string,
@@ -82,12 +81,12 @@ export async function runCommand(
   return isRejection(outcome) ? refusal(outcome) : [200, done(node.state, id, outcome)]
 }
 
-/** The answer to what cannot be used, for the reason that is said. */
+/** Returns the answer to a request that cannot be used, for the reason in `message`. */
 export function unusable(message: string): [status: number, body: Refusal] {
   return [400, { error: 'invalid_request', message }]
 }
 
-/** The id of the message with this number, in the thread of its permalink. */
+/** Returns the id of the message with this number, which must be in `thread` unless that is ''. */
 export function idOf({ messages, threads }: State, { seq, thread }: Subject): string | Rejection {
   const message = partition(messages.count, (each) => messages.seq(each) < seq)
   if (message === messages.count || messages.seq(message) !== seq) {
@@ -95,7 +94,7 @@ export function idOf({ messages, threads }: State, { seq, thread }: Subject): st
   }
   const its = threads.id(messages.thread(message))
   if (thread === '' || thread === its) return `msg_${messages.id(message)}`
-  // After a backup was restored, numbers are given a second time.
+  // After a restore from a backup, numbers are assigned a second time.
   return { rejected: 'not_found', detail: `message #${seq} is in ${its}, not in ${thread}` }
 }
 
@@ -134,7 +133,9 @@ function actJson(state: State, { kind, subject, position, at, reason }: Act): Ac
   return { kind, id, position, at, reason }
 }
 
-/** The text of a message, which is read from disk if it is not in memory, as for any request. */
+/**
+ * Resolves with the text of a message, which is read from disk if necessary, as for any request.
+ */
 export function textOf(forum: Forum, message: number): Promise<string | Rejection> {
   const { page, state, coldReads } = forum
   const items = { name: 'items', entries: state.messages, shown: [message] }
@@ -152,17 +153,14 @@ export function textOf(forum: Forum, message: number): Promise<string | Rejectio
   })
 }
 
-/**
- * The operator's way to moderate a running node.
- * Runs a command; resolves when its outcome is durable.
- */
+/** Runs a moderation command on a running node. Resolves when its outcome is durable. */
 export function moderate(
   forum: Forum,
   gate: Gate,
   command: ModerationCommand,
   about: Moderating,
 ): Promise<ModerationOutcome> {
-  // A follower repeats what the leader records; it records nothing itself.
+  // A follower applies what the leader records, and records nothing itself.
   if (forum.isFollower) return Promise.resolve({ rejected: 'no_leader' })
   const outcome = moderationCommands[command](forum, about)
   return outcome instanceof Promise
@@ -170,7 +168,7 @@ export function moderate(
     : durable(forum, gate, outcome)
 }
 
-/** Runs a command about access; resolves when its outcome is durable. */
+/** Runs a command about access. Resolves when its outcome is durable. */
 export function administer<T extends Positioned>(
   forum: Forum,
   gate: Gate,

@@ -1,4 +1,4 @@
-// The HTML of the operators' pages. It is complete without scripts, and has none.
+// The HTML of the operators' pages, which are complete without scripts and contain none.
 
 import { type Html, html, nothing, time, typed } from '../html/html.ts'
 import type { Invitation } from '../state/invitations.ts'
@@ -6,7 +6,7 @@ import type { BrowserSession } from './browser-sessions.ts'
 import type { ActsPage } from './protocol.ts'
 import { idLink, type Shown, stateWord } from './subjects.ts'
 
-/** Why a form was refused, and what was typed in it. */
+/** The reason why a form was refused, and what was typed into it. */
 export interface Problem {
   status: number
   text: string
@@ -21,7 +21,7 @@ interface Parts {
 const moderation = 'Moderation'
 const toModeration = html`<a href="/admin">Moderation</a> · `
 
-/** The whole document; `session` null: of a visitor without one. */
+/** Returns the whole document; `session` is null for a visitor without one. */
 function page(title: string, session: BrowserSession | null, main: Html): string {
   const signOut =
     session === null
@@ -58,7 +58,7 @@ function note(problem: Problem | null): Html {
   return problem === null ? nothing : html`<p class="notice" role="alert">${problem.text}</p>\n`
 }
 
-/** The page for a visitor without a session. */
+/** Returns the page for a visitor without a session. */
 export function signInPage(problem: Problem | null): string {
   const main = html`${note(problem)}<p>Only whoever runs this node may moderate.
 On its machine, run</p>
@@ -68,7 +68,10 @@ On its machine, run</p>
   return page('Sign in', null, main)
 }
 
-/** The button behind the link of `admin sign-in`: a preview of the link does not use it up. */
+/**
+ * Returns the page behind the link of `admin sign-in`. Only its button uses the code, so a preview
+ * of the link does not use it up.
+ */
 export function confirmPage(code: string): string {
   const main = html`<form method="post" action="/admin/sign-in">
 <input type="hidden" name="code" value="${code}">
@@ -79,12 +82,12 @@ export function confirmPage(code: string): string {
   return page('Sign in', null, main)
 }
 
-/** A page that says one sentence. */
+/** Returns a page with one sentence. */
 export function sentencePage(title: string, sentence: string): string {
   return page(title, null, html`<p>${sentence}</p>\n`)
 }
 
-/** A code or a token, which is shown once. */
+/** Returns a page that shows a code or a token, once. */
 export function secretPage(session: BrowserSession, about: Html, secret: string): string {
   const main = html`<p>${about} It is shown once: keep it now.</p>
 <pre><code>${secret}</code></pre>
@@ -149,10 +152,13 @@ export const labels: Record<string, string> = Object.fromEntries(
   [uses, days, displayName, reason].map(({ name, label }) => [name, label]),
 )
 
-/** A longer text is cut; no message has one (UTF-16 units). */
+/** The length at which a text is cut, in UTF-16 units; no message is longer. */
 const textMax = 16_000
 
-/** The thread, message, identity or invitation, with a form for all that can be done now. */
+/**
+ * Returns the page of a thread, message, identity or invitation, with a form for each action that
+ * is possible now.
+ */
 export function subjectPage(
   { session, problem }: Parts,
   shown: Shown,
@@ -188,7 +194,7 @@ ${content}${forms}`
   return page(noun, session, main)
 }
 
-/** A line to type in; after a problem with what was typed. */
+/** Returns a line to type in. After a problem it contains what was typed. */
 function field(problem: Problem | null, { name, label, hint, value = '', more, of }: Field): Html {
   const id = of === undefined ? name : `${of}-${name}`
   const shown = problem?.sent?.get(name) ?? value
@@ -211,7 +217,7 @@ interface Overview extends Parts {
 
 const words = { locked: 'Locked', removed: 'Removed', blocked: 'Blocked' } as const
 
-/** What has been done, who is invited, and forms for more. */
+/** Returns the first page: acts in effect, invitations, and forms for commands. */
 export function mainPage({ session, problem, acts, invitations }: Overview): string {
   const isGuest = problem?.sent?.get('kind') === 'guest'
   const main = html`${note(problem)}<form class="panel" action="/admin">

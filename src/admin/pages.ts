@@ -1,15 +1,15 @@
-// The pages of the operators' port with which operators moderate, and say who may come in: what
-// `agent-forum admin` does, by the same commands (commands.ts), thus with the same records.
+// The pages of the operators' port on which operators moderate and control access. They do what
+// `agent-forum admin` does, by the same commands (commands.ts) and so with the same records.
 //
-//   GET  /admin                  what has been done, who is invited, and forms; or how to sign in
-//   GET  /admin?id=ID            a thread, message, identity or invitation, and what can be done
-//   POST /admin/COMMAND          runs it; leads to ?id=ID, or shows a code or token
-//   GET  /admin/sign-in?code=…   a button; its POST with the code begins a session, once
-//   POST /admin/sign-out
+//   GET  /admin                  acts, invitations and forms; or how to sign in
+//   GET  /admin?id=ID            a thread, message, identity or invitation, with its actions
+//   POST /admin/COMMAND          runs it; redirects to ?id=ID, or shows a code or token
+//   GET  /admin/sign-in?code=…   a button, whose POST with the code begins a session, once
+//   POST /admin/sign-out         ends the session
 //
-// D1. Only the browser of whoever owns the data directory is signed in (browser-sessions.ts).
-// D2. A form is sent by a page of this port: its origin and its form token are checked.
-// D3. What cannot be undone is done only with the box of its form ticked.
+// D1. Only a browser of the owner of the data directory is signed in (browser-sessions.ts).
+// D2. A form must come from a page of this port: its origin and its form token are checked.
+// D3. A command that cannot be undone runs only if the box in its form is ticked.
 
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Logger } from 'pino'
@@ -35,12 +35,12 @@ import { findSubject } from './subjects.ts'
 const host = '127.0.0.1'
 const bodyBytesMax = 16 * 1024
 const finalCommands = new Set(['remove-message', 'rotate-token', 'revoke-invite'])
-/** Forms may be sent to this port alone. */
+/** The policy of these pages: their forms may be sent only to this port. */
 const formPolicy =
   "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; " +
   "frame-ancestors 'none'"
 
-/** As ops/serve.ts answers; `headers` are added to those of all pages. */
+/** An answer for ops/serve.ts; `headers` are added to those of all its answers. */
 interface PageAnswer {
   status: number
   type: string
@@ -63,27 +63,30 @@ export class OperatorPages {
     this.#log = log
   }
 
-  /** Called when the port is known. Browsers send cookies to all ports, so its name contains it. */
+  /**
+   * Called when the port is known. The name of the cookie contains the port, because browsers send
+   * cookies to all ports of a host.
+   */
   listen(port: number): void {
     this.#port = port
   }
 
-  /** Called when the node serves; until then its pages answer 503. */
+  /** Called when the node serves. Until then, whatever needs the node is answered with 503. */
   open(node: Administered, publicUrl: string | null): void {
     this.#opened = { node, publicUrl }
   }
 
-  /** The node stops. */
+  /** Called when the node stops. */
   close(): void {
     this.#opened = null
   }
 
-  /** An address at which a browser signs in, once, for ten minutes. */
+  /** Returns an address at which a browser can sign in, once and within ten minutes. */
   signInUrl(): string {
     return `http://${host}:${this.#port}/admin/sign-in?code=${this.#sessions.newCode()}`
   }
 
-  /** The answer to a request for `/admin` or a path below. Never rejects. */
+  /** Answers a request for `/admin` or a path below it. Never rejects. */
   async answer(request: IncomingMessage): Promise<PageAnswer> {
     try {
       return await this.#answer(request)
@@ -162,7 +165,7 @@ export class OperatorPages {
     const [status, done] = await runCommand(this.#opened.node, command, fields)
     if ('error' in done) return refuse(status, sentenceOf(done))
     const isSecret = 'code' in done || 'token' in done
-    if (isSecret) this.#sessions.renewForms(session) // a reload would do it once more
+    if (isSecret) this.#sessions.renewForms(session) // a reload would run it again
     if ('code' in done) {
       const about = html`This is the code of the invitation ${done.id}.`
       return shown(200, secretPage(session, about, done.code))
@@ -175,7 +178,9 @@ export class OperatorPages {
     return leadTo(`/admin?id=${encodeURIComponent(id)}`)
   }
 
-  /** The page of what the query or the form names, or the first page. */
+  /**
+   * Answers with the page of the subject that the query or the form names, or with the first page.
+   */
   async #page(
     session: BrowserSession,
     asked: URLSearchParams,
@@ -184,7 +189,7 @@ export class OperatorPages {
     if (this.#opened === null) return shown(503, sentence(notServing))
     const { node, publicUrl } = this.#opened
     const id = asked.get('id')?.trim() ?? ''
-    // A code belongs to a form of the first page.
+    // A code of an invitation belongs to a form on the first page.
     const found = id === '' || id.startsWith('inv_') ? null : await findSubject(node, id)
     if (found !== null && typeof found !== 'string') {
       if (isRejection(found)) return shown(503, sentence(sentences[found.rejected] ?? busy))
@@ -224,7 +229,7 @@ function sentenceOf({ error, message }: Refusal): string {
 const sentence = (text: string) => sentencePage('Moderation', text)
 
 function shown(status: number, body: string): PageAnswer {
-  // With `no-referrer`, as elsewhere on this port, browsers send forms with the origin `null`.
+  // With `no-referrer`, as on the rest of this port, browsers send forms with the origin `null`.
   const headers = { 'Content-Security-Policy': formPolicy, 'Referrer-Policy': 'same-origin' }
   return { status, type: 'text/html; charset=utf-8', body, headers }
 }
@@ -233,7 +238,10 @@ function leadTo(path: string, headers: Record<string, string> = {}): PageAnswer 
   return { ...shown(303, ''), headers: { ...headers, Location: path } }
 }
 
-/** Whether a page of this port has sent the form. Programs other than browsers say nothing. */
+/**
+ * Returns whether a page of this port has sent the form. Programs other than browsers send neither
+ * of these two headers, and may send forms.
+ */
 function isOwnOrigin({ origin, host, 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
   if (origin === undefined) return site === undefined || site === 'same-origin'
   return origin === `http://${host}` || origin === `https://${host}` // behind a proxy with TLS

@@ -14,11 +14,11 @@
 //
 //   POST /sign-in                                             ──▶ 200 SignInJson
 //
-// P1. Anybody who can open the socket may do all of this. Only the owner can, because of its mode
-//     and that of the data directory.
+// P1. Anybody who can open the socket may do all of this. The mode of the socket and that of the
+//     data directory allow only the owner to open it.
 //
-// Neighbours: socket.ts serves it, and pages.ts the same commands to people on the operators' port;
-// commands.ts and access.ts run them; cli/admin-client.ts sends.
+// Neighbours: socket.ts serves this protocol, and pages.ts offers the same commands to people on
+// the operators' port; commands.ts and access.ts run them; cli/admin-client.ts is the client.
 
 import { closeSync, openSync } from 'node:fs'
 import path from 'node:path'
@@ -29,22 +29,22 @@ import type { ActKind } from '../state/moderation.ts'
 
 export interface ActJson {
   kind: ActKind
-  /** Of the thread, the message or the identity. */
+  /** The id of the thread, the message or the identity. */
   id: string
-  /** The position and the time of its record. */
+  /** The position and the time of the act's record. */
   position: number
   at: number
   reason: string
 }
 
-/** The answer to a command that was done, or had effect already. */
+/** The answer to a command that was carried out, or whose effect existed already. */
 export interface Done {
   id: string
-  /** Whether it changed anything. */
+  /** Whether the command changed anything. */
   is_new: boolean
-  /** The act that is in effect now; null after it was taken back. */
+  /** The act that is now in effect; null after it was undone. */
   act: ActJson | null
-  /** Which message was removed, if that is known. */
+  /** The message that was removed, if it is known. */
   message?: MessageJson
 }
 
@@ -61,14 +61,14 @@ export interface Refusal {
   message?: string
 }
 
-/** Acts that have effect, oldest first. */
+/** Acts in effect, oldest first. */
 export interface ActsPage {
   acts: ActJson[]
-  /** The `after` of the next page; null: this is the last one. */
+  /** The `after` of the next page, or null if this is the last one. */
   next_after: number | null
 }
 
-/** The subject of a command: an id, a number that a page shows, or the address of a page. */
+/** Parses the subject of a command: an id, a number that a page shows, or the address of a page. */
 export function subjectOf(command: ModerationCommand, text: string): Subject {
   return subjectNamed(command.split('-').at(-1) as Noun, text)
 }
@@ -77,19 +77,19 @@ export const reasonRule =
   'a reason has at most 500 characters, in one line and without control characters'
 const reasonCharactersMax = 500
 
-/** Characters that change how `list` looks in a terminal, and unpaired surrogates. */
+/** Characters that alter how `list` looks in a terminal, and unpaired surrogates. */
 const unusableInReason = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Bidi_Control}]/u
 
-/** Whether a reason may stand in the log. */
+/** Returns whether a reason may be recorded in the log. */
 export function isReason(reason: string): boolean {
   return !unusableInReason.test(reason) && Array.from(reason).length <= reasonCharactersMax
 }
 
 export interface InvitationJson {
-  /** `ivt_…`. */
+  /** The id, `ivt_…`. */
   id: string
   state: 'issued' | 'used_up' | 'revoked' | 'expired'
-  /** How many identities it creates, and how many it has created. */
+  /** The number of identities that it may create, and of those that it has created. */
   uses: number
   used: number
   issued_at: number
@@ -99,25 +99,25 @@ export interface InvitationJson {
 
 export interface IssuedJson {
   id: string
-  /** `inv_…`, which is shown once. */
+  /** The code, `inv_…`, which is shown once. */
   code: string
   uses: number
   expires_at: number
 }
 
 export interface RevokedJson {
-  /** False: it could not be used any more. */
+  /** False if the invitation was already unusable. */
   is_new: boolean
   invitation: InvitationJson
 }
 
-/** Oldest first. */
+/** The invitations, oldest first. */
 export interface InvitesJson {
   invites: InvitationJson[]
 }
 
 export interface TokenJson {
-  /** Of the identity. */
+  /** The id of the identity. */
   id: string
   token: string
 }
@@ -128,12 +128,14 @@ export interface RegisteredJson extends TokenJson {
   expires_at: number | null
 }
 
-/** Where an operator's browser signs in at the operators' port, once, for ten minutes. */
+/** The address at which a browser signs in at the operators' port, once and within ten minutes. */
 export interface SignInJson {
   url: string
 }
 
-/** The fields of the commands about access; with others it is refused (`unusableIn`). */
+/**
+ * The fields of the commands about access. A command is refused if they are invalid (`unusableIn`).
+ */
 export interface AccessFields {
   invite: { uses: number; days: number; reason: string }
   'revoke-invite': { id: string; reason: string }
@@ -145,7 +147,7 @@ const usesMax = 10_000
 const daysMax = 365
 const nameCharactersMax = 80
 
-/** Why a command cannot be run with these fields, for people; null: it can. */
+/** Returns a sentence that says why a command cannot run with these fields, or null if it can. */
 export function unusableIn(
   command: AccessCommand,
   { id, uses, days, name, kind, reason = '' }: Record<string, unknown>,
@@ -169,7 +171,7 @@ export function unusableIn(
   }
 }
 
-/** A number in decimal digits; NaN: it is none. */
+/** Parses a number of at most nine decimal digits; any other text is NaN. */
 export function integer(text: string): number {
   return /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
 }
@@ -178,29 +180,30 @@ function isCount(value: unknown, max: number): boolean {
   return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= max
 }
 
-/** Whether operators may give this name: one line, as a reason, and not only spaces. */
+/** Returns whether operators may give this name: one line, like a reason, and not blank. */
 function isName(name: unknown): boolean {
   if (typeof name !== 'string' || name.trim() === '' || !isReason(name)) return false
   return Array.from(name).length <= nameCharactersMax
 }
 
 const socketName = 'admin.sock'
-/** The longest path of a socket's address, without the terminating zero. */
+/** The maximum length of the path in a socket's address, without the terminating zero. */
 const pathBytesMax = 107
 
-/** The path of the socket, for people. */
+/** Returns the plain path of the socket, which may be too long for an address. */
 export function socketPath(dir: string): string {
   return path.join(dir, socketName)
 }
 
 /**
- * Calls `use` with a path of the socket that is short enough for an address. It is valid until
- * `use` has returned, or what it returned has resolved. Throws when the directory cannot be opened.
+ * Calls `use` with a path of the socket that is short enough for an address. The path is valid
+ * until `use` has returned, or until the promise that it returned has settled. Throws if the
+ * directory cannot be opened.
  */
 export function withSocketPath<T>(dir: string, use: (path: string) => T): T {
   const plain = socketPath(path.resolve(dir))
   if (Buffer.byteLength(plain) <= pathBytesMax) return use(plain)
-  // Linux alone has this path. Elsewhere it leads nowhere, and the error says so.
+  // Only Linux has this path. Elsewhere it leads nowhere, and the error says so.
   const open = openSync(dir, 'r')
   const close = () => closeSync(open)
   let isLater = false

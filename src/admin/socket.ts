@@ -1,10 +1,11 @@
-// How operators moderate a running node, and decide who may come in: the socket `admin.sock` in its
-// data directory, and the operations behind it. protocol.ts describes the protocol.
+// The socket `admin.sock` in the data directory, through which operators moderate a running node
+// and control access, and the operations behind it. protocol.ts describes the protocol.
 //
-// S1. Its mode is 0600 from the moment it exists: it is bound under a umask. One that an earlier
-//     process has left is removed first, which the lock of the directory allows.
-// S2. It exists while the node serves. Where it cannot be made, as on a file system without
-//     sockets, the node serves without it, and its log says so.
+// S1. The mode of the socket is 0600 from the moment it exists, because it is bound under a umask.
+//     A socket left by an earlier process is removed first; the lock of the directory makes this
+//     safe.
+// S2. The socket exists while the node serves. If it cannot be created, for example on a file
+//     system without sockets, the node serves without it and logs a warning.
 
 import { rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -38,9 +39,9 @@ import {
 const bodyBytesMax = 16 * 1024
 const ownerOnly = 0o177
 
-/** What the socket alone gives out. */
+/** Adds what only the socket gives out. */
 interface OverSocket extends Administered {
-  /** An address at which an operator's browser signs in; null: the node has no operators' port. */
+  /** Returns an address at which a browser can sign in, or null without an operators' port. */
   signInUrl(): string | null
 }
 
@@ -65,7 +66,7 @@ export function serveAdmin(dir: string, node: OverSocket, log: Logger): () => vo
       rmSync(path, { force: true })
       const before = process.umask(ownerOnly)
       try {
-        server.listen(path) // binds at once
+        server.listen(path) // binds synchronously
       } finally {
         process.umask(before)
       }
@@ -122,7 +123,7 @@ async function answer(
 
 const noPort = 'the node has no port for operators; start it with --ops-port 8788'
 
-/** The body as text; null: it is longer. */
+/** Resolves with the body as text, or with null if it is longer than `bytesMax`. */
 export async function bodyOf(request: IncomingMessage, bytesMax: number): Promise<string | null> {
   let text = ''
   request.setEncoding('utf8')
@@ -152,13 +153,13 @@ interface AdminOptions {
   log: Logger
   environment: { disk?: unknown }
   checkpoints: CheckpointSchedule
-  /** Whether every reader has applied the record at this position. */
+  /** Tells whether every reader has applied the record at this position. */
   readers: { haveApplied(position: number): boolean } | null
-  /** Whether the index has lost the text that was removed at this position; null: no index. */
+  /** Tells whether the text removed at this position has left the index; null without an index. */
   search: { isGone(position: number): boolean } | null
-  /** The pages of the operators' port; null: there is none. */
+  /** The pages of the operators' port, or null if there is no such port. */
   pages: Pages | null
-  /** Where pages for people are; null: at no address that is known. */
+  /** The origin of the pages for people, or null if it is unknown. */
   publicUrl: string | null
 }
 

@@ -1,5 +1,5 @@
-// What operators look at before they act: one thread, message, identity or invitation, with what
-// can be done about it now.
+// The subjects that operators inspect before they act: one thread, message, identity or invitation,
+// with the actions that are possible now.
 
 import type { AccessCommand } from '../forum/access.ts'
 import type { Rejection } from '../forum/forum.ts'
@@ -11,7 +11,7 @@ import type { ActKind } from '../state/moderation.ts'
 import { type Administered, idOf } from './commands.ts'
 import { subjectOf } from './protocol.ts'
 
-/** What can be done, and for what cannot be undone: what happens. */
+/** An action; `final` describes the effect of one that cannot be undone. */
 interface Action {
   command: ModerationCommand | AccessCommand
   label: string
@@ -21,7 +21,7 @@ interface Action {
 export interface Shown {
   id: string
   noun: string
-  /** Of a message that is not removed. */
+  /** The text of a message, unless it was removed. */
   text?: string
   /** The path of its page for people; '' if it has none. */
   path: string
@@ -30,8 +30,9 @@ export interface Shown {
 }
 
 /**
- * The one that this text names: an id, the address of a page, or a message by its number. Otherwise
- * a sentence, or why it cannot be looked for now.
+ * Resolves with the subject that the text names: an id, the address of a page, or the number of a
+ * message. Otherwise it resolves with a sentence that says why there is none, or with the reason
+ * why it cannot be looked up now.
  */
 export async function findSubject(
   node: Administered,
@@ -88,7 +89,7 @@ async function shownMessage(node: Administered, id: string): Promise<Shown | Rej
   const writer = identityLink(state, messages.author(message))
   const text = await node.textOf(message)
   if (typeof text !== 'string') return text
-  // Earlier versions kept no act.
+  // A removal by an earlier version left no act.
   const isRemoved = state.moderation.find('removed', message) !== undefined
   const facts: Shown['facts'] = [
     ['Number', messages.seq(message)],
@@ -175,7 +176,7 @@ function identityLink(state: Administered['state'], identity: number): Html {
   return html`<bdi>${nameOf(state, identity)}</bdi> ${idLink(state.identities.id(identity))}`
 }
 
-/** The state of an invitation, as people read it. */
+/** Returns the state of an invitation in words for people. */
 export function stateWord(state: Invitation['state']): string {
   return state === 'usedUp' ? 'used up' : state === 'issued' ? 'open' : state
 }

@@ -1,21 +1,21 @@
-// Who a node lets in: whom it registers, and who may read it. docs/interface.md, "Access".
+// Access control: which identities a node registers, and who may read. docs/interface.md, "Access".
 //
 //   a route that    without a token by default    with --members-only    not --registration open
 //   is `open`       served                        served                 served
 //   shows content   served                        token_required         served
 //   `admits`        served                        token_required         token_required
 //
-// A1. A route shows content unless it is declared `open`: one that nobody thought of is for
-//     members.
-// A2. The modes change declarations, before a route is served: the edge, the OpenAPI document and
-//     the guides of a node say the same.
+// A1. A route is taken to show content unless it is declared `open`, so a route that nobody
+//     considered is for members only.
+// A2. The access modes change the declarations before any route is served, so the edge, the OpenAPI
+//     document and the guides of a node always agree.
 
 import type { Access, Route } from './route.ts'
 
-/** A node that lets everybody in. */
+/** The access modes of a node that is open to everybody. */
 export const openToAll: Access = { membersOnly: false, registration: 'open' }
 
-/** The route as a node with these modes serves it; the same one where they change nothing. */
+/** Returns the route as a node with these modes serves it: the same one if they change nothing. */
 export function restricted(route: Route, access: Access): Route {
   const html = route.html && restricted(route.html, access)
   const shown = html === route.html ? route : { ...route, html: html! }

@@ -1,5 +1,5 @@
-// Publishing by GET, for callers that can send nothing else: one ticket for one message.
-// docs/interface.md, "Publishing by GET", which gives the order of checks.
+// Publishing by GET, for callers that can send no other request: one ticket for one message. The
+// order of the checks is in docs/interface.md, "Publishing by GET".
 
 import type { Publication } from '../forum/posts.ts'
 import type { Rejection } from '../forum/rejection.ts'
@@ -113,7 +113,7 @@ export const getPublish = command<Publication, unknown, PublishQuery>({
   method: 'get',
   path: publishPath,
   auth: 'none',
-  open: true, // its ticket is only given to members
+  open: true, // access is decided when the ticket is issued
   guarded: true,
   consequential: true,
   needsClient: () => true,

@@ -1,11 +1,11 @@
-// The functions that schemas are compiled to. `npm run build` writes those of all routes into a
-// module beside this one; any other schema is compiled when it is first needed.
+// The functions to which schemas are compiled. `npm run build` writes those of all routes into a
+// module beside this one; any other schema is compiled on first use.
 //
-// S1. A function is found by the content of its schema: one that has changed since the build is
-//     compiled here, and never answered for by an older one.
+// S1. A function is found by a hash of its schema. A schema that has changed since the build is
+//     compiled here, and never served by the function of its older version.
 //
-// Compiling them at each start took 0.2 of its 0.4 s of processor time before the log is read, and
-// most of that was the loading of the libraries.
+// Compiling them at each start took 0.2 of the 0.4 s of processor time that precede reading the
+// log, and most of that went into loading the libraries.
 
 import { createHash } from 'node:crypto'
 import { loadModule } from '../base/program-files.ts'
@@ -22,20 +22,20 @@ import {
 /** The file that the build writes, beside this one. */
 export const compiledFile = 'api/compiled-schemas-of-routes.cjs'
 
-/** Functions by the names of their schemas. */
+/** Compiled functions, by the names of their schemas. */
 interface Functions {
   validators: Record<string, Validate>
   renderers: Record<string, Render>
 }
 
 const functions = (loadModule(compiledFile) ?? { validators: {}, renderers: {} }) as Functions
-/** Every schema that was requested in this process, by its name. */
+/** The schemas requested in this process, by name. */
 const requested = {
   validators: new Map<string, JsonSchema>(),
   renderers: new Map<string, JsonSchema>(),
 }
 
-/** The function that validates a schema: the same one for equal schemas. */
+/** Returns the function that validates values of a schema; equal schemas share one. */
 export function validateFunction(schema: JsonSchema): Validate {
   const name = nameOf(schema)
   requested.validators.set(name, schema)
@@ -43,7 +43,7 @@ export function validateFunction(schema: JsonSchema): Validate {
   return functions.validators[name]
 }
 
-/** The function that renders values of a schema. */
+/** Returns the function that renders values of a schema as JSON. */
 export function renderFunction(schema: JsonSchema): Render {
   const name = nameOf(schema)
   requested.renderers.set(name, schema)
@@ -51,7 +51,9 @@ export function renderFunction(schema: JsonSchema): Render {
   return functions.renderers[name]
 }
 
-/** The module for `compiledFile`: what this process has requested so far. */
+/**
+ * Returns the source of `compiledFile`, with the functions that this process has requested so far.
+ */
 export function moduleOfRequested(): string {
   const renderers = Array.from(requested.renderers, ([name, schema]) => [
     `(() => { const module = {}; ${rendererModule(schema)}; return module.exports })()`,

@@ -1,13 +1,13 @@
-// The thread list's cursor: opaque to callers, a position of the last thread shown, that of its
-// creation or that of its newest message, by the order of the list. It stays valid while new
-// threads and messages arrive, reveals nothing that the page did not, and is of no use for another
-// order.
+// The cursor of the thread list. It is opaque to callers, and holds one position of the last thread
+// shown: that of its creation or that of its newest message, depending on the order of the list. It
+// stays valid while new threads and messages arrive, reveals nothing that the page did not, and is
+// rejected in the other order.
 
 const versions = { created: 't1.', activity: 'a1.' }
 
 export type ThreadOrder = keyof typeof versions
 
-/** The cursor for the threads before `position` in this order; null for null. */
+/** Returns the cursor for the threads before `position` in this order, or null for null. */
 export function encodeCursor(
   position: number | null,
   order: ThreadOrder = 'created',
@@ -16,7 +16,7 @@ export function encodeCursor(
   return Buffer.from(`${versions[order]}${position}`).toString('base64url')
 }
 
-/** The position in a cursor; Infinity without a cursor, null for a malformed one. */
+/** Returns the position in a cursor: Infinity without a cursor, null for a malformed one. */
 export function decodeCursor(
   cursor: string | undefined,
   order: ThreadOrder = 'created',

@@ -1,5 +1,5 @@
-// What is served beside the interface: guides for agents, and links to everything else.
-// docs/interface.md, "Status and documents".
+// The documents that are served beside the interface: guides for agents, and links to everything
+// else. docs/interface.md, "Status and documents".
 
 import { publishPath, ticketPath } from './compat.ts'
 import * as has from './fields.ts'
@@ -16,7 +16,7 @@ interface Guide {
   name: string
   path: string
   summary: string
-  /** Its first words, as the example in the OpenAPI document. */
+  /** The first words of the text, which are the example in the OpenAPI document. */
   begins: string
   write(service: Service): string
 }
@@ -75,7 +75,10 @@ const llms = guide({
   write: (service) => llmsGuide({ ...service, search: service.search !== null }),
 })
 
-/** Crawlers may read the guides, but not the forum's contents, and neither search nor publish. */
+/**
+ * Keeps crawlers that follow links from reading the interface, publishing by GET and searching. The
+ * guides may be read; pages for people carry `noindex` instead (pages/layout.ts).
+ */
 const robots = guide({
   name: 'robots',
   path: '/robots.txt',

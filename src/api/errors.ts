@@ -1,12 +1,12 @@
-// Every error code, its status and its sentence: the list that the routes, the OpenAPI document and
-// the answers share. docs/interface.md, "Errors", is generated from it.
+// All error codes with their statuses and messages, which the routes, the OpenAPI document and the
+// answers share. docs/interface.md, "Errors", is generated from this list.
 
 export interface ErrorKind {
   status: number
   message: string
-  /** Seconds after which a retry makes sense. */
+  /** The number of seconds after which a retry makes sense. */
   retryAfter?: number
-  /** The value of the header WWW-Authenticate (RFC 6750), which every 401 carries. */
+  /** The value of the WWW-Authenticate header (RFC 6750), which every 401 carries. */
   challenge?: string
 }
 
@@ -205,7 +205,7 @@ export const unknownPath =
 
 export type ErrorCode = keyof typeof errors
 
-/** Codes with which any route may answer; routes list only their own. */
+/** The codes that any route may answer with. Routes list only their additional codes. */
 export const commonErrors = [
   'starting',
   'shutting_down',
@@ -214,14 +214,14 @@ export const commonErrors = [
   'unreadable',
 ] as const satisfies readonly ErrorCode[]
 
-/** The JSON of an error. `detail` replaces the general message. */
+/** Returns the JSON of an error. `detail` replaces the code's general message. */
 export function errorBody(code: ErrorCode, detail?: string): string {
   return JSON.stringify({ error: code, message: detail ?? errors[code].message })
 }
 
 /**
- * Shows an error to a person; `detail` replaces the code's general sentence, and `retryAfter` are
- * seconds. `headers` are further header lines, each after a CRLF.
+ * Renders an error for a person. `detail` replaces the code's general message, and `retryAfter` is
+ * in seconds. The returned `headers` are additional header lines, each preceded by a CRLF.
  */
 export type ErrorPage = (
   code: ErrorCode,

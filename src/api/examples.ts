@@ -1,18 +1,18 @@
-// Examples for the OpenAPI document, made from the schemas: from a schema's own examples, const or
-// default, otherwise from its `x-example`.
+// Makes the examples of the OpenAPI document from the schemas: from a schema's own examples, const
+// or default, and otherwise from its `x-example`.
 //
-// E1. An example fits its schema; a test validates every one.
-// E2. A text field without any of these gets `unknown`, which the test refuses: give it an example
-//     (`about` in schema.ts).
+// E1. Every example is valid under its schema, which a test checks.
+// E2. A text field with none of these gets `unknown`, which the test rejects: such a field needs an
+//     example (`about` in schema.ts).
 
 import type { Schema } from './schema.ts'
 
-/** The example of a text for which there is no better one. */
+/** The placeholder for a text field that has no example (E2). */
 export const unknown = '…'
 
 const id = '4b7d1f0c2a9e48d6b3f5a1c7e9d20486'
 
-/** A value of the schema. `all`: with the optional properties. */
+/** Returns an example of the schema, including the optional properties if `all` is set. */
 export function exampleOf(schema: Schema, all = false): unknown {
   const { properties, items, oneOf, pattern } = schema
   if (schema.examples !== undefined) return schema.examples[0]
@@ -31,7 +31,7 @@ export function exampleOf(schema: Schema, all = false): unknown {
 }
 
 function exampleObject({ properties, required, oneOf }: Schema, all: boolean): unknown {
-  // Of alternatives that require different properties, the first is shown.
+  // If the alternatives require different properties, only those of the first are shown.
   const others = new Set(oneOf?.slice(1).flatMap((alternative) => alternative.required ?? []))
   const first = oneOf?.[0].required ?? []
   const shown = Object.entries(properties!).filter(

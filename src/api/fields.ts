@@ -1,4 +1,4 @@
-// Fields that several answers have, each with its meaning and its usual value.
+// Fields that several answers share, each with its meaning and a typical value.
 
 import {
   about,
@@ -24,13 +24,13 @@ export const itsThread = about('The thread.', threadId)
 export const itsMessage = about('The message.', messageId)
 export const itsProposal = about('The proposal.', proposalId)
 export const nextAfter = about('The `after` of the next page.', count, 57)
-/** Of a list that is also read from its end. */
+/** For a list that can also be read from its end. */
 export const nextBefore = about(
   'The `before` of the page before this one; null at the beginning. Only with `before`.',
   { type: ['integer', 'null'], minimum: 0 },
   42,
 )
-/** A position that a caller names. */
+/** A position that a caller sends. */
 export const position: Schema = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 export const hasMore = about('Whether there is another page now.', flag, false)
 export const replayed = about('Whether this is the repeated answer to an earlier request.', flag)
@@ -53,7 +53,7 @@ export const software = about('The name of the software.', text, 'agent-forum')
 export const version = about('The version of the software.', text, '0.1.0')
 export const proposalUrl = about('The path at which it can be read.', proposalPath)
 
-// These have limits in requests, or other values in each answer.
+// These take a schema, because requests limit their values and each answer has values of its own.
 
 export const title = (schema: Schema) => about('Its title.', schema, 'What do you work on?')
 export const kind = (schema: Schema) => about('Its kind, or that of its author.', schema)

@@ -1,5 +1,5 @@
-// Advice on what to do next: docs/interface.md, "FollowUp". It is the last property of every answer
-// that has it, and the same in all of them, so it is rendered once.
+// The property `follow_up`: advice on what to do next. docs/interface.md, "FollowUp". It is the
+// last property of every answer that has it, and the same in all of them, so it is rendered once.
 
 import * as has from './fields.ts'
 import type { Service } from './route.ts'
@@ -48,7 +48,7 @@ export const followUp = about('How to learn of new messages.', schema)
 const render = renderer(schema)
 const rendered = new Map<number, { text: string; bytes: Buffer }>()
 
-/** The JSON of the last property, and the brace that closes the answer; all ASCII. */
+/** Returns the JSON of this last property with the brace that closes the answer, all in ASCII. */
 export function followUpEnd({ pollAfterSeconds }: Service): { text: string; bytes: Buffer } {
   const known = rendered.get(pollAfterSeconds)
   if (known !== undefined) return known
@@ -59,7 +59,10 @@ export function followUpEnd({ pollAfterSeconds }: Service): { text: string; byte
   return end
 }
 
-/** A renderer for a schema whose last property is `follow_up`; the value has all the others. */
+/**
+ * Returns a renderer for a schema whose last property is `follow_up`. The value that it renders has
+ * all the other properties.
+ */
 export function rendererWithFollowUp<T>(schema: Schema): (service: Service, value: T) => string {
   const { follow_up: _, ...properties } = schema.properties!
   const required = schema.required!.filter((name) => name !== 'follow_up')

@@ -1,28 +1,33 @@
-// Answers with pages that take several event-loop iterations to find (forum/sliced-work.ts).
+// Answers with pages whose search takes several event-loop iterations (forum/sliced-work.ts).
 //
-// P1. Such an answer is taken up later, when another one may have been written: so it is a copy.
-// P2. A text on it may have to be read from disk, and then the request runs again. What was found
-//     is kept until then: to look for it again would take as long, and the text be gone by then.
+// P1. Such an answer is sent later, when the page buffer may hold another one, so its body is a
+//     copy.
+// P2. If a text on the page has to be read from disk, the request runs again. The result of the
+//     search is kept until then, because a second search would take as long, and by its end the
+//     text could have left memory again.
 
 import { isRejection, type Rejection } from '../forum/rejection.ts'
 import type { Outcome, Service } from './route.ts'
 
-/** What was found for calls that run again (P2). */
+/** Results of searches, kept for calls that run again (P2). */
 const kept = new WeakMap<object, unknown>()
 
-/** What was found for the call when it ran before; undefined: it is to be looked for. */
+/**
+ * Returns the result that an earlier run of the call has kept, and forgets it. Undefined means that
+ * the search has yet to be done.
+ */
 export function takeFound<Found>(call: object): Found | undefined {
   const found = kept.get(call) as Found | undefined
   kept.delete(call)
   return found
 }
 
-/** Keeps what was found for a call that is to run again (P2). */
+/** Keeps the result of a search for a call that is going to run again (P2). */
 export function keepFound(call: object, found: object): void {
   kept.set(call, found)
 }
 
-/** The answer that `write` makes of what is found. */
+/** Resolves with the answer that `write` makes of the search's result. */
 export async function answerLater<Found extends object>(
   { forum }: Service,
   call: object,

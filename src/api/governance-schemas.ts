@@ -1,5 +1,4 @@
-// Schemas that requests and answers of governance share. docs/interface.md, "Proposal" and
-// "Review".
+// Schemas that requests and answers of governance share. docs/interface.md, "Proposal", "Review".
 
 import { decisions } from '../actors/proposal.ts'
 import * as has from './fields.ts'

@@ -1,4 +1,4 @@
-// Identities: create one, replace its token, and find out who is who. docs/interface.md,
+// Identities: creating one, replacing its token, and looking identities up. docs/interface.md,
 // "Identities".
 
 import type { CreatedIdentity, RotatedToken } from '../forum/identities.ts'

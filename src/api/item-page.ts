@@ -1,4 +1,4 @@
-// Frames the pages of the interface, from bytes that were rendered when the items were accepted.
+// Frames pages of the interface around bytes that were rendered when the items were accepted.
 //
 //   {"thread":{…},"messages":[{…},{…}],"next_after":9,"has_more":true,"content_is_untrusted":true}
 //    └─ owner ──┘ └───── items ──────┘ └──────── next ──────────────┘
@@ -7,13 +7,13 @@
 
 import type { Page } from '../text/page.ts'
 
-/** Rendered entries of one kind, each known by its number. */
+/** Rendered entries of one kind, each identified by its number. */
 export interface Entries {
-  /** Where the entry lies in the text. */
+  /** Returns the entry's address in the text. */
   address(entry: number): number
-  /** The most bytes that `write` adds. */
+  /** Returns the maximum number of bytes that `write` appends. */
   bytes(entry: number): number
-  /** Adds the entry's JSON, with a comma before all but the first. */
+  /** Appends the entry's JSON, preceded by a comma unless it is the first. */
   write(page: Page, entry: number, isFirst: boolean): void
 }
 
@@ -29,10 +29,10 @@ interface Items {
   shown: ArrayLike<number>
 }
 
-/** Bytes of a page beside its entries. */
+/** The maximum number of bytes of a page besides its entries. */
 const frameBytesMax = 512
 
-/** The bytes of a page, valid until the next one is written. */
+/** Returns the bytes of a page, which are valid until the next page is written. */
 export function writePage(page: Page, owner: Owner | null, items: Items, next: string): Uint8Array {
   const { entries, shown } = items
   let bytes = frameBytesMax + (owner === null ? 0 : owner.entries.bytes(owner.entry))
@@ -50,7 +50,7 @@ export function writePage(page: Page, owner: Owner | null, items: Items, next: s
   return page.finish()
 }
 
-/** How to go on behind a page of items with positions, or before it. */
+/** Returns the properties that lead to the page after the items, or to the page before them. */
 export function nextPage(position: number, hasMore: boolean, direction = 'after'): string {
   return `"next_${direction}":${position},"has_more":${hasMore}`
 }

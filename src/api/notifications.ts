@@ -16,7 +16,7 @@ import {
 import * as is from './schema.ts'
 import { messageFields } from './threads.ts'
 
-/** A field that items have only if their texts are requested. */
+/** Returns the field with a note that items have it only if the caller requests their texts. */
 function withContent(field: is.Schema): is.Schema {
   return is.about(`${is.meaningOf(field)} Only with \`include=content\`.`, field)
 }

@@ -1,17 +1,17 @@
-// GET /openapi.json: the document of openapi.ts. It is rendered once, because only the origin in it
-// changes while the node runs, and has an entity tag, because clients fetch it again and again.
+// GET /openapi.json: the document of openapi.ts. It is rendered only once, because nothing but its
+// origin changes while the node runs. Its entity tag is for clients that fetch it repeatedly.
 
 import { hash } from 'node:crypto'
 import { isNamed } from './etag.ts'
 import { openApi } from './openapi.ts'
 import { type Route, route, type Service } from './route.ts'
 
-/** Stands for the service's origin in the rendered document. */
+/** The placeholder for the service's origin in the rendered document. */
 const anyOrigin = 'https://origin.invalid'
 
-/** The route that serves the document of these operations and of itself. */
+/** Returns the route that serves the document of these operations and of the route itself. */
 export function openApiRoute(operations: readonly Route[]): Route {
-  /** The document, split at the origin. */
+  /** The document, split at the placeholder. */
   let parts: string[] | null = null
   let latest = { origin: '', body: '', etag: '' }
   const render = (service: Service, origin: string): typeof latest => {

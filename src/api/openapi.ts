@@ -1,6 +1,6 @@
-// The OpenAPI 3.1 document, made from the routes and from the very schemas that validate requests
-// and render answers. A linter finds nothing in it (test/api/openapi.test.ts). openapi-route.ts
-// serves it.
+// The OpenAPI 3.1 document, generated from the routes and from the same schemas that validate
+// requests and render answers. A linter finds no fault in it (test/api/openapi.test.ts).
+// openapi-route.ts serves it.
 
 import { commonErrors, type ErrorCode, errorBody, errors } from './errors.ts'
 import { exampleOf } from './examples.ts'
@@ -10,7 +10,10 @@ import { webhookRequests } from './webhook-requests.ts'
 
 type Json = Record<string, unknown>
 
-/** Every code with which a route can answer: declared, or following from its other fields. */
+/**
+ * Returns every code that a route can answer with: those that it declares, and those that follow
+ * from its other fields.
+ */
 export function errorsOf(declared: Route): ErrorCode[] {
   const { auth, id, query, body, idempotent, method, guarded, urlCharactersMax } = declared
   const codes: ErrorCode[] = [...commonErrors, ...declared.errors]
@@ -31,7 +34,7 @@ export function errorsOf(declared: Route): ErrorCode[] {
   return [...new Set(codes)]
 }
 
-/** The whole document, as a JSON value. */
+/** Returns the whole document as a JSON value. */
 export function openApi(operations: readonly Route[], { publicUrl, version }: Service): Json {
   const schemas: Record<string, Json> = { Error: errorSchema as Json }
   const paths: Record<string, Json> = {}
@@ -230,7 +233,7 @@ function requestSchema(
   return reference(withKey(body), schemas)
 }
 
-/** The route's error answers by status: the codes, and the schema of the body. */
+/** Returns the route's error answers by status, with their codes and the schema of the body. */
 function refusals(operation: Route, schemas: Record<string, Json>): Json {
   const all = errorsOf(operation)
   const responses: Json = {}
@@ -254,7 +257,7 @@ function refusals(operation: Route, schemas: Record<string, Json>): Json {
   return responses
 }
 
-/** The headers that an answer with one of these codes carries. */
+/** Returns the headers that an answer with one of these codes may carry. */
 function errorHeaders(codes: readonly ErrorCode[]): Json {
   const headers: Json = {}
   if (codes.some((code) => 'retryAfter' in errors[code])) {
@@ -268,10 +271,10 @@ function errorHeaders(codes: readonly ErrorCode[]): Json {
 
 /**
  * Moves titled schemas into the components and leaves references in their place. A default becomes
- * a sentence: generators of typed clients make a property that has a `default` a required one.
+ * a sentence, because generators of typed clients make a property with a `default` required.
  */
 function reference(schema: Schema, schemas: Record<string, Json>): Json {
-  // The discriminator lets the validator report the right alternative; readers see the consts.
+  // The discriminator helps the validator to report the right alternative; readers see the consts.
   const { title, discriminator: _, default: preset, ...described } = schema
   const { 'x-meaning': __, 'x-example': ___, ...rest } = described
   const whole: Json = { ...rest }
@@ -285,7 +288,7 @@ function reference(schema: Schema, schemas: Record<string, Json>): Json {
       Object.entries(schema.properties).map(([name, part]) => {
         const description = meaningOf(part)
         if (description === undefined) return [name, reference(part, schemas)]
-        // A schema with a title becomes a reference, beside which the description is placed.
+        // A schema with a title becomes a reference, and the description is placed beside it.
         return part.title === undefined
           ? [name, reference({ ...part, description }, schemas)]
           : [name, { ...reference(part, schemas), description }]

@@ -1,4 +1,5 @@
-// Proposals: save, list, read with a page of reviews. docs/interface.md, "Proposals".
+// Proposals: saving, listing, and reading one with a page of its reviews. docs/interface.md,
+// "Proposals".
 //
 // Pages are assembled from bytes that were rendered when the proposal or review was accepted.
 
@@ -13,7 +14,7 @@ import * as is from './schema.ts'
 
 const path = '/api/governance/proposals'
 
-/** A page of longer proposals ends early: a short request must not have a very long answer. */
+/** The size at which a page of proposals ends: a short request must not have a very long answer. */
 export const pageBytesMax = 1 << 20
 
 const description = (schema: is.Schema) =>
@@ -23,7 +24,7 @@ const supersedes = (schema: is.Schema) =>
 const candidateId = (schema: is.Schema) =>
   is.about('For a maintainer proposal: the nominated identity.', schema)
 
-/** The request for one kind: fields of another kind are unknown here. */
+/** Returns the request for one kind of proposal, in which the fields of other kinds are unknown. */
 function newProposal(
   kind: ProposalRequest['kind'],
   title: string,

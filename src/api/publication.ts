@@ -1,4 +1,4 @@
-// The answer of every way of publishing: what was published, and what to do next.
+// The answer to every kind of publishing: what was published, and what to do next.
 
 import type { Publication } from '../forum/posts.ts'
 import * as has from './fields.ts'
@@ -32,7 +32,7 @@ export const publication = is.object(
 
 /**
  * Renders the answer, which is ASCII that needs no escaping. It is assembled from bytes, most of
- * which are the same in all answers: a string of a kilobyte would be traversed three times.
+ * which are the same in all answers, because a string of a kilobyte would be traversed three times.
  */
 export function publicationAnswer(
   service: Service,

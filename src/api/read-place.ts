@@ -1,4 +1,4 @@
-// GET and PUT /api/notifications/read: how far the caller has read its feed.
+// GET and PUT /api/notifications/read: the read mark, up to which the caller has read its feed.
 // docs/interface.md, "What you have read".
 
 import type { Positioned } from '../forum/forum.ts'
@@ -8,7 +8,7 @@ import { type Call, type Outcome, route, type Service } from './route.ts'
 import * as is from './schema.ts'
 
 const path = '/api/notifications/read'
-/** More unread messages are not counted. */
+/** Unread messages are counted up to this number. */
 const unreadMax = 1_000
 
 const readPlace = is.object('ReadPlace', {

@@ -63,7 +63,7 @@ export const postReview = command<SavedReview, ReviewBody>({
   },
   render({ forum }, { caller, id, body }, outcome) {
     const { reviews, identities } = forum.state
-    // The body of a replay equals the saved review: they were compared.
+    // The body of a replay equals the saved review, because the command has compared them.
     const json = renderSaved({
       review_id: reviews.id(outcome.review),
       proposal_id: id,

@@ -1,8 +1,8 @@
 // A route is a declaration: its name, who may call it, its input and its output. http/ executes it,
-// openapi.ts describes it. No route reads a header or writes a byte itself.
+// and openapi.ts describes it. No route reads a header or writes a byte itself.
 //
 // R1. A route is declared without a forum: it imports the types of commands, and runs those that
-//     the service has. So whoever reads declarations alone loads no state.
+//     the service provides. A program that reads only the declarations therefore loads no state.
 
 import type { Challenger } from '../delivery/challenge.ts'
 import type { Forum, Positioned } from '../forum/forum.ts'
@@ -15,44 +15,44 @@ import type { Action } from '../state/quotas.ts'
 import type { ErrorCode, ErrorPage } from './errors.ts'
 import type { Schema } from './schema.ts'
 
-/** A node's part among those that have the same log; `single`: it is alone. */
+/** A node's role among the nodes that share its log; `single` if no others share it. */
 export type RoleName = 'single' | 'leader' | 'follower'
 
 export type Commands = typeof import('../forum/commands.ts')
 
-/** Whom a node lets in. docs/interface.md, "Access". */
+/** The access modes of a node. docs/interface.md, "Access". */
 export interface Access {
-  /** Whether what shows content needs a token. */
+  /** Whether routes that show content need a token. */
   membersOnly: boolean
   registration: Registration
 }
 
-/** What every route can reach. */
+/** The parts of a node that every route can use. */
 export interface Service {
   forum: Forum
-  /** What routes run, on the forum. */
+  /** The commands and queries that routes run on the forum. */
   commands: Commands
-  /** The service's own origin, without a slash at the end. */
+  /** The service's own origin, without a trailing slash. */
   publicUrl: string
   pollAfterSeconds: number
   webhooks: {
-    /** Why a webhook may not be at this URL, as a sentence, or null. */
+    /** Returns a sentence that says why a webhook may not be at this URL, or null if it may. */
     refuseUrl(url: string): string | null
-    /** Challenges an endpoint to prove that its owner controls it. */
+    /** Challenges an endpoint, to verify that the owner of the webhook controls it. */
     challenge: Challenger['verify']
   }
-  /** Whom the node lets in. */
+  /** The access modes of the node. */
   access: Access
   /** Whether messages can be published by GET. */
   compat: boolean
-  /** How messages are found by their words; null: this node does not offer it. */
+  /** The full-text search of messages, or null if this node does not offer it. */
   search: MessageSearch | null
   /** The name of the durability mode. */
   durability: string
   version: string
-  /** The id of the log's present history (storage/node-files.ts). */
+  /** The id of the log's current history (storage/node-files.ts). */
   epoch: string
-  /** Whether this node decides: alone, or for others; or follows the one that does. */
+  /** Returns whether this node decides alone, leads other nodes, or follows the leader. */
   role: () => RoleName
   /** Seconds since the process began to serve. */
   uptimeSeconds(): number
@@ -60,72 +60,74 @@ export interface Service {
 
 /** A request that has passed every check its route declares. */
 export interface Call<Body, Query, Found = Finding | undefined> {
-  /** The identity's number; `nobody` on a route that lets anonymous callers in. */
+  /** The number of the caller's identity, or `nobody` for an anonymous caller. */
   caller: number
-  /** Which of its tokens the caller has sent (forum/identities.ts). */
+  /** The number of the token that the caller has sent (forum/identities.ts). */
   token: number
-  /** The session of a person, on pages and their forms; null: the caller is not signed in. */
+  /** On pages and their forms, the visitor's session; null if the visitor is not signed in. */
   session: Session | null
   /** The id in the path, or an empty string. */
   id: string
   query: Query
   body: Body
-  /** The caller's address where the route `needsClient`; otherwise an empty string. */
+  /** The caller's address if the route `needsClient`; otherwise an empty string. */
   client: string
-  /** The idempotency key, or an empty string where the route needs none. */
+  /** The idempotency key, or an empty string if the route needs none. */
   key: string
-  /** The service's origin as the caller knows it, where the route `namesOrigin`; otherwise ''. */
+  /** The service's origin as the caller knows it, if the route `namesOrigin`; otherwise ''. */
   origin: string
-  /** The header If-None-Match where the route `hasEtag`; otherwise an empty string. */
+  /** The If-None-Match header if the route `hasEtag`; otherwise an empty string. */
   ifNoneMatch: string
-  /** Tells whether the caller has hung up. */
+  /** Shows whether the caller has hung up. */
   connection: { readonly isGone: boolean }
-  /** What the route's `find` has found; undefined where it has none. */
+  /** The result of the route's `find`; undefined if it has none. */
   found: Found
 }
 
 export interface Answer {
   status: number
   /**
-   * A text, usually JSON, or bytes: a view of the page buffer (text/page.ts) unless either of
-   * the next two says otherwise.
+   * A text, usually JSON, or bytes. Bytes are a view of the page buffer (text/page.ts) unless
+   * either of the next two fields is set.
    */
   body: string | Uint8Array
-  /** Whether the bytes belong to the answer; otherwise the next page overwrites them. */
+  /** Whether the answer owns the bytes; otherwise the next page overwrites them. */
   isOwn?: boolean
-  /** Whether they are cached, so that they stay until the answers of this tick have left. */
+  /** Whether the bytes are in a cache, which keeps them until the answers of this tick are sent. */
   isCached?: boolean
-  /** Makes the body, which is empty until then. */
+  /** The steps that make the body, which is empty until they are complete. */
   making?: Making
-  /** The answer leaves when this position is durable. */
+  /** The position that must be durable before the answer is sent. */
   position: number
-  /** The entity tag, with its quotes; with status 304 the body is not sent. */
+  /** The entity tag, including its quotes. With status 304 the body is not sent. */
   etag?: string
-  /** Set if the page is empty and its caller would wait: for what, and how long. */
+  /** Set if the page is empty and its caller is ready to wait: the topic, and the seconds. */
   wait?: { topic: number; seconds: number } | undefined
-  /** Header lines in place of the route's, each after a CRLF. */
+  /** Header lines that replace those of the route, each preceded by a CRLF. */
   headers?: string
-  /** The seconds of Retry-After, for a refusal that has a body of its own. */
+  /** The seconds of Retry-After, for a refusal with a body of its own. */
   retryAfter?: number
-  /** In place of a body, for the process that renders it (`Command`). */
+  /** What was decided, in place of a body, for the process that renders the answer (`Command`). */
   decision?: Positioned
 }
 
 /** An operation of the OpenAPI document. */
 interface Operation {
-  /** The operation's name in the document. */
+  /** The operationId in the document. */
   name: string
   summary: string
   method: 'get' | 'post' | 'put' | 'delete'
   /** At most one `:parameter`. */
   path: string
-  /** Schema of the path parameter. */
+  /** The schema of the path parameter. */
   id?: Schema
-  /** `member`: as `optional`, without anonymous callers; access.ts makes routes that. */
+  /** `member` is `optional` without anonymous callers. Only access.ts sets it. */
   auth: 'none' | 'optional' | 'bearer' | 'member'
-  /** Whether it shows no content, so that it is served without a token everywhere. */
+  /** Whether the operation shows no content, so that every node serves it without a token. */
   open?: boolean
-  /** Whether callers without an identity publish with it: only where anybody can have one. */
+  /**
+   * Whether callers publish with it without an identity, which requires that anybody may register.
+   */
   admits?: boolean
   /** Whether an idempotency key is required. */
   idempotent?: boolean
@@ -135,11 +137,16 @@ interface Operation {
   guarded?: boolean
   /** The maximum length of the URL, including the service's origin. */
   urlCharactersMax?: number
-  /** If it allows no additional properties, an unknown or repeated parameter is refused. */
+  /**
+   * The schema of the query. If it allows no additional properties, a request with an unknown or
+   * repeated parameter is refused.
+   */
   query?: Schema
-  /** Parameters that callers expect here and another operation has: they are refused. */
+  /**
+   * Parameters that callers expect here but that belong to another operation, so they are refused.
+   */
   misplaced?: { parameters: readonly string[]; detail: string }
-  /** A parameter that cannot stand beside these others. */
+  /** A parameter that cannot be combined with these others. */
   apart?: { parameter: string; others: readonly string[] }
   /** Parameters whose values `run` checks itself, because other errors take precedence. */
   checkedLate?: readonly string[]
@@ -147,32 +154,34 @@ interface Operation {
   /** The maximum length of the body; 256 KiB by default. */
   bodyBytesMax?: number
   /**
-   * Whether the body is that of a form, an object of `URLSearchParams`, which only pages of the
-   * service itself may send. Then the process that decides makes all checks.
+   * Whether the body is that of a form, an object of `URLSearchParams`, which only the service's
+   * own pages may send. All of its checks are made by the process that decides.
    */
   isForm?: boolean
-  /** Whether a request without a body is one with an empty object. */
+  /** Whether a request without a body is treated as one with an empty object. */
   hasOptionalBody?: boolean
-  /** The documentation of a body that the operation accepts without reading it. */
+  /** The schema that documents a body which the operation accepts without reading it. */
   unreadBody?: Schema
-  /** Whether answers carry an ETag, and a caller that has the current one gets 304. */
+  /** Whether answers carry an ETag, so that a caller that has the current version gets 304. */
   hasEtag?: boolean
   /** Whether answers contain URLs of the service. */
   namesOrigin?: boolean
-  /** The media type of its answers; JSON by default. Refusals are always JSON. */
+  /** The media type of the answers; JSON by default. Refusals are always JSON. */
   type?: string
-  /** Further header lines of its answers, each after a CRLF. */
+  /** Additional header lines of the answers, each preceded by a CRLF. */
   headers?: string
-  /** Whether a GET has an effect: the document asks tool-calling clients to confirm the call. */
+  /**
+   * Whether a GET has a side effect: the document asks tool-calling clients to confirm the call.
+   */
   consequential?: boolean
   /** The schemas of the answers, by status. */
   answers: Record<number, Schema>
   errors: readonly ErrorCode[]
 }
 
-/** What a route's `find` has found. */
+/** The result of a route's `find`. */
 export interface Finding {
-  /** Called when the route has run, or will not run. */
+  /** Called when the route has run, or when it is certain not to run. */
   done(): void
 }
 
@@ -182,38 +191,38 @@ export interface Route<
   Found extends Finding | undefined = Finding | undefined,
 > extends Operation {
   /**
-   * Finds, outside of the event loop, what `run` needs. Then `run` is heavy work (http/tick.ts): it
-   * decides access anew, by the state of that time.
+   * Finds what `run` needs, outside of the event loop. `run` is then scheduled as heavy work
+   * (http/tick.ts), and decides access anew, by the state of that time.
    */
   find?(service: Service, call: Call<Body, Query>): Promise<NonNullable<Found> | Rejection>
-  /** A promise where the answer has to wait for something, or takes long to find. */
+  /** Answers the call: with a promise if the answer has to wait, or takes long to find. */
   run(service: Service, call: Call<Body, Query, Found>): Outcome | Promise<Outcome>
-  /** Both halves of `run`, where the route is declared by `command`. */
+  /** The two halves of `run`, if the route was declared by `command`. */
   decide?: Command<Body, Query>['decide']
   render?: Command<Body, Query>['render']
-  /** Shows errors of a request whose form has been read: with what the person typed. */
+  /** Renders errors of a request whose form has been read, together with what the person typed. */
   onError?(service: Service, call: Call<Body, Query>): ErrorPage
-  /** The route that answers in its place where the caller prefers HTML. */
+  /** The route that answers instead if the caller prefers HTML. */
   html?: Route
 }
 
 export type Outcome = Answer | Rejection
 
 /**
- * A route in two halves, so that one process decides and another one renders what was decided: with
- * `--readers`, the main process and the reader that has the caller.
+ * A route in two halves, so that one process can decide and another one can render the outcome:
+ * with `--readers`, the main process and the reader that serves the caller.
  */
 interface Command<Body, Query, Decision extends Positioned = Positioned> {
   /** Runs the command. The decision consists of values that can be sent to another process. */
   decide(service: Service, call: Call<Body, Query>): Decision | Rejection
   /**
-   * Makes the answer. The state may have gone on since the decision, so only those parts of it may
-   * be read that never change: ids, times, who wrote what.
+   * Renders the answer. The state may have advanced since the decision, so `render` may read only
+   * its immutable parts, such as ids, times and authors.
    */
   render(service: Service, call: Call<Body, Query>, decision: Decision): Answer
 }
 
-/** Declares a route; the type parameters are the shapes that its schemas let through. */
+/** Declares a route. The type parameters are the shapes that its schemas accept. */
 export function route<
   Body = unknown,
   Query = unknown,
@@ -222,12 +231,12 @@ export function route<
   return declared as Route
 }
 
-/** The id of the history of the log in which positions have their present meaning. */
+/** Returns the id of the log's current history, in which positions have their present meaning. */
 export function epochOf({ forum, commands, epoch }: Service): string {
   return commands.hasNewerEpoch(forum) ? forum.state.epoch!.id : epoch
 }
 
-/** Declares a route that runs a command, by its two halves. */
+/** Declares a route that runs a command, from its two halves. */
 export function command<Decision extends Positioned, Body = unknown, Query = unknown>(
   declared: Omit<Route<Body, Query>, 'run' | 'find' | 'decide' | 'render'> &
     Command<Body, Query, Decision>,
@@ -242,17 +251,22 @@ export function command<Decision extends Positioned, Body = unknown, Query = unk
   })
 }
 
-/** For `needsClient`: whether a caller without a token would wait; it has a share by address. */
+/**
+ * For `needsClient`: returns whether an anonymous caller is ready to wait, since its share of the
+ * waiting requests goes by its address.
+ */
 export function waitsUnnamed({ commands }: Service, caller: number, query: unknown): boolean {
   return caller === commands.nobody && (query as { wait: number }).wait > 0
 }
 
-/** The `wait` of a page: for news of the topic, unless the page has items or nobody would wait. */
+/**
+ * Returns the `wait` for news of the topic, unless the page has items or the caller does not wait.
+ */
 export function waitFor(topic: number, hasItems: boolean, seconds: number): Answer['wait'] {
   return hasItems || seconds === 0 ? undefined : { topic, seconds }
 }
 
-/** For `needsClient`: whether a limit on this action counts by the caller's address. */
+/** Makes a `needsClient`: whether a rate limit on this action counts by the caller's address. */
 export function countsAddresses(action: Action): (service: Service) => boolean {
   return ({ forum }) => forum.state.quotas.needsClient(action)
 }

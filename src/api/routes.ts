@@ -57,17 +57,20 @@ export const operations: readonly Route[] = [
   postExecute,
 ]
 
-/** Everything that can be served. */
+/** All routes, as a node serves them that offers everything to everybody. */
 export const routes: readonly Route[] = routesOf({ compat: true, search: true, ...openToAll })
 
-/** Which routes a node offers, and to whom. */
+/** The features of a node, and its access modes. */
 interface Offer extends Access {
   /** Whether messages can be published by GET. */
   compat: boolean
   search: boolean
 }
 
-/** Everything that is served: without `compat` no publishing by GET, without `search` no search. */
+/**
+ * Returns the routes that a node serves: those of publishing by GET only with `compat`, and that of
+ * searching only with `search`.
+ */
 export function routesOf({ compat, search, ...access }: Offer): readonly Route[] {
   const left = [...(compat ? [] : [getTicket, getPublish]), ...(search ? [] : [getSearch])]
   const offered = operations.filter((operation) => !left.includes(operation))

@@ -1,14 +1,14 @@
-// Makes functions from JSON Schemas, in this process or as the text of a module. The libraries take
-// longer to load than the rest of the service, so they are loaded when they are first needed: in a
-// built program that is never (compiled-schemas.ts).
+// Compiles JSON Schemas to functions, in this process or as the source of a module. The libraries
+// take longer to load than the rest of the service, so they are loaded on first use: in a built
+// program that is never (compiled-schemas.ts).
 
 import { createRequire } from 'node:module'
 import type { Ajv, AnySchemaObject, KeywordCxt, ValidateFunction } from 'ajv'
 
-/** A JSON Schema; schema.ts has the keywords that are used. */
+/** A JSON Schema; schema.ts lists the keywords in use. */
 export type JsonSchema = AnySchemaObject
 
-/** Checks a value and fills in defaults; what is wrong is in `errors`. */
+/** Checks a value and fills in defaults. Its property `errors` says what is wrong. */
 export type Validate = ValidateFunction
 /** Renders a value of the schema's shape as JSON. */
 export type Render = (value: unknown) => string
@@ -17,18 +17,18 @@ const require = createRequire(import.meta.url)
 
 let validators: Ajv | null = null
 
-/** Compiles a validator here. */
+/** Compiles a validator in this process. */
 export function compileValidator(schema: JsonSchema): Validate {
   validators ??= newAjv()
   return validators.compile(schema)
 }
 
-/** Compiles a renderer here. */
+/** Compiles a renderer in this process. */
 export function compileRenderer(schema: JsonSchema): Render {
   return fastJson()(schema, rendererOptions) as Render
 }
 
-/** The text of a CommonJS module whose exports are the validators, by the names of the schemas. */
+/** Returns the source of a CommonJS module that exports the validators, by their schemas' names. */
 export function validatorModule(schemas: ReadonlyMap<string, JsonSchema>): string {
   const ajv = newAjv()
   const names: Record<string, string> = {}
@@ -40,13 +40,13 @@ export function validatorModule(schemas: ReadonlyMap<string, JsonSchema>): strin
   return standalone.default(ajv, names)
 }
 
-/** The text of a CommonJS module whose only export is the renderer. */
+/** Returns the source of a CommonJS module that exports the renderer. */
 export function rendererModule(schema: JsonSchema): string {
   const options = { ...rendererOptions, mode: 'standalone' } as const
   return fastJson()(schema, options) as unknown as string
 }
 
-// The renderer does not know our own keywords (schema.ts).
+// The renderer's own validator does not know our keywords (schema.ts).
 const rendererOptions = { ajv: { strict: false } } as const
 
 function fastJson() {
@@ -66,14 +66,15 @@ function newAjv(): Ajv {
   for (const keyword of ['x-error', 'x-meaning', 'x-example']) ajv.addKeyword(keyword)
   countFast(ajv, 'minLength', 'fewer')
   countFast(ajv, 'maxLength', 'more')
-  // Formats are documentation: the code that uses a value checks it.
+  // Formats serve as documentation only: the code that uses a value checks it.
   ajv.addFormat('uri', true)
   return ajv
 }
 
 /**
- * Checks a length in code points, as JSON Schema defines it. The library's own keyword visits every
- * character; a text of n UTF-16 units has n / 2 to n code points, which usually decides it.
+ * Redefines a keyword that limits a length in code points, as JSON Schema defines it. The library's
+ * own keyword visits every character. But a text of n UTF-16 units has n / 2 to n code points, so
+ * its number of units usually decides.
  */
 function countFast(ajv: Ajv, keyword: 'minLength' | 'maxLength', relation: 'fewer' | 'more'): void {
   const { _, str } = require('ajv') as typeof import('ajv')

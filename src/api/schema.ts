@@ -1,9 +1,9 @@
-// JSON Schema: one schema per body, query and answer. The same objects validate requests (ajv),
-// render answers (fast-json-stringify) and make the OpenAPI document (openapi.ts).
+// JSON Schema: one schema for each body, query and answer. The same objects validate requests
+// (ajv), render answers (fast-json-stringify) and generate the OpenAPI document (openapi.ts).
 //
-// Keywords of our own: `x-error` names the code that a violation is answered with, `x-meaning` says
-// in words what a field holds, and `x-example` what it usually holds; the last two are for the
-// documents. `title` names the schema in the OpenAPI document.
+// Our own keywords: `x-error` is the code with which a violation is answered, `x-meaning` describes
+// a field in words, and `x-example` is a typical value of it; the last two are for the
+// documentation. `title` names the schema in the OpenAPI document.
 
 import type { ErrorObject } from 'ajv'
 import { misspelledFields, unknownField } from '../base/misspelled-fields.ts'
@@ -31,7 +31,7 @@ export interface Schema {
   properties?: Record<string, Schema>
   required?: readonly string[]
   oneOf?: readonly Schema[]
-  /** The property that selects one of `oneOf`; each alternative has it as a `const`. */
+  /** The property that selects one of the alternatives in `oneOf`; each has it as a `const`. */
   discriminator?: { propertyName: string }
   additionalProperties?: boolean
   'x-error'?: ErrorCode
@@ -45,16 +45,16 @@ export interface Violation {
   detail: string
 }
 
-/** Returns a function that fills in defaults, and returns a violation or null. */
+/** Returns a function that fills in defaults and returns a violation, or null if there is none. */
 export function validator(schema: Schema): (value: unknown) => Violation | null {
   const validate = validateFunction(schema)
-  // The error of an alternative itself comes after the errors of its parts.
+  // The last error is reported: that of an alternative itself follows the errors of its parts.
   return (value) => (validate(value) ? null : violation(validate.errors!.at(-1)!))
 }
 
 /**
- * Like `validator`, for the body of a request: a field that is a near miss of a known one is a
- * violation too. `further` are known fields that the schema does not list.
+ * Like `validator`, for the body of a request: a field that nearly matches the name of a known one
+ * is a violation too. `further` lists known fields that are not in the schema.
  */
 export function bodyValidator(
   schema: Schema,
@@ -65,7 +65,7 @@ export function bodyValidator(
   if (properties === undefined || additionalProperties === false) return validate
   const known = Object.keys(properties)
   const misspelled = misspelledFields([...known, ...further])
-  // A valid body then has every known field, so that counting them shows whether it has others.
+  // Whether every valid body has all known fields, so that counting shows whether it has others.
   const isComplete = known.every((name) => {
     return required.includes(name) || properties[name].default !== undefined
   })
@@ -104,7 +104,7 @@ function violation(error: ErrorObject): Violation {
   return { code, detail: `${field === '' ? 'The request' : field} ${requirement(error)}.` }
 }
 
-/** What the value must be; for these two keywords the library's message does not say it. */
+/** Returns what the value must be, in words, where the library's message does not say it. */
 function requirement({ keyword, params, message }: ErrorObject): string | undefined {
   if (keyword === 'enum') return `must be one of ${params.allowedValues.join(', ')}`
   if (keyword === 'pattern' && params.pattern === notBlank) return 'must be more than white space'
@@ -121,16 +121,16 @@ function codeOf({ keyword, params, parentSchema }: ErrorObject): ErrorCode {
   return broken?.['x-error'] ?? 'invalid_field'
 }
 
-/** A text with at least one character that is not white space. */
+/** The pattern of a text with at least one character that is not white space. */
 export const notBlank = '\\S'
 
-/** The field of an object: what it means, and its example where the schema does not imply one. */
+/** Returns a field with its meaning, and with an example if the schema does not imply one. */
 export function about(meaning: string, schema: Schema, example?: unknown): Schema {
   const described = { ...schema, 'x-meaning': meaning }
   return example === undefined ? described : { ...described, 'x-example': example }
 }
 
-/** What a field means; undefined if nothing says it. */
+/** Returns the meaning of a field, or undefined if it has none. */
 export function meaningOf(field: Schema): string | undefined {
   return field.description ?? field['x-meaning']
 }
@@ -184,12 +184,12 @@ export const time: Schema = {
 }
 export const count: Schema = { type: 'integer', minimum: 0 }
 
-/** A page's `limit`. */
+/** Returns the schema of a page's `limit`, which is `preset` by default. */
 export function limit(maximum: number, preset: number): Schema {
   return { type: 'integer', minimum: 1, maximum, default: preset, 'x-error': 'invalid_number' }
 }
 
-/** A sequence cursor: items with a greater `seq` follow. */
+/** A forward sequence cursor, for the items with a greater `seq`. */
 export const after: Schema = {
   description: 'Items with a greater seq.',
   type: 'integer',
@@ -199,7 +199,7 @@ export const after: Schema = {
   'x-error': 'invalid_number',
 }
 
-/** A cursor in the feed, which can begin at the place that the service keeps. */
+/** A cursor in the feed, which can also be the read mark that the service keeps. */
 export const afterOrRead: Schema = {
   ...after,
   description: 'Items with a greater seq; `read`: those that are not marked as read.',
@@ -207,7 +207,7 @@ export const afterOrRead: Schema = {
   pattern: '^read$',
 }
 
-/** The other end of a sequence cursor: the last items with a lesser `seq`. */
+/** A backward sequence cursor, for the last items with a lesser `seq`. */
 export const before: Schema = {
   description: 'The last items with a lesser seq; `end`: the last ones of all.',
   type: ['integer', 'string'],
@@ -217,7 +217,7 @@ export const before: Schema = {
   'x-error': 'invalid_number',
 }
 
-/** How long an answer without items may be held. */
+/** The time for which an answer without items may be held, in seconds. */
 export const wait: Schema = {
   description: 'If there are no items, wait so many seconds for one.',
   type: 'integer',
@@ -232,7 +232,7 @@ export const contentIsUntrusted: Schema = {
   type: 'boolean',
 }
 
-/** An object schema, all of whose properties are present unless named in `optional`. */
+/** Returns an object schema whose properties are required, except those in `optional`. */
 export function object(
   title: string,
   properties: Record<string, Schema>,

@@ -1,4 +1,4 @@
-// GET /api/search: messages found by their words. docs/interface.md, "Search".
+// GET /api/search: full-text search of messages. docs/interface.md, "Search".
 
 import type { Rejection } from '../forum/rejection.ts'
 import type { FoundPage, SearchQuery } from '../search/find.ts'
@@ -9,7 +9,7 @@ import * as is from './schema.ts'
 const content = 'Hello, I am new here. What do you work on?'
 const id = (schema: is.Schema): is.Schema => ({ ...schema, 'x-error': 'invalid_id' })
 
-/** Nothing is served here: the search is off. */
+/** The refusal of a node whose search is off. */
 const noSearch: Rejection = { rejected: 'not_found' }
 
 const hit = is.object(
@@ -92,7 +92,7 @@ export const getSearch = route<unknown, SearchQuery, FoundPage>({
   },
   run({ search }, { caller, query, found }) {
     const page = search!.page(caller, query, found)
-    if (page === null) return { status: 200, body: '', position: 0 } // it runs again
+    if (page === null) return { status: 200, body: '', position: 0 } // the route runs again
     const { results, nextBefore, indexedThrough, position } = page
     const include = query.include === 'content'
     const body = JSON.stringify({

@@ -1,10 +1,10 @@
 // The cookie that holds the session of a person (forum/sessions.ts). Only pages and their forms
-// read it: to the interface, /api/, it is nothing.
+// read it; the interface, /api/, ignores it.
 //
-// C1. Scripts cannot read it, other sites cannot have it sent (SameSite=Strict), and behind https
-//     it is never sent without. Its name differs by forum, because the ports of one machine share
-//     their cookies.
-// C2. The prefix __Host- keeps other hosts of the same domain from setting it.
+// C1. Scripts cannot read the cookie, other sites cannot have it sent (SameSite=Strict), and a
+//     forum behind https never gets it over plain http. Its name differs from forum to forum,
+//     because all ports of a machine share their cookies.
+// C2. Behind https, the prefix __Host- keeps other hosts of the same domain from setting it.
 
 import type { Session } from '../forum/sessions.ts'
 import { epochOf, type Service } from './route.ts'
@@ -16,7 +16,7 @@ function nameOf(service: Service): string {
   return `${prefix}forum-${epochOf(service).slice(0, 8)}`
 }
 
-/** The session in a Cookie header; null: there is none, or it has ended. */
+/** Returns the session in a Cookie header, or null if there is none or it has ended. */
 export function sessionIn(service: Service, header: string): Session | null {
   if (header === '') return null
   const begin = `${nameOf(service)}=`
@@ -26,10 +26,10 @@ export function sessionIn(service: Service, header: string): Session | null {
   return service.commands.findSession(service.forum, sealed, epochOf(service))
 }
 
-/** More cookies are not looked at. */
+/** The number of cookies that are examined. */
 const cookiesMax = 64
 
-/** The header line, after a CRLF, that begins a session, or ends it (null). */
+/** Returns the header line, preceded by a CRLF, that begins a session; null ends it. */
 export function cookieLine(service: Service, sealed: string | null): string {
   const seconds = sealed === null ? 0 : service.commands.sessionMs / 1000
   const secure = isSecure(service) ? '; Secure' : ''

@@ -1,10 +1,10 @@
-// GET /api/status: what this node can do. docs/interface.md, "Status".
+// GET /api/status: what this node can do, and its present state. docs/interface.md, "Status".
 
 import * as has from './fields.ts'
 import { epochOf, route } from './route.ts'
 import * as is from './schema.ts'
 
-/** What is offered, and what that means. */
+/** All capabilities with their meanings. `run` replaces the values that depend on the node. */
 const capabilities: Record<string, [isOffered: boolean, meaning: string]> = {
   public_threads: [true, 'Threads can be public.'],
   private_threads: [true, 'Threads can be private.'],

@@ -1,9 +1,9 @@
-// Threads and their messages: list, create, read, reply.
-// docs/interface.md, "Threads and messages".
+// Threads and their messages: listing, creating, reading and replying. docs/interface.md, "Threads
+// and messages".
 //
-// Pages are assembled from bytes that were rendered when the message was accepted (text/page.ts),
-// or found in a cache (forum/page-cache.ts). The schemas here describe them; a test compares every
-// real answer with its schema.
+// Pages are assembled from bytes that were rendered when the messages were accepted (text/page.ts),
+// or taken from a cache (forum/page-cache.ts). The schemas here describe them, and a test compares
+// every real answer with its schema.
 
 import type { Visibility } from '../actors/thread.ts'
 import { contentCharactersMax, titleCharactersMax } from '../base/text-limits.ts'
@@ -57,7 +57,7 @@ const thread = is.object(
   ['locked'],
 )
 
-/** The fields of a message, which items of the feed have, too. */
+/** The fields of a message, some of which items of the feed have as well. */
 export const messageFields = {
   seq: has.seq,
   id: is.about('Its id.', is.messageId),
@@ -281,7 +281,7 @@ function threadPage(forum: Forum, read: ThreadPage): { body: Uint8Array; isCache
   const cached = pageCache.get(read)
   if (cached !== null) return { body: cached, isCached: true }
   const body = writeThread(forum, read)
-  if (forum.coldReads.isNeeded) return { body, isCached: false } // it is not whole
+  if (forum.coldReads.isNeeded) return { body, isCached: false } // text is missing
   const copy = pageCache.add(read, body)
   return { body: copy ?? body, isCached: copy !== null }
 }

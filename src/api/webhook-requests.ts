@@ -1,6 +1,6 @@
-// The requests that the service sends to an agent's endpoint, for the OpenAPI document: `webhooks`
-// of version 3.1. forum/deliveries.ts and delivery/challenge.ts write them, delivery/send.ts signs
-// them. docs/interface.md, "Webhooks".
+// The requests that the service sends to an agent's endpoint, as the OpenAPI document describes
+// them (`webhooks` of version 3.1). forum/deliveries.ts and delivery/challenge.ts write them, and
+// delivery/send.ts signs them. docs/interface.md, "Webhooks".
 
 import { exampleOf } from './examples.ts'
 import { count, object, type Schema, time } from './schema.ts'
@@ -41,12 +41,12 @@ const notificationsAvailable = object('NotificationsAvailable', {
   content_included: { description: 'Always false: poll the feed.', type: 'boolean' },
 })
 
-/** What an endpoint is sent. */
+/** The bodies of the requests to an endpoint. */
 export const webhookEvents = [webhookChallenge, notificationsAvailable]
 
 const challengeAnswer = object('WebhookChallengeAnswer', { challenge })
 
-/** Both styles of signature, over the same bytes. */
+/** The headers of both styles of signature, which cover the same id, timestamp and body. */
 const headers: Record<string, [schema: Schema, description: string]> = {
   'webhook-id': [eventId, 'The id of the event.'],
   'webhook-timestamp': [seconds, 'Seconds since the epoch; refuse one more than 5 minutes off.'],
@@ -63,7 +63,10 @@ const headers: Record<string, [schema: Schema, description: string]> = {
   ],
 }
 
-/** `refer` moves a schema into the components, and returns its reference. */
+/**
+ * Returns the `webhooks` of the document. `refer` moves a schema into the components and returns
+ * its reference.
+ */
 export function webhookRequests(refer: (schema: Schema) => Json): Json {
   const parameters = Object.entries(headers).map(([name, [schema, description]]) => {
     return { name, in: 'header', required: true, description, schema: refer(schema) }

@@ -1,34 +1,38 @@
-// Shows the number of new messages on a page for people: in a thread by polls that wait, in the
-// list of threads by a request every 20 seconds. The element with the id `news` describes the page.
-// Without this script a page stays as it is.
+// Shows the number of new messages on a page for people: in a thread by long polls, in the list of
+// threads by a request every 20 seconds. The element with the id `news` describes the page. Without
+// this script, a page stays as it is.
 //
-// N1. There is one poll at a time, and none while the page is hidden (while-visible.ts): the
-//     one that is under way then is given up, as it takes one of the few connections of a browser.
-// N2. After an error the next poll comes when the node has said so in Retry-After, or after a pause
-//     that doubles. So it does when a poll ends early, because too many wait already.
-// N3. No text becomes HTML here: what is shown are the elements of a page that the node has made.
-//     The policy of the pages enforces it (src/pages/layout.ts).
-// N4. Once there is more than a page of news, they are not counted any more.
+// N1. There is one poll at a time, and none while the page is hidden (while-visible.ts): hiding the
+//     page aborts the poll in flight, because it takes one of the browser's few connections.
+// N2. After an error, the next poll comes after the time in Retry-After or after a pause that
+//     doubles, whichever is longer. The same holds if a poll ends early because too many wait
+//     already.
+// N3. No text becomes HTML here: the script shows only elements of a page that the node has made,
+//     which the policy of the pages enforces (src/pages/layout.ts).
+// N4. New messages are counted up to one page, and not beyond.
 
 import { whileVisible } from './while-visible.ts'
 
 const waitSeconds = 25
-/** A poll without news that ends sooner has not waited. */
+/** A poll that ends sooner without news has not waited. */
 const waitedMs = (waitSeconds / 2) * 1_000
-/** A poll that waits is answered within this time, or is lost. */
+/** A poll that is not answered within this time is lost. */
 const timeoutMs = (waitSeconds + 15) * 1_000
 const pauseMs = 1_000
 const listPauseMs = 20_000
 const [errorPauseMs, errorPauseMaxMs] = [2_000, 120_000]
-/** As many messages as a page shows. */
+/** The number of messages on a page, up to which they are counted (N4). */
 const countedMax = 50
 
-/** The earliest times of requests, in milliseconds since the epoch (N2). */
+/**
+ * The number of errors in a row, and the earliest time of the next request, in milliseconds since
+ * the epoch (N2).
+ */
 const after = { errors: 0, mayAskAt: 0 }
 
 let underWay = new AbortController()
 
-/** Reads an operation of the interface. Throws when it is refused, fails or is given up. */
+/** Calls an operation of the interface. Rejects if it is refused, fails or is aborted. */
 async function read<T>(path: string): Promise<T> {
   underWay = new AbortController()
   const lost = setTimeout(() => underWay.abort(), timeoutMs)
@@ -43,7 +47,7 @@ async function read<T>(path: string): Promise<T> {
   }
 }
 
-/** Looks for news from now on. */
+/** Calls `look` again and again, with this pause, while the page is visible (N1, N2). */
 function keepLooking(pause: number, look: () => Promise<void>): void {
   document.addEventListener('visibilitychange', () => {
     if (document.hidden) underWay.abort()
@@ -63,7 +67,7 @@ function keepLooking(pause: number, look: () => Promise<void>): void {
   })
 }
 
-/** Shows the number of what is new as a link, or nothing. */
+/** Shows the number of new things as a link, or nothing if there are none. */
 function say(place: HTMLElement, link: HTMLAnchorElement, count: number, what: string): void {
   const number = count > countedMax ? `More than ${countedMax}` : `${count}`
   const text = `${number} ${what}${count === 1 ? '' : 's'}, show`
@@ -72,7 +76,7 @@ function say(place: HTMLElement, link: HTMLAnchorElement, count: number, what: s
   else if (link.parentNode === null) place.append(link)
 }
 
-/** A page that the node has made, as elements. Its scripts, if it had any, would not run. */
+/** Reads a page that the node has made, as elements. Scripts in it, if any, would not run. */
 function readPage(url: string): Promise<Document> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest()
@@ -94,7 +98,7 @@ interface ThreadPage {
   next_after: number
 }
 
-/** `seq`: that of the newest message on the page. */
+/** Watches a thread; `seq` is that of the newest message on the page. */
 function watchThread(place: HTMLElement, id: string, seq: number): void {
   let [shown, known, count] = [seq, seq, 0]
   const link = document.createElement('a')
@@ -124,7 +128,7 @@ function watchThread(place: HTMLElement, id: string, seq: number): void {
     count = 0
     say(place, link, count, 'new message')
     const first = messages[0]
-    first.tabIndex = -1 // the next key goes on from here
+    first.tabIndex = -1 // the keyboard continues from here
     first.focus()
   }
 
@@ -141,7 +145,10 @@ interface ThreadList {
   threads: { id: string; message_count: number }[]
 }
 
-/** `newest`: the first thread on the page, with so many messages; '' if there is none. */
+/**
+ * Watches the list of threads. `newest` is the id of the first one on the page, which has this
+ * number of `messages`; '' if there is none.
+ */
 function watchList(place: HTMLElement, order: string, newest: string, messages: number): void {
   const link = document.createElement('a')
   link.href = `/?order=${order}`

@@ -1,13 +1,12 @@
-// HTML that cannot be broken out of: whatever a template inserts is escaped, unless a template made
-// it.
+// HTML without injection: whatever a template inserts is escaped, unless a template made it.
 //
 //   html`<p title="${title}">${content}</p>`
 //
-// H1. A text becomes HTML in `html`, `marked`, `linked`, `typed` and nowhere else; markdown.ts uses
-//     them. Attributes are written with double quotes, so the same escaping serves both.
-// H2. Characters that change the order of others, or hide, are shown as their code: what stands
-//     on the page is what is in the message. `typed` leaves them as they are, because a form sends
-//     back what stands in it.
+// H1. A text becomes HTML in `html`, `escaped`, `marked`, `linked`, `typed` and nowhere else;
+//     markdown.ts uses them. Attributes are in double quotes, so one escaping serves both.
+// H2. Characters that reorder others or are invisible are shown as their codes, so that a page
+//     shows exactly what is in the message. `typed` leaves them as they are, because forms send
+//     them back.
 
 import { codeOf, emojiSelector, hidden } from '../base/hidden-characters.ts'
 
@@ -22,14 +21,14 @@ export class Html {
 
 type Insertion = string | number | Html | readonly Html[]
 
-/** The template with its insertions: texts are escaped, HTML is not, lists are joined. */
+/** Returns the template with its insertions: texts are escaped, HTML is not, lists are joined. */
 export function html(parts: TemplateStringsArray, ...insertions: readonly Insertion[]): Html {
   let text = parts[0]
   for (let i = 0; i < insertions.length; i++) text += textOf(insertions[i]) + parts[i + 1]
   return new Html(text)
 }
 
-/** No HTML at all. */
+/** Empty HTML. */
 export const nothing = new Html('')
 
 function textOf(insertion: Insertion): string {
@@ -41,31 +40,38 @@ function textOf(insertion: Insertion): string {
   return text
 }
 
-/** The first units of those that consist of two: shorthand, music, tags and selectors. */
+/** The high surrogates of characters that may be hidden: shorthand, music, tags and selectors. */
 const pairs = [0xd82f, 0xd834, 0xdb40, 0xdb41, 0xdb42, 0xdb43]
 const emoji = /^\p{Emoji}$/u
 const keycap = 0x20e3
 
 const isHidden = (point: number) => hidden.test(String.fromCodePoint(point))
 
-// By UTF-16 unit; with patterns a page takes twice as long.
-/** The form of each unit, an index of `forms`; 0: as it is; `inContext`: it depends on others. */
+// Escaping goes by UTF-16 unit; with regular expressions a page takes twice as long.
+/**
+ * The form of each unit: an index of `forms`, 0 if the unit is shown as it is, or `inContext` if
+ * its form depends on other units.
+ */
 const formOf = new Uint16Array(2 ** 16)
 const forms = ['', '&amp;', '&lt;', '&gt;', '&quot;', '&#39;']
 const entityMax = forms.length - 1
 const inContext = 2 ** 16 - 1
 for (const [i, mark] of [...'&<>"\''].entries()) formOf[mark.charCodeAt(0)] = i + 1
-/** All units in their order. A search in each of them would take 15 ms more of every start. */
+/** All units in order, to be searched at once: a search in each would add 15 ms to every start. */
 const units = Buffer.from(formOf.map((_, unit) => unit).buffer).toString('utf16le')
 for (const { index } of units.matchAll(new RegExp(hidden, 'gu'))) {
   formOf[index] = forms.push(codeOf(index)) - 1
 }
 for (const unit of [...pairs, emojiSelector]) formOf[unit] = inContext
 
-/** Codes of hidden pairs, cached because making one takes longer than everything else here. */
+/**
+ * The codes of hidden surrogate pairs, cached because making one takes longer than all else here.
+ */
 const pairCodes = new Map<number, string>()
 
-/** The code of a character whose form depends on other units; null: it is shown as it is. */
+/**
+ * Returns the code of a character whose form depends on other units; null if it is shown as it is.
+ */
 function codeAt(text: string, at: number): string | null {
   const point = text.codePointAt(at)!
   if (point === emojiSelector) return isOfEmoji(text, at) ? null : codeOf(point)
@@ -77,17 +83,19 @@ function codeAt(text: string, at: number): string | null {
   return code
 }
 
-/** Whether the selector at this index belongs to an emoji before it. */
+/** Returns whether the selector at this index belongs to an emoji before it. */
 function isOfEmoji(text: string, at: number): boolean {
   if (at === 0) return false
   const unit = text.charCodeAt(at - 1)
   const isSecond = unit >= 0xdc00 && unit < 0xe000
   const base = isSecond && at > 1 ? text.codePointAt(at - 2)! : unit
   if (!emoji.test(String.fromCodePoint(base))) return false
-  return base > 0x7f || text.charCodeAt(at + 1) === keycap // digits, for one, are emoji as keycaps
+  return base > 0x7f || text.charCodeAt(at + 1) === keycap // digits are emoji only as keycaps
 }
 
-/** The text between two indexes as HTML, in one pass. Text outside only matters for emoji. */
+/**
+ * Returns the text between two indexes as HTML, in one pass. Text outside matters only for emoji.
+ */
 export function escaped(text: string, begin = 0, end = text.length): string {
   let result = ''
   let done = begin
@@ -103,7 +111,7 @@ export function escaped(text: string, begin = 0, end = text.length): string {
   return result + text.slice(done, end)
 }
 
-/** A text that stands in a control of a form, where whoever typed it edits it (H2). */
+/** Returns a text as the content of a form control, in which its author edits it (H2). */
 export function typed(text: string): Html {
   let result = ''
   let done = 0
@@ -116,7 +124,7 @@ export function typed(text: string): Html {
   return new Html(result + text.slice(done))
 }
 
-/** The text with these ranges of UTF-16 units, in their order, as `mark`. */
+/** Returns the text with these ranges of UTF-16 units, in their order, as `mark` elements. */
 export function marked(text: string, ranges: readonly { start: number; end: number }[]): Html {
   let result = ''
   let done = 0
@@ -127,16 +135,16 @@ export function marked(text: string, ranges: readonly { start: number; end: numb
   return new Html(result + escaped(text, done))
 }
 
-// An address ends before spaces, quotes, brackets and what is hidden.
+// An address ends before spaces, quotes, brackets and hidden characters.
 const border = /[\s<>"'`\\(){}[\]]/g
 const endsAddress = new Uint8Array(formOf.map((form) => (form > entityMax ? 1 : 0)))
 for (const { index } of units.matchAll(border)) endsAddress[index] = 1
-/** Behind an address these belong to the sentence around it. */
+/** After an address, these marks belong to the sentence around it. */
 const sentenceMarks = new Set('.,;:!?\u2026')
-/** A longer address is no link: the time to parse a host grows with the square of its length. */
+/** Longer addresses do not become links: parsing a host takes time quadratic in its length. */
 const [addressMax, hostMax, labelMax] = [2000, 253, 63]
 
-/** Where the address at this index ends; its first slashes are behind the colon. */
+/** Returns the end of an address whose scheme and slashes end at `begin`. */
 export function addressEnd(text: string, begin: number): number {
   let end = begin
   while (end < text.length) {
@@ -147,7 +155,7 @@ export function addressEnd(text: string, begin: number): number {
   return end
 }
 
-/** Whether this is an address that a link can lead to. */
+/** Returns whether this is an address to which a link can lead. */
 function isAddress(text: string, hostBegin: number): boolean {
   if (text.length > addressMax) return false
   let label = 0
@@ -160,7 +168,10 @@ function isAddress(text: string, hostBegin: number): boolean {
 
 const target = /^(?:(https?:\/\/)|mailto:)[^\s\\<>"`{}]+$/i
 
-/** Whether a link may lead there. Longer addresses and those with hidden characters are refused. */
+/**
+ * Returns whether a link may lead to this address. Addresses that are too long or have hidden
+ * characters are refused.
+ */
 export function isTarget(address: string): boolean {
   if (address.length > addressMax || hidden.test(address)) return false
   const [found, scheme] = target.exec(address) ?? []
@@ -168,23 +179,23 @@ export function isTarget(address: string): boolean {
   return scheme === undefined || isAddress(address, scheme.length)
 }
 
-/** What a link of an author says: it is not vouched for, and does not reach back. */
+/** The attributes of an author's link: its target is not endorsed, and gets no reference to us. */
 export const foreign = 'rel="nofollow noopener ugc"'
 
-/** The path of the page that shows what has this id; null: there is none. */
+/** Returns the path of the page that shows the thing with this id, or null if there is none. */
 export type PathOf = (id: string) => string | null
 
 const idAfter = 'thr'.length
 const idAround = /(?<![\w/])(?:thr|msg|agt|gov)_[0-9a-f]{32}(?!\w)/y
 
-/** The id with its underscore at this index, or null. */
+/** Returns the id that has its underscore at this index, or null. */
 function idAt(text: string, underscore: number): string | null {
   if (underscore < idAfter) return null
   idAround.lastIndex = underscore - idAfter
   return idAround.exec(text)?.[0] ?? null
 }
 
-/** A text with its addresses, and with ids that have a page, as links. */
+/** Returns a text whose addresses, and whose ids that have a page, are links. */
 export function linked(text: string, pathOf: PathOf): string {
   const slashes = '://'
   let result = ''
@@ -226,13 +237,16 @@ export function linked(text: string, pathOf: PathOf): string {
 
 const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
 
-/** A time in milliseconds since the epoch, to the minute and in UTC; it has the exact one, too. */
+/**
+ * Formats a time in milliseconds since the epoch to the minute, in UTC. The attributes of the
+ * element hold the exact time.
+ */
 export function time(at: number): Html {
   const date = new Date(at)
   return timeAs(date, `${dayOf(date)}, ${date.toISOString().slice(11, 16)}`)
 }
 
-/** The same to the day. */
+/** Formats a time likewise, to the day. */
 export function day(at: number): Html {
   const date = new Date(at)
   return timeAs(date, dayOf(date))
@@ -247,7 +261,7 @@ function timeAs(date: Date, shown: string): Html {
   return html`<time datetime="${iso}" title="${iso}">${shown}</time>`
 }
 
-/** The colors of everything that people see, light and dark, as variables of CSS. */
+/** The colors of everything that people see, light and dark, as CSS variables. */
 export const palette = `:root {
   color-scheme: light dark;
   --ground: #fbfaf8; --text: #1f2328; --soft: #59636e; --line: #d8d5cf; --link: #0a58a5;

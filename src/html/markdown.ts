@@ -1,34 +1,36 @@
-// Markdown as HTML. Its structure is found by markdown-it, and the HTML is made here, so that each
-// text in it is escaped by html.ts.
+// Markdown as HTML. markdown-it finds the structure, and the HTML is made here, so that html.ts
+// escapes every text in it.
 //
-// K1. No text of an author becomes a tag or an attribute, but for the `href` of a link: an address
-//     of http, https or mailto.
-// K2. Pictures are links: a page loads nothing from elsewhere.
-// K3. A heading is a paragraph that looks like one: the outline of a page is the page's own.
-// K4. Work is proportional to the length of the text, and limited. markdown-it reads ahead at each
-//     place where a rule might apply, again and again in texts that are made for that. So each look
-//     at a line or a mark is counted, and a text that needs more of them than one that is meant to
-//     be read is shown as it was written.
-// K5. People see what agents read: nothing that is written is left out but marks, and the language
-//     of code. So there are no definitions of links, and the title of a link stands behind it.
+// K1. No text of an author becomes a tag or an attribute, except the `href` of a link, which is an
+//     http, https or mailto address.
+// K2. Pictures become links, so that a page loads nothing from elsewhere.
+// K3. A heading becomes a paragraph that looks like one, so authors do not alter a page's outline.
+// K4. Work is proportional to the length of the text, and limited. markdown-it reads ahead wherever
+//     a rule might apply, which a text made for the purpose can cause again and again. Each look at
+//     a line or a mark is therefore counted, and a text that needs more looks than any text that is
+//     meant to be read is shown as it was written.
+// K5. People see what agents read: nothing of a text is left out except marks, and the language of
+//     code. So there are no link reference definitions, and the title of a link follows it.
 
 import MarkdownIt, { type StateBlock, type StateInline, type Token } from 'markdown-it'
 import { addressEnd, escaped, foreign, Html, isTarget, linked, type PathOf } from './html.ts'
 
-/** Looks that any text may take (K4); a text of 8,000 characters of prose takes about 1,000. */
+/** The maximum number of looks for a text (K4); 8,000 characters of prose take about 1,000. */
 const looksMax = 2_500
-/** The tokens of a block take as long. */
+/** The number of looks that take as long as the tokens of a block. */
 const blockLooks = 3
-/** Deeper quotes and lists are not rendered. */
+/** A text with deeper quotes or lists is shown as it was written. */
 const depthMax = 12
-/** Longer runs of `*`, `_` and `~` are text. */
+/** Longer runs of `*`, `_` or `~` are text. */
 const runMax = 8
-/** A longer line of code may have to be scrolled on a narrow screen, which keys can do, too. */
+/**
+ * Code with a longer line may need scrolling on a narrow screen, so it takes the keyboard focus.
+ */
 const narrowMax = 36
 
 class TooComplex extends Error {}
 
-/** Counts looks. Like other rules that find nothing, it leaves the text to the next one. */
+/** Counts looks. Like a rule that does not match, it leaves the text to the next rule. */
 function look(state: StateBlock | StateInline, count = 1): false {
   const env = state.env as { looks: number }
   env.looks += count
@@ -58,9 +60,9 @@ function lookAtLine(state: StateBlock, _line: number, _end: number, isAhead: boo
 const delimiterRow = /^[>\s]*[|:-][|:\s-]*$/
 
 /**
- * Counts the cells of a table that begins here: all of its rows are filled to the same width. One
- * that would have many more cells than were written is shown as it was written, and so is one with
- * rows that are too wide, whose last cells would not be shown (K5).
+ * Counts the cells of a table that begins here, because all of its rows are filled to the same
+ * width. If that makes many more cells than were written, the whole text is shown as it was
+ * written. The same holds if a row is too wide, because its last cells would be left out (K5).
  */
 function countCells(state: StateBlock, line: number): false {
   const { src, bMarks, eMarks, lineMax } = state
@@ -79,13 +81,13 @@ function countCells(state: StateBlock, line: number): false {
   return look(state, width * rows)
 }
 
-/** How many cells a row of a table has. */
+/** Returns the number of cells in a row of a table. */
 function widthOf(row: string): number {
   const inner = row.replace(/^[>\s]*\|?|\|?\s*$/g, '')
   return inner.split(/(?<!\\)\|/).length
 }
 
-/** Takes a run of marks that is too long to be markup as text. */
+/** Takes a run of marks as text if it is too long to be markup. */
 function skipRun(state: StateInline, isAhead: boolean): boolean {
   const { src, pos, posMax } = state
   const mark = src[pos]
@@ -96,10 +98,10 @@ function skipRun(state: StateInline, isAhead: boolean): boolean {
   return take(state, end, isAhead)
 }
 
-/** What stands behind an address, and may end emphasis around it. */
+/** The marks that may follow an address, and may end emphasis around it. */
 const behindAddress = new Set('*_~.,;:!?')
 
-/** Takes the rest of an address as text: marks in it are no markup. */
+/** Takes the rest of an address as text, because marks in it are not markup. */
 function skipAddress(state: StateInline, isAhead: boolean): boolean {
   const { src, pos, posMax } = state
   const begin = pos + '://'.length
@@ -116,10 +118,10 @@ function take(state: StateInline, end: number, isAhead: boolean): true {
   return true
 }
 
-/** What any rule of Markdown may apply to. Texts without it take a twentieth of the time. */
+/** Matches whatever a rule of Markdown may apply to. Other texts take a twentieth of the time. */
 const markup = /[*_`~[\\<&|]|^[ \t]*(?:[#>+=:-]|\d+[.)])|^(?: {4}| *\t)/m
 
-/** The text rendered; `pathOf` as in `linked`. */
+/** Renders a text; `pathOf` is as in `linked`. */
 export function markdown(text: string, pathOf: PathOf): Html {
   if (!markup.test(text)) return paragraphs(text, pathOf)
   const env = { looks: 0 }
@@ -127,12 +129,12 @@ export function markdown(text: string, pathOf: PathOf): Html {
   try {
     tokens = parser.parse(text, env)
   } catch {
-    return asWritten(text, pathOf) // also if the parser has a fault, which no text may make use of
+    return asWritten(text, pathOf) // also after a fault of the parser, which no text may exploit
   }
   return new Html(new Rendering(pathOf).blocks(tokens))
 }
 
-/** The text as it was written, nothing left out. */
+/** Returns the text as it was written, with nothing left out. */
 export function asWritten(text: string, pathOf: PathOf): Html {
   return new Html(`<div class="source" dir="auto">${linked(text, pathOf)}</div>`)
 }
@@ -176,15 +178,15 @@ const tagOf: Record<string, string> = {
   s_close: '</s>',
 }
 
-/** The title of a link or picture (K5). */
+/** Returns the title of a link or picture, which follows it (K5). */
 function behind(title: string): string {
   return title === '' ? '' : ` (${escaped(title)})`
 }
 
-/** Makes HTML of tokens. A kind of token that is not known here is shown as its text. */
+/** Makes HTML from tokens. A token of an unknown kind is shown as its text. */
 class Rendering {
   readonly #pathOf: PathOf
-  /** How many links the text is in: those within another one are no links. */
+  /** The number of links around the current token; a link within another one is not a link. */
   #links = 0
   #title = ''
 
@@ -233,7 +235,7 @@ class Rendering {
     const lines = content.replace(/\n$/, '').split('\n')
     const isWide = lines.some(({ length }) => length > narrowMax)
     const focus = isWide ? ' tabindex="0"' : ''
-    // The parser drops one line break at the beginning, which may be that of the text.
+    // The HTML parser drops one line break at the beginning, which could be that of the text.
     return `<pre dir="ltr"${focus}>\n${linked(lines.join('\n'), this.#pathOf)}</pre>`
   }
 
@@ -272,7 +274,7 @@ class Rendering {
     return this.#links > 0 ? escaped(text) : linked(text, this.#pathOf)
   }
 
-  /** A link to the picture, with the text that stands in for it (K2). */
+  /** Returns a link to the picture, with the text that stands in for it (K2). */
   #picture(address: string, alternative: string): string {
     const shown = escaped(`Picture: ${alternative.trim() === '' ? address : alternative}`)
     return this.#links > 0 ? shown : `<a href="${escaped(address)}" ${foreign}>${shown}</a>`

@@ -2,10 +2,10 @@
 
 import { textOf } from '../base/program-files.ts'
 
-/** As `npm run build` has found it in a clone; null: it was built elsewhere, as from a package. */
+/** The commit, if the build ran in a clone; null if it ran elsewhere, for example in a package. */
 export const commit = textOf('commit')?.trim() ?? null
 
-/** The version with the commit, where it is known, as Semantic Versioning writes it. */
+/** Returns the version with the commit, if it is known, as Semantic Versioning writes it. */
 export function withCommit(version: string): string {
   return commit === null ? version : `${version}+${commit}`
 }

@@ -1,5 +1,5 @@
-// The files that the dashboard loads: scripts as they were compiled, and uPlot, which the build
-// copies from its package. They are read once.
+// The files that the dashboard loads: its compiled scripts, and uPlot, which the build copies from
+// its package. Each file is read once.
 
 import { ownText } from '../base/program-files.ts'
 import { palette } from '../html/html.ts'
@@ -10,13 +10,9 @@ export interface File {
 }
 
 const scriptType = 'text/javascript; charset=utf-8'
-/**
- * The style of the dashboard: the palette of the pages, and a grid of panels that is one column on
- * a phone. The lines of the charts take their colors from here, too (browser/dashboard/charts.ts).
- */
 const styleType = 'text/css; charset=utf-8'
 
-/** The modules of main.js, with the modules that these import in turn. */
+/** The module main.js and all modules that it imports, directly or indirectly. */
 const modules = [
   'while-visible',
   'dashboard/charts',
@@ -34,7 +30,7 @@ const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">
 </svg>
 `
 
-/** The files by their path. */
+/** Returns the files by path. */
 export function dashboardFiles(): ReadonlyMap<string, File> {
   const scripts = modules.map((name): [string, File] => {
     const text = ownText(`browser/${name}.js`)
@@ -50,6 +46,11 @@ export function dashboardFiles(): ReadonlyMap<string, File> {
   ])
 }
 
+/**
+ * The style of the dashboard: the palette of the pages, and a grid of panels that is one column on
+ * a phone. The lines of the charts take their colors from here as well
+ * (browser/dashboard/charts.ts).
+ */
 const style = `${palette}:root {
   --panel: #ffffff; --bad: #a8254a; --warn: #8a5a00; --good: #1c6b3f;
   --line-1: #0a58a5; --line-2: #b3541e; --line-3: #2b7a4b; --line-4: #8a3ea8; --line-5: #a8254a;

@@ -1,5 +1,5 @@
-// An instrument: a number that the node measures, declared once. The lists of instruments/ hold
-// all of them, and everything that operators see is made from these lists:
+// An instrument: a number that the node measures, declared once. The lists of instruments/ hold all
+// of them, and everything that operators see is generated from these lists:
 //
 //   /metrics         its family: name, kind, help                 (prometheus.ts)
 //   /status.json     its field, with its limit                    (status.ts)
@@ -7,11 +7,11 @@
 //   the dashboard    its facts, and the lines of its columns      (panels.ts)
 //   docs/metrics.md  all of this                                  (npm run fix)
 //
-// I1. It is read for each answer of this port, and once a second where it has columns. The code
-//     that is measured does not know of it.
-// I2. Reading null or undefined means that this node does not have the thing that is measured: the
+// I1. An instrument is read for each answer of this port that shows it and, if it has columns, once
+//     a second. The code that it measures is unaware of it.
+// I2. A reading of null or undefined means that this node lacks the thing that is measured: the
 //     family is left out, and the section of the status is null. NaN is an unknown number.
-// I3. A label is a name of the program, never an id, a name or a text of a caller.
+// I3. A label is a name of the program, never an id, name or text of a caller.
 
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Histogram } from '../base/histogram.ts'
@@ -41,13 +41,13 @@ export interface Sample {
 
 type Labels = Record<string, string>
 
-/** A histogram as it is read, with its labels. */
+/** The current counts of a histogram, with its labels. */
 export interface Distribution extends Pick<Histogram, 'bounds' | 'sum'> {
   counts: ArrayLike<number>
   labels?: Labels
 }
 
-/** `loopDelay` is the reader's own: it measures since that reader looked last. */
+/** `loopDelay` is that of the consumer: it measures since the last reading by that consumer. */
 type Read<T> = (vitals: Vitals, loopDelay: LoopDelay) => T
 
 export type Reading = number | string | readonly Sample[] | null | undefined
@@ -63,57 +63,60 @@ interface Distributed {
   read: Read<readonly Distribution[] | null | undefined>
 }
 
-/** Where an instrument is shown besides /metrics. */
+/** Where an instrument is shown, besides /metrics. */
 interface Shown {
-  /** Its maximum; `of` is its label in the family agent_forum_limit. */
+  /** The maximum of the value; `of` is its label in the family agent_forum_limit. */
   limit?: { of?: string; read(vitals: Vitals): number }
-  /** SECTION.FIELD in /status.json; of an instrument with labels, the section of all of them. */
+  /** SECTION.FIELD in /status.json, or a SECTION that has a field for each label. */
   status?: string
   columns?: readonly ColumnOf[]
   facts?: readonly FactOf[]
 }
 
 /**
- * A column of the samples. Where the readings have labels, it is that of all of them together, and
- * NAME:LABEL is one for each value of the first label. A counter that does not exist yet is 0.
+ * A column of the samples. If the readings have labels, NAME is the column of all of them together,
+ * and NAME:LABEL that of one value of the first label. A counter that does not exist yet is 0.
  */
 export interface ColumnOf {
-  /** With p50, p99 or max at its end it is of times, unknown where it is left out; else 0 then. */
+  /**
+   * A name that ends with p50, p99 or max is that of a time. Where its column is left out, a time
+   * is unknown, and any other value is 0.
+   */
   name: string
-  /** The value (the default), its growth a second or since the last sample, or a quantile. */
+  /** The value (the default), its growth per second or since the last sample, or a quantile. */
   as?: 'value' | 'rate' | 'change' | 'p50' | 'p99'
   line?: LineOf
 }
 
-/** A fact of a panel. Of an instrument with labels: one for each label that has counted. */
+/** A fact of a panel. An instrument with labels has one for each label whose value is above 0. */
 export interface FactOf {
   on: Place
-  /** The newest sample of this column is shown, instead of the current value. */
+  /** The column whose newest sample is shown instead of the current value. */
   column?: string
   name: string | ((vitals: Vitals) => string)
-  /** The value as people read it; it is null where it is unknown, or no number. */
+  /** Formats the value for people; null is a value that is unknown, or is not a number. */
   show(value: number | null, vitals: Vitals): string
-  /** Whether people should look at it; where there is a limit, from nine tenths of it on. */
+  /** Whether the value needs attention; by default, whether it is at nine tenths of its limit. */
   isBad?(value: number | null, vitals: Vitals): boolean
 }
 
 /** A line of a chart. */
 interface LineOf {
   on: Place
-  /** Without one there is no line of all labels together. */
+  /** The label of the line of all labels together; without it there is no such line. */
   label?: string
-  /** The number of labels that have a line of their own, those with the greatest values. */
+  /** The number of labels with a line of their own: those with the greatest values have one. */
   most?: number
-  /** The label of the line of the limit. */
+  /** The label of the line that shows the limit. */
   limit?: string
 }
 
 export type Instrument = (Numeric | Distributed) & Shown & { name: string; help: string }
 
-/** Reads an instrument when it is first looked at; of distributions it reads nothing. */
+/** Returns the reading of an instrument, which is taken on first use; null for a distribution. */
 export type Readings = (instrument: Instrument) => Reading
 
-/** The readings of one look, in which no instrument is read twice. */
+/** Returns the readings for one answer, in which no instrument is read twice. */
 export function readingsOf(vitals: Vitals, loopDelay: LoopDelay): Readings {
   const known = new Map<Instrument, Reading>()
   return (instrument) => {
@@ -143,17 +146,20 @@ export function histogram(
   return { kind: 'histogram', name: fullName(name), help, read, ...shown }
 }
 
-/** Metrics that programs in general have, and those of programs for Node.js, have common names. */
+/**
+ * Returns the name with our prefix, except for metrics that all programs or all programs for
+ * Node.js have: these have common names.
+ */
 function fullName(name: string): string {
   return /^(?:process|nodejs)_/.test(name) ? name : `agent_forum_${name}`
 }
 
-/** A number that is shown and is no metric, because it follows from metrics. */
+/** Declares a number that is shown but is not a metric, because it follows from metrics. */
 export function figure(help: string, read: Numeric['read'], shown: Shown): Instrument {
   return { kind: 'figure', name: '', help, read, ...shown }
 }
 
-/** Readings with one label. */
+/** Turns an object of numbers into samples with one label, whose values are the object's keys. */
 export function by(
   label: string,
   read: (vitals: Vitals) => Readonly<Record<string, number>> | null | undefined,
@@ -167,13 +173,13 @@ export function by(
   }
 }
 
-/** The readings as a list; a text is none. */
+/** Returns the samples of a reading; a text has none. */
 export function samplesOf(reading: Reading): readonly Sample[] {
   if (typeof reading === 'number') return [{ value: reading }]
   return typeof reading === 'object' && reading !== null ? reading : []
 }
 
-/** The first label, which names the column of a reading; empty without one. */
+/** Returns the first label, which names the reading's column, or '' if there is none. */
 export function firstLabel({ labels }: Sample | Distribution): string {
   for (const name in labels) return labels[name]
   return ''
@@ -188,12 +194,14 @@ export function fact(
   return { on, name, show, ...(isBad && { isBad }) }
 }
 
-/** A fact of the newest sample. */
+/** Declares a fact that shows the newest sample of a column. */
 export function latest(column: string, ...rest: Parameters<typeof fact>): FactOf {
   return { column, ...fact(...rest) }
 }
 
-/** The columns of a distribution of times, shown on a panel: `${prefix}p50` and `${prefix}p99`. */
+/**
+ * Declares the columns `${prefix}p50` and `${prefix}p99` of a distribution of times, on a panel.
+ */
 export function quantiles(prefix: string, on: Place, more: FactOf[] = []): Shown {
   const [p50, p99] = [`${prefix}p50`, `${prefix}p99`]
   return {
@@ -209,7 +217,7 @@ export function quantiles(prefix: string, on: Place, more: FactOf[] = []): Shown
   }
 }
 
-/** The number, or null where it is unknown or no limit is set. */
+/** Returns the number, or null if it is unknown or is that of a limit that is not set. */
 export function finite(value: number | undefined): number | null {
   return value !== undefined && Number.isFinite(value) ? value : null
 }
@@ -217,8 +225,8 @@ export function finite(value: number | undefined): number | null {
 const resolutionMs = 10
 
 /**
- * The delay of timers of the event loop since the last look: everything runs in one event loop, so
- * anything that blocks it delays every answer.
+ * Measures the delay of the event loop's timers since the last reading. Everything runs in one
+ * event loop, so anything that blocks it delays every answer.
  */
 export class LoopDelay {
   readonly #histogram: IntervalHistogram = monitorEventLoopDelay({ resolution: resolutionMs })
@@ -227,7 +235,7 @@ export class LoopDelay {
     this.#histogram.enable()
   }
 
-  /** In seconds, since the last restart; 1 is the longest delay. */
+  /** Returns a quantile of the delays since the last restart, in seconds; 1 is the longest one. */
   quantile(q: number): number {
     const nanoseconds = q === 1 ? this.#histogram.max : this.#histogram.percentile(q * 100)
     return Math.max(0, nanoseconds / 1e6 - resolutionMs) / 1e3

@@ -1,14 +1,14 @@
-// Writes whole lines to standard output or standard error, for the log (log.ts) and for the last
-// words of a command.
+// Writes whole lines to standard output or standard error, for the node's log (log.ts) and for the
+// final message of a command.
 //
 // L1. A write never waits, never throws and never ends the process, whatever standard output is: a
-//     file on a full disk, a pipe that is not read, a terminal stopped with Ctrl-S.
-// L2. A line that cannot be written at once is dropped and counted; the buffer is the one that the
-//     system keeps for the pipe. Lines that are written are whole and in order.
-// L3. When lines can be written again, the first one has the number of dropped lines.
+//     file on a full disk, a pipe that nobody reads, a terminal stopped with Ctrl-S.
+// L2. A line that cannot be written at once is dropped and counted; the only buffer is the one that
+//     the system keeps for the pipe. Lines that are written are whole and in order.
+// L3. As soon as lines can be written again, the first one reports the number of dropped lines.
 //
-// Writes are synchronous calls on a descriptor that does not block. A write in the thread pool
-// would block one of its four threads, which sync the journal, until the pipe is read.
+// Writes are synchronous calls on a non-blocking descriptor. A write in the thread pool would block
+// one of its four threads, which also sync the journal, until the pipe is read.
 
 import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
@@ -20,24 +20,24 @@ const endAttemptsMax = 50
 const endPauseMs = 10
 const nothing = Buffer.alloc(0)
 
-/** Standard output (1) or standard error (2), for whole lines. */
+/** Writes whole lines to standard output (1) or standard error (2). */
 export class LineOutput implements LogOutput {
   linesDropped = 0
   readonly #file: number
   readonly #droppedLine: (lines: number) => string
-  /** The rest of a line that was written in part; it must be written next. */
+  /** The rest of a partially written line, which must be written next. */
   #rest: Buffer = nothing
   #droppedUnreported = 0
   #errorCode = ''
   #retry: NodeJS.Timeout | null = null
 
-  /** `droppedLine` makes the line with the number of dropped lines. */
+  /** `droppedLine` makes the line that reports the number of dropped lines. */
   constructor(descriptor: 1 | 2, droppedLine = (lines: number) => `${lines} lines were dropped\n`) {
     this.#droppedLine = droppedLine
     this.#file = withoutBlocking(descriptor)
   }
 
-  /** Writes the line, which ends in a line feed, or drops it. */
+  /** Writes the line, which ends with a line feed, or drops it. */
   write(line: string): void {
     if (!this.#catchUp() || !this.#put(line)) {
       this.linesDropped++
@@ -67,7 +67,9 @@ export class LineOutput implements LogOutput {
     return this.#rest.length > 0 || this.#droppedUnreported > 0
   }
 
-  /** Completes a partial line and reports dropped ones. Returns whether another may follow. */
+  /**
+   * Completes a partial line and reports dropped lines. Returns whether another line may follow.
+   */
   #catchUp(): boolean {
     if (this.#rest.length > 0) this.#rest = this.#rest.subarray(this.#tryWrite(this.#rest))
     if (this.#rest.length > 0) return false
@@ -81,7 +83,7 @@ export class LineOutput implements LogOutput {
     return true
   }
 
-  /** Writes the line, or its beginning, whose rest follows. Returns false if neither succeeded. */
+  /** Writes the line, or its beginning and later the rest. Returns false if nothing was written. */
   #put(line: string): boolean {
     const bytes = Buffer.from(line)
     const written = this.#tryWrite(bytes)
@@ -100,10 +102,10 @@ export class LineOutput implements LogOutput {
 }
 
 /**
- * A descriptor of the same file whose writes fail with EAGAIN instead of waiting. O_NONBLOCK is a
- * flag of the open file description, shared with the process that started this one, so a pipe or a
- * terminal is opened anew. A socket or another user's file cannot be: for these Node's own stream
- * sets the flag, as it does in every program that uses it.
+ * Returns a descriptor of the same file whose writes fail with EAGAIN instead of waiting.
+ * O_NONBLOCK is a flag of the open file description, which is shared with the process that started
+ * this one, so a pipe or a terminal is opened anew. A socket or another user's file cannot be: for
+ * these, Node's own stream sets the flag, as it does in every program that uses the stream.
  */
 function withoutBlocking(descriptor: 1 | 2): number {
   if (!isatty(descriptor)) {

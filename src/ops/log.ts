@@ -1,11 +1,12 @@
-// The log, by pino, to standard output: JSON lines, one for each event, or lines for people, who
-// read it on a terminal.
+// The node's log, written by pino to standard output: one line of JSON for each event, or lines for
+// people who read it on a terminal.
 //
 //   {"level":40,"time":…,"variable":"AGENT_FORUM_PRT","msg":"unknown_environment_variable"}
 //   12:38:26 warning: unknown_environment_variable variable=AGENT_FORUM_PRT
 //
-// P1. People see what is wrong at any time, and everything else after the greeting.
-// P2. A value that others may have chosen cannot act on the terminal, nor begin a line.
+// P1. In lines for people, those of level info appear only after the greeting, and all others at
+//     any time, so that people always see what is wrong.
+// P2. A value that others may have chosen can neither control the terminal nor begin a line.
 
 import { isatty } from 'node:tty'
 import pino, { type Logger } from 'pino'
@@ -16,11 +17,13 @@ import { LineOutput } from './line-output.ts'
 export interface Log {
   log: Logger
   output: LineOutput
-  /** Writes the greeting of a node that serves; null: the log is for programs, or says less. */
+  /**
+   * Writes the greeting of a node that serves; null if the log is for programs or lacks level info.
+   */
   greet: ((text: string) => void) | null
 }
 
-/** The log of this process, from `level` up, in a format of `--log-format`. */
+/** Opens the log of this process, from `level` up, in a format of `--log-format`. */
 export function openLog(level: string, format = 'json'): Log {
   if (format === 'text' || (format === 'auto' && isatty(1))) return openText(level)
   const output = new LineOutput(1, droppedLine)
@@ -49,7 +52,7 @@ const words: Record<number, string> = {
   [pino.levels.values.fatal]: 'fatal: ',
 }
 
-/** A line for people; its time is in UTC. */
+/** Formats a line for people; its time is in UTC. */
 function lineOf({ level, time, msg, ...fields }: Record<string, unknown>): string {
   const shown = Object.entries(fields).map(([name, value]) => ` ${name}=${shownValue(value)}`)
   const line = `${`${time}`.slice(11, 19)} ${words[level as number] ?? ''}${msg}${shown.join('')}`
@@ -63,7 +66,7 @@ function shownValue(value: unknown): string {
   return JSON.stringify(value)
 }
 
-/** Writes the notices of the journal and its checkpoints. */
+/** Returns a function that logs the notices of the journal and its checkpoints. */
 export function logNotices(log: Logger): (notice: Notice) => void {
   return ({ event, level = 'info', ...fields }) => log[level](fields, event)
 }

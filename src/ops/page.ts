@@ -1,15 +1,15 @@
-// The dashboard as the node writes it: the numbers of now in tables, for every browser. The script
-// (browser/dashboard/main.ts) renews them every second, and adds charts.
+// The dashboard as the node renders it: the current numbers in tables, for every browser. The
+// script (browser/dashboard/main.ts) refreshes them every second, and adds charts.
 //
-// D1. The page is complete without scripts. With them it keeps its tables, which say in words what
-//     the charts draw.
-// D2. Nothing in it is inline, so its policy (serve.ts) allows files of this port only.
+// D1. The page is complete without scripts. With scripts it keeps its tables, which put into words
+//     what the charts draw.
+// D2. Nothing in the page is inline, so its policy (serve.ts) allows only files of this port.
 
 import { routeHeads, routeRows } from '../browser/dashboard/routes.ts'
 import type { Fact, Panel, Status } from '../browser/dashboard/status.ts'
 import { type Html, html, nothing } from '../html/html.ts'
 
-/** The whole document. */
+/** Returns the whole document. */
 export function dashboardPage(status: Status): string {
   const { node, ready, page } = status
   return html`<!doctype html>

@@ -1,8 +1,7 @@
-// The parts of the dashboard: the numbers at its top, and panels, each with facts
-// and a chart. The page has them as the node writes it, and its script renews them from
-// /status.json.
+// The parts of the dashboard: the numbers at its top, and panels, each with facts and a chart. The
+// node renders them into the page, and the page's script refreshes them from /status.json.
 //
-// P1. A panel is declared here; its facts and lines are those of the instruments that name it.
+// P1. A panel is declared here. Its facts and lines come from the instruments that name the panel.
 
 import { emptyOf, type Fact, type Line, type Panel } from '../browser/dashboard/status.ts'
 import type { UnitName } from '../browser/dashboard/units.ts'
@@ -24,11 +23,11 @@ interface PanelOf {
   chart: string | ((vitals: Vitals) => string)
   unit: UnitName
   note?: string
-  /** Without one it is always shown. */
+  /** Whether the panel is shown; without this function it always is. */
   isShown?(vitals: Vitals): boolean
 }
 
-/** The panels, in their order. */
+/** The panels, in the order of the page. */
 const panels: Record<Exclude<Place, 'headline'>, PanelOf> = {
   requests: { title: 'Requests', chart: 'Answers a second', unit: 'rate' },
   times: { title: 'Time to answer', chart: 'How long answers take, all routes', unit: 'latency' },
@@ -73,7 +72,7 @@ const lines = instruments.flatMap((instrument) => {
   return columns.flatMap(({ name, line }) => (line ? [{ instrument, column: name, line }] : []))
 })
 
-/** The source of panels. */
+/** The data that panels show. */
 interface Look {
   vitals: Vitals
   readings: Readings
@@ -128,7 +127,7 @@ function shownAs({ name, show, isBad }: FactOf, value: number | null, vitals: Vi
   }
 }
 
-/** The lines of a chart; those of limits are the last. */
+/** Returns the lines of a chart; those of limits come last. */
 function linesOn(place: Place, { vitals, readings }: Look): Line[] {
   const here = lines.filter(({ line }) => line.on === place)
   const limits = here.flatMap(({ instrument, line }) => {
@@ -144,7 +143,7 @@ function linesOn(place: Place, { vitals, readings }: Look): Line[] {
   return [...values, ...limits]
 }
 
-/** The labels with the greatest values above 0. */
+/** Returns up to `most` labels, those with the greatest values above 0. */
 function greatest(most: number, instrument: Instrument, readings: Readings): string[] {
   if (most === 0) return []
   return samplesOf(readings(instrument))

@@ -4,7 +4,7 @@ import { type Distribution, type Instrument, LoopDelay, type Sample } from './in
 import { instruments } from './instruments/list.ts'
 import type { Vitals } from './vitals.ts'
 
-/** Starts to measure the event loop's delay; returns a function that renders all metrics. */
+/** Starts to measure the event loop's delay, and returns a function that renders all metrics. */
 export function metrics(vitals: Vitals): () => string {
   const loopDelay = new LoopDelay()
   return () => {
@@ -14,7 +14,7 @@ export function metrics(vitals: Vitals): () => string {
   }
 }
 
-/** The family of an instrument; empty where it has none, or the node has nothing to measure. */
+/** Returns the family of an instrument, or '' if it has none or the node lacks what it measures. */
 export function familyOf(instrument: Instrument, vitals: Vitals, loopDelay: LoopDelay): string {
   const { kind, name, help, read } = instrument
   if (kind === 'figure') return ''

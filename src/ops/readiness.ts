@@ -1,11 +1,12 @@
-// Whether the node answers requests, and if not, its progress; and warnings for operators.
+// Whether the node answers requests and, if not, the progress of its start or stop; and the
+// warnings for operators.
 
 import { counted } from '../base/counted.ts'
 import type { ReplicationStats, SearchStats, Vitals } from './vitals.ts'
 
 interface Readiness {
   isReady: boolean
-  /** One line, or with `isVerbose` one for each check. */
+  /** One line, or one for each check with `isVerbose`. */
   text: string
 }
 
@@ -38,7 +39,7 @@ function pageFiles({ scrub: { ageSeconds, found } }: Vitals): string {
   return `${mark(found === 0)} page files: scrubbed ${Math.floor(age)} s ago, ${what}`
 }
 
-/** A line unless some do not serve: then a warning says so. */
+/** Returns a line, unless some readers do not serve: a warning then says so. */
 function readersOf({ readers }: Vitals): string[] {
   if (readers === null || readers.warnings.length > 0) return []
   const { configured, serving } = readers.counts
@@ -49,26 +50,32 @@ function mark(isGood: boolean): string {
   return isGood ? '[+]' : '[-]'
 }
 
-/** A node that refuses writes is ready: taking it out of service would stop reads, too. */
+/**
+ * Describes a node that answers. It is ready even if it refuses writes, because taking it out of
+ * service would stop reads as well.
+ */
 function serving(vitals: Vitals): string {
   const health = vitals.journal?.health ?? 'ok'
   const what = [...(health === 'ok' ? [] : [`storage: ${health}`]), ...warningsOf(vitals)]
   return what.length === 0 ? 'ok' : `degraded: ${what.join('; ')}`
 }
 
-/** Faults that do not keep the node from answering, one sentence each. */
+/** Returns the faults that do not keep the node from answering, one sentence each. */
 export function warningsOf(vitals: Vitals): string[] {
   return [...warningsBesideLag(vitals), ...replicationWarnings(vitals)]
 }
 
-/** Those that do not repeat the line about replication. */
+/** Returns the warnings that do not repeat the line about replication. */
 function warningsBesideLag(vitals: Vitals): string[] {
   const { journal, warnings, logOutput, clockWarnings, readers } = vitals
   const ofLog = [...(journal?.warnings ?? []), ...warnings(), ...logOutput.warnings]
   return [...ofLog, ...clockWarnings(), ...(readers?.warnings ?? [])]
 }
 
-/** With a replicated log the log is open meanwhile, and the start may wait for it. */
+/**
+ * Describes the progress of a start. With a replicated log, the log is already open in the step
+ * `stream`, and the start may be waiting for its storage.
+ */
 function starting({ start: { step, done, of, why: waitsFor = '' }, journal }: Vitals): string {
   if (step === 'stream') {
     const health = journal?.health ?? 'ok'
@@ -86,24 +93,24 @@ function draining(vitals: Vitals): string {
   return `draining: ${vitals.gateLength()} answers wait for the log`
 }
 
-/** A follower that is further behind is not ready: others show newer messages. */
+/** A follower that is further behind is not ready, because others show newer messages. */
 const readyLagSecondsMax = 30
-/** A lag of this is reported. */
+/** The lag from which a warning is given. */
 const notableLagSeconds = 5
 
-/** Why a node that answers is not ready, or null: a follower that is far behind. */
+/** Returns why a node that answers is not ready, or null: it is a follower that is far behind. */
 function lagging({ replication }: Vitals): string | null {
   if (replication?.role !== 'follower') return null
   return replication.lagSeconds() > readyLagSecondsMax ? `lagging: ${lagOf(replication)}` : null
 }
 
-/** Warnings for the operator, one sentence each. */
+/** Returns warnings for the operator, one sentence each. */
 function replicationWarnings({ replication }: Vitals): string[] {
   if (replication === null || replication.lagSeconds() < notableLagSeconds) return []
   return [`replication: ${lagOf(replication)}`]
 }
 
-/** One line for `/readyz?verbose`; empty: the node is alone. */
+/** Returns one line for `/readyz?verbose`, or none if the log is not replicated. */
 function replicationLine({ replication }: Vitals): string[] {
   if (replication === null) return []
   const { role } = replication
@@ -117,10 +124,7 @@ function lagOf(replication: ReplicationStats): string {
   return replication.role === 'follower' ? `${lag} behind` : `the stream is ${lag} behind`
 }
 
-/**
- * The line of the verbose readiness about the search. Without a search the node is ready, and not
- * degraded.
- */
+/** Returns the line about the search. A node without a search is ready, and not degraded. */
 function searchLine({ search, state }: Vitals): string[] {
   if (search === null) return []
   if (!search.isAvailable) return ['[+] search: off, as no engine loads']
@@ -134,7 +138,7 @@ function searchLine({ search, state }: Vitals): string[] {
   return [`[+] search: ${found}${waits}`]
 }
 
-/** The number of messages, of `count`, that are not found yet. */
+/** Returns how many of `count` messages cannot be found yet. */
 export function missingOf({ progress: { indexed } }: SearchStats, count: number): number {
   return Math.max(0, count - indexed)
 }

@@ -1,10 +1,10 @@
 // The activity of the node in each of the last 600 seconds, for the dashboard: a ring of samples in
 // columns, which the instruments declare (instrument.ts).
 //
-// R1. Memory is bounded: a column is 600 numbers, 4.8 KB, and is made when it has its first value.
-//     There is a fixed number of them, four for a route at most, under 1 MB in all.
-// R2. A sample reads counters that exist anyway. Requests do not know of it.
-// R3. Rates are per second of measured time: a sample that is late is not a peak.
+// R1. Memory is bounded: a column is 600 numbers, 4.8 KB, allocated with its first value. The
+//     number of columns is fixed, at most three for each route; together they take less than 1 MB.
+// R2. A sample reads counters that exist anyway. The code that serves requests is unaware of it.
+// R3. Rates are per second of measured time, so a late sample does not look like a peak.
 
 import { emptyOf, type Series, samplesMax } from '../browser/dashboard/status.ts'
 import {
@@ -24,20 +24,20 @@ const digits = 3
 class Column {
   readonly name: string
   readonly #read: (seconds: number) => number
-  /** The value of the column where it is left out. */
+  /** The value that is implied where the column is left out. */
   readonly #empty: number
   #values: Float64Array | null = null
   /** The newest value. */
   latest = Number.NaN
 
-  /** `read` is given the seconds that have passed since it was called last. */
+  /** `read` receives the seconds since its last call. */
   constructor(name: string, read: (seconds: number) => number) {
     this.name = name
     this.#read = read
     this.#empty = emptyOf(name) ?? Number.NaN
   }
 
-  /** Whether the value says no more than that the column is left out. */
+  /** Returns whether the value is the one that is implied where the column is left out. */
   isEmpty(value: number): boolean {
     return Number.isNaN(value) || value === this.#empty
   }
@@ -50,7 +50,7 @@ class Column {
     this.#values[slot] = this.latest
   }
 
-  /** The values in these slots, or null if they are all empty. */
+  /** Returns the values in these slots, or null if all of them are empty. */
   list(slots: readonly number[]): (number | null)[] | null {
     const values = this.#values
     if (values === null || slots.every((slot) => this.isEmpty(values[slot]))) return null
@@ -60,7 +60,7 @@ class Column {
 
 export class Samples {
   readonly #columns: readonly Column[]
-  /** Each reads one instrument, before its columns take their values. */
+  /** One function for each instrument, called before its columns take their values. */
   readonly #readings: readonly (() => void)[]
   readonly loopDelay: LoopDelay
   readonly #at = new Float64Array(samplesMax)
@@ -68,7 +68,7 @@ export class Samples {
   #last = 0
   #takenMs: number
 
-  /** `nowMs` as performance.now(). */
+  /** `nowMs` is a time of performance.now(). */
   constructor(vitals: Vitals, loopDelay: LoopDelay, nowMs: number) {
     this.#takenMs = nowMs
     this.loopDelay = loopDelay
@@ -78,7 +78,6 @@ export class Samples {
     this.#columns = made.flatMap(({ columns }) => columns)
   }
 
-  /** Takes a sample. */
   take(nowMs: number): void {
     const seconds = (nowMs - this.#takenMs) / 1000
     if (seconds <= 0) return
@@ -91,18 +90,18 @@ export class Samples {
     this.loopDelay.restart()
   }
 
-  /** The number of the newest sample; 0: there is none yet. */
+  /** The number of the newest sample, or 0 if there is none yet. */
   get last(): number {
     return this.#last
   }
 
-  /** The newest value of each column that has one. */
+  /** Returns the newest value of each column that has one. */
   latest(): Record<string, number> {
     const known = this.#columns.filter((column) => !column.isEmpty(column.latest))
     return Object.fromEntries(known.map(({ name, latest }) => [name, latest]))
   }
 
-  /** The samples after number `after`, or all that are kept if there is no such sample. */
+  /** Returns the samples after number `after`, or all that are kept if there is no such sample. */
   since(after: number): Series {
     const oldest = Math.max(1, this.#last - samplesMax + 1)
     const first = after > this.#last ? oldest : Math.max(oldest, after + 1)
@@ -117,13 +116,13 @@ export class Samples {
   }
 }
 
-/** The columns of an instrument, and the one read for all of them. */
+/** The columns of an instrument, and the function that reads it once for all of them. */
 interface Columns {
   read(): void
   columns: Column[]
 }
 
-/** A column for each label that there is at the start: a route, or a reason of refusals. */
+/** Makes a column for each label that exists at the start: a route, or a reason for refusals. */
 function columnsOf(instrument: Instrument, vitals: Vitals, loopDelay: LoopDelay): Columns {
   const { columns = [] } = instrument
   if (instrument.kind === 'histogram') {
@@ -147,7 +146,7 @@ function columnsOf(instrument: Instrument, vitals: Vitals, loopDelay: LoopDelay)
   }
 }
 
-/** The columns of a distribution: quantiles of the last ten seconds (Q1). */
+/** Makes the columns of a distribution: quantiles of the last ten seconds (Q1). */
 function quantileColumns(
   columns: readonly ColumnOf[],
   read: () => readonly Distribution[],
@@ -185,7 +184,9 @@ function nameOf(name: string, label: string): string {
   return label === '' ? name : `${name}:${label}`
 }
 
-/** The sums of readings by their first label, and of all of them under the empty one. */
+/**
+ * Returns the sums of the readings by their first label, and the sum of all under the empty one.
+ */
 function totals(reading: Reading): Map<string, number> {
   const sums = new Map<string, number>()
   const add = (label: string, value: number) => sums.set(label, (sums.get(label) ?? 0) + value)
@@ -202,7 +203,7 @@ function asOf(as: ColumnOf['as'], read: () => number): (seconds: number) => numb
   return as === 'rate' ? (seconds) => change() / seconds : read
 }
 
-/** The growth of a number since it was read last. */
+/** Returns a function that returns the growth of a number since its last call. */
 function changeOf(read: () => number): () => number {
   let before = read()
   return () => {
@@ -215,11 +216,11 @@ function changeOf(read: () => number): () => number {
 
 // Quantiles of the recent growth of a histogram.
 //
-// Q1. They are of the last `stepsMax` steps: with one a second, of about ten seconds.
-// Q2. Within a bucket values are taken to be spread evenly, as Prometheus does it; those above the
-//     last bound are taken to be that bound.
+// Q1. They cover the last `stepsMax` steps: with one step a second, about ten seconds.
+// Q2. Values are assumed to be spread evenly within a bucket, as Prometheus does; those above the
+//     last bound are assumed to equal it.
 
-/** The number of steps; more are smoother, and later to show a change. */
+/** The number of steps; more make the quantiles smoother, and slower to show a change. */
 const stepsMax = 10
 
 export class QuantileWindow {
@@ -229,7 +230,7 @@ export class QuantileWindow {
   readonly #recent: Float64Array
   #next = 0
 
-  /** `bounds`: upper bounds of the buckets; the counts have one more. They begin at 0. */
+  /** `bounds` are the upper bounds of the buckets, which begin at 0. The counts have one more. */
   constructor(bounds: readonly number[]) {
     const empty = () => new Float64Array(bounds.length + 1)
     this.#bounds = bounds
@@ -237,7 +238,7 @@ export class QuantileWindow {
     this.#recent = empty()
   }
 
-  /** Takes the counts of now, by bucket, since the beginning. */
+  /** Takes the current counts of the buckets, which are totals since the beginning. */
   step(counts: ArrayLike<number>): void {
     const oldest = this.#past[this.#next]
     for (let i = 0; i < oldest.length; i++) this.#recent[i] = counts[i] - oldest[i]
@@ -245,7 +246,7 @@ export class QuantileWindow {
     this.#next = (this.#next + 1) % stepsMax
   }
 
-  /** The value below which the share `q` of the values lies; NaN if there were none. */
+  /** Returns the value below which the share `q` of the values lies, or NaN if there were none. */
   quantile(q: number): number {
     const recent = this.#recent
     let total = 0

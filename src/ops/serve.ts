@@ -1,12 +1,12 @@
 // The operators' port, on the loopback interface only: /livez, /readyz, /metrics, and the dashboard
-// at / with /status.json behind it.
+// at /, which reads /status.json.
 //
-// O1. It answers from the start on, also while the log is replayed and while the node drains.
-// O2. /livez says that the event loop runs. /readyz says whether requests are answered; a full
-//     disk does not change that, since reads are still answered.
-// O3. It has no accounts: every local process may look, and only an operator who is signed in may
-//     act (admin/pages.ts). Pages of other origins can do neither, by any name
-//     for this address (http/host-check.ts), and nothing here can be framed or embedded.
+// O1. The port answers from the beginning of a start, also during replay and while the node drains.
+// O2. /livez says that the event loop runs. /readyz says whether requests are answered; a full disk
+//     does not change that, because reads are still answered.
+// O3. The port has no accounts: every local process may look, but only an operator who is signed in
+//     may act (admin/pages.ts). Pages of other origins can do neither, whatever name they use for
+//     this address (http/host-check.ts), and nothing here can be framed or embedded.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -26,7 +26,7 @@ import type { Vitals } from './vitals.ts'
 const host = '127.0.0.1'
 const sampleEveryMs = 1_000
 const connectionsMax = 128
-/** The time that a request may take to arrive. */
+/** The time within which a request must arrive. */
 const requestMs = 10_000
 const textType = 'text/plain; charset=utf-8'
 const pageType = 'text/html; charset=utf-8'
@@ -49,7 +49,7 @@ const headers = {
 
 interface Outcome extends File {
   status: number
-  /** Those that differ from the ones of all answers. */
+  /** Headers in addition to those of all answers, or in place of them. */
   headers?: Record<string, string>
 }
 
@@ -129,7 +129,7 @@ function answersOf(vitals: Vitals, samples: Samples): Answers {
   ])
 }
 
-/** The answer; null: the pages give it. */
+/** Returns the answer, or null if the pages below /admin give it. */
 function outcomeOf(
   { method, url, headers }: IncomingMessage,
   answers: Answers,

@@ -1,4 +1,4 @@
-// Writes /status.json, whose shape is browser/dashboard/status.ts.
+// Makes /status.json, whose shape browser/dashboard/status.ts declares.
 
 import type { Ready, RouteAnswers, Status } from '../browser/dashboard/status.ts'
 import { duration } from '../browser/dashboard/units.ts'
@@ -18,7 +18,9 @@ import { readiness, warningsOf } from './readiness.ts'
 import type { Samples } from './samples.ts'
 import { answersOf, type Vitals } from './vitals.ts'
 
-/** The status of now, with the samples after number `after`; `nowMs` as performance.now(). */
+/**
+ * Returns the status, with the samples after number `after`; `nowMs` is that of performance.now().
+ */
 export function statusOf(vitals: Vitals, samples: Samples, after: number, nowMs: number): Status {
   const { version, http, durability, meter } = vitals
   const uptime = Math.round(nowMs / 10) / 100
@@ -81,7 +83,9 @@ function routesOf({ routes }: Meter): RouteAnswers[] {
 
 type Section = Record<string, unknown>
 
-/** The sections with the fields of the instruments; null: the node has nothing in the section. */
+/**
+ * Returns the sections with their instruments' fields; null for one whose subject the node lacks.
+ */
 function sectionsOf(vitals: Vitals, readings: Readings): Record<string, Section | null> {
   const sections: Record<string, Section | null> = {}
   for (const shown of instruments.filter(({ status }) => status !== undefined)) {

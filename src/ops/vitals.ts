@@ -8,111 +8,115 @@ import type { Load } from '../http/load.ts'
 import type { Meter, RouteMeter } from '../http/meter.ts'
 import type { State } from '../state/state.ts'
 
-/** Statistics of checkpoints by this process; `position` may be of the one it started from. */
+/** Statistics of this process's checkpoints; `position` may be that of the one it started from. */
 export interface CheckpointStats {
   taken: number
   failed: number
-  /** Of the newest: its position in the log, its age, its duration in seconds, bytes written. */
+  /** The newest one: its position in the log, age, duration in seconds, and bytes written. */
   position: number
   ageSeconds(): number
   seconds: number
   bytes: number
-  /** Time for which the newest one blocked the event loop when it began; the rest is in slices. */
+  /**
+   * The seconds for which the newest one blocked the event loop when it began; the rest is sliced.
+   */
   beginSeconds: number
 }
 
-/** The output of the log (log.ts). */
+/** The output of the node's log (log.ts). */
 export interface LogOutput {
-  /** Lines that standard output did not accept, since the start. */
+  /** The number of lines that standard output has not accepted since the start. */
   readonly linesDropped: number
   /** Warnings for the operator, one sentence each. */
   readonly warnings: string[]
 }
 
-/** Statistics of scrubs of page files by this process. */
+/** Statistics of this process's scrubs of page files. */
 export interface ScrubStats {
   /** Bytes of page files that were read. */
   bytes: number
-  /** Damaged pages that were rewritten: from parity, or from memory by a checkpoint. */
+  /**
+   * The number of damaged pages that were rewritten: from parity, or from memory by a checkpoint.
+   */
   byParity: number
   byMemory: number
-  /** Seconds since a pass over all page files ended; NaN: none has. */
+  /** Returns the seconds since a pass over all page files ended, or NaN if none has. */
   ageSeconds(): number
-  /** Damaged pages that the last complete pass found. */
+  /** The number of damaged pages that the last complete pass found. */
   found: number
 }
 
 /** Requests that wait for text that is on disk. */
 interface ColdReadStats {
-  /** Requests that are parked now, and the bytes of blocks that they hold. */
+  /** The number of parked requests, and the bytes of the blocks that they hold. */
   readonly length: number
   readonly bytes: number
-  /** Requests that were rejected because of a limit. */
+  /** The number of requests that were rejected because of a limit. */
   readonly refused: number
   readonly limits: { readonly parkedMax: number; readonly bytesMax: number }
   readonly blocksRead: number
 }
 
-/** Statistics of reads of text from disk by this process. */
+/** Statistics of this process's reads of text from disk. */
 interface TextDiskStats {
-  /** Durations of reads. */
   readonly reads: Histogram
-  /** Damaged blocks: those rebuilt from parity, and those that could not be. */
+  /** The number of damaged blocks that were rebuilt from parity, and of those that could not be. */
   readonly rebuilt: number
   readonly lost: number
 }
 
-/** Replication, if the log is replicated. */
+/** Statistics of the replication of the log. */
 export interface ReplicationStats {
   readonly role: 'leader' | 'follower'
-  /** The term of the newest record here. */
+  /** Returns the term of the newest record on this node. */
   term(): number
-  /** The lag of this follower behind the stream, or of the stream behind this leader. */
+  /** Returns the lag of this follower behind the stream, or of the stream behind this leader. */
   lagPositions(): number
   lagSeconds(): number
-  /** Takeovers by this process, and by other nodes from it. */
+  /** Returns how often this process took over from another node; `fenced`: another node from it. */
   takeovers(): number
   fenced(): number
-  /** Requests that were passed on to the leader. */
+  /** Returns the number of requests that were passed on to the leader. */
   forwarded(): number
 }
 
 /** Statistics of the readers (readers/readers.ts). */
 export interface ReadersStats {
-  /** Readers that are configured, and that serve. */
+  /** The number of readers that are configured, and of those that serve. */
   readonly counts: { readonly configured: number; readonly serving: number }
-  /** Those that run. */
+  /** The readers that run. */
   readonly running: readonly RunningReader[]
-  /** Processor time of all that have run. */
+  /** The processor time of all readers that have run. */
   readonly cpuSeconds: number
   readonly restarts: number
-  /** Requests that were passed on to this process. */
+  /** The number of requests that readers have passed on to this process. */
   readonly forwarded: number
-  /** Blocks of text that they have read from disk. */
+  /** The number of blocks of text that readers have read from disk. */
   readonly textReads: number
-  /** Ages of durable positions when they reached a reader. */
+  /** The ages of durable positions when they reached a reader. */
   readonly staleness: Histogram
-  /** Time that answers to writes waited for readers that were slow to take records. */
+  /** The time for which answers to writes waited for readers that were slow to take records. */
   readonly heldSeconds: number
   /** Warnings for the operator, one sentence each. */
   readonly warnings: readonly string[]
 }
 
 export interface RunningReader {
-  /** Its number. */
   reader: number
   position: number
   residentBytes: number
-  /** Used bytes of the JS heap, bytes outside it, and those of them that are rendered text. */
+  /**
+   * Used bytes of the JS heap, bytes outside it, and those of the latter that are rendered text.
+   */
   heapBytes: number
   externalBytes: number
   textBytes: number
-  /** Of bodies being received, and of answers waiting. */
+  /** Bytes of bodies that are being received, and of answers that wait. */
   bodyBytes: number
   answerBytes: number
 }
 
-/** The statistics before the log is replayed. */
+/** The vitals that exist before the log is replayed. */
 interface EarlyVitals {
   version: string
   /** The name of the HTTP server. */
@@ -129,25 +133,25 @@ interface EarlyVitals {
 }
 
 /**
- * The step of a start: it reads a checkpoint, fills the indexes, and replays the log; with a
- * replicated log it also waits for the stream, and reads it.
+ * The progress of a start. Its steps read a checkpoint, fill the indexes, and replay the log. With
+ * a replicated log, a step also waits for the stream, and reads it.
  */
 export interface StartProgress {
   step: 'checkpoint' | 'indexes' | 'log' | 'stream'
-  /** Bytes of the checkpoint or of the log, or a number of indexes. */
+  /** Bytes of the checkpoint or of the log, or numbers of indexes: those done, and all. */
   done: number
   of: number
-  /** Of the step `stream`: the reason of its waiting, a sentence; or ''. */
+  /** In the step `stream`, a sentence that says why it waits, or ''. */
   why?: string
 }
 
 export interface Vitals extends EarlyVitals {
-  /** Null until the log is replayed. */
+  /** The journal, or null until the log is replayed. */
   journal: Journal | null
   start: StartProgress
-  /** The number of answers that wait for the log. */
+  /** Returns the number of answers that wait for the log. */
   gateLength(): number
-  /** Reads that take several event-loop iterations: current number, and rejections. */
+  /** Reads that take several event-loop iterations: current number, and total of rejections. */
   slicedWork: { readonly length: number; readonly refused: number }
   pageMaking: { readonly length: number; readonly refused: number }
   /** Polls that wait for news: current number, limit, and totals by outcome. */
@@ -156,34 +160,34 @@ export interface Vitals extends EarlyVitals {
     readonly max: number
     readonly ended: Readonly<Record<string, number>>
   }
-  /** How many callers were not let in, by reason (forum/guesses.ts). */
+  /** The number of callers that were not let in, by reason (forum/guesses.ts). */
   guesses: { readonly notLetIn: Readonly<Record<string, number>> }
   coldReads: ColdReadStats
   textDisk: TextDiskStats
-  /** Warnings about problems despite which requests are answered. */
+  /** Returns warnings about problems that do not keep the node from answering. */
   warnings(): string[]
-  /** Steps of the system clock by a minute or more. */
+  /** The number of steps of the system clock by a minute or more, in each direction. */
   clockStepsBack: number
   clockStepsAhead: number
-  /** The lag of the system clock behind forum time (forum/clock.ts). */
+  /** Returns the lag of the system clock behind forum time (forum/clock.ts). */
   clockBehindMs(): number
   clockWarnings(): string[]
   checkpoints: CheckpointStats
-  /** The processes that answer reads beside this one; null: there are none. */
+  /** The readers beside this process, or null if there are none. */
   readers: ReadersStats | null
   scrub: ScrubStats
-  /** Null: it is off. */
+  /** The search, or null if it is off. */
   search: SearchStats | null
-  /** Null: the node is not replicated. */
+  /** The replication, or null if the log is not replicated. */
   replication: ReplicationStats | null
 }
 
-/** All answers of a route since the start. */
+/** Returns the number of answers of a route since the start. */
 export function answersOf({ answers }: RouteMeter): number {
   return answers.reduce((sum, count) => sum + count, 0)
 }
 
-/** Requests refused and connections closed since the start, by the exceeded limit. */
+/** Returns the requests refused and connections closed since the start, by the exceeded limit. */
 export function refusalsOf(vitals: Vitals): Record<string, number> {
   const { load, slicedWork, coldReads, pageMaking, search } = vitals
   return {
@@ -195,7 +199,7 @@ export function refusalsOf(vitals: Vitals): Record<string, number> {
   }
 }
 
-/** Bytes of bodies being received and of answers waiting, in all processes. */
+/** Returns the bytes of bodies being received and of answers waiting, in all processes. */
 export function queueBytesOf({ load, readers }: Vitals): { bodies: number; answers: number } {
   const processes = [load, ...(readers?.running ?? [])]
   return {
@@ -204,14 +208,14 @@ export function queueBytesOf({ load, readers }: Vitals): { bodies: number; answe
   }
 }
 
-/** Records that the slowest reader had not applied when it reported last; NaN: none has. */
+/** Returns how many records the slowest reader lacked at its last report; NaN if no reader runs. */
 export function readersBehind({ readers, journal }: Vitals): number {
   if (readers === null || readers.running.length === 0) return Number.NaN
   const slowest = Math.min(...readers.running.map(({ position }) => position))
   return Math.max(0, (journal?.position ?? 0) - slowest)
 }
 
-/** Records that a start would replay. */
+/** Returns the number of records that a start would replay. */
 export function recordsBehind({ journal, checkpoints: { position } }: Vitals): number {
   return (journal?.position ?? position) - position
 }
@@ -247,7 +251,7 @@ const noColdReads: ColdReadStats = {
   blocksRead: 0,
 }
 
-/** The vitals of a node that has not replayed its log yet. */
+/** Returns the vitals of a node that has not replayed its log yet. */
 export function newVitals(early: EarlyVitals): Vitals {
   return {
     ...early,
@@ -273,26 +277,26 @@ export function newVitals(early: EarlyVitals): Vitals {
   }
 }
 
-/** Counts and measurements of the search. */
+/** Statistics of the search. */
 export interface SearchStats {
-  /** The engine that serves; null: none has started yet, '': none loads. */
+  /** The engine that serves; null if none has started yet, '' if none can be loaded. */
   readonly engine: string | null
   readonly isAvailable: boolean
-  /** Restarts of the process of the index. */
+  /** The number of restarts of the index process. */
   readonly restarts: number
   readonly progress: {
-    /** All messages before this number are indexed; and the number of indexed messages. */
+    /** The number below which all messages are indexed, and the number of indexed messages. */
     readonly covered: number
     readonly indexed: number
     readonly shards: number
     readonly bytes: number
     readonly residentBytes: number
     readonly cpuSeconds: number
-    /** Why it does not go on; '': it does. */
+    /** Why the index makes no progress; '' if it does. */
     readonly trouble: string
   }
   readonly link: {
-    /** Searches that wait or are being done, and those that were refused. */
+    /** The number of searches that wait or are in progress, and of those that were refused. */
     readonly length: number
     readonly refused: number
     readonly times: Histogram

@@ -1,4 +1,4 @@
-// `/agents/{agentId}`: an agent that has published something public, and its newest messages.
+// `/agents/{agentId}`: an agent that has published publicly, with its newest messages or threads.
 
 import { getProposals } from '../api/proposals.ts'
 import type { Call, Outcome, Route, Service } from '../api/route.ts'
@@ -29,7 +29,7 @@ interface AgentQuery {
   show: Showing
 }
 
-/** Its messages, or the threads that it has begun. */
+/** What the page lists: the agent's messages, or the threads that it began. */
 type Showing = 'messages' | 'threads'
 
 const show: Schema = {
@@ -38,7 +38,7 @@ const show: Schema = {
   default: 'messages',
   'x-error': 'invalid_query',
 }
-/** The messages among which threads are looked for at once. */
+/** The number of messages that are examined for a page of threads. */
 const looksMax = 4096
 
 const { before, limit } = getProposals.query!.properties!
@@ -64,7 +64,7 @@ export const agentPage: Route = page<AgentQuery>({
   },
 })
 
-/** The page of what an agent has written, from this message on; -1: there is none. */
+/** Answers with the page that begins with the message `first`, which is -1 if there is none. */
 function answerFrom(
   service: Service,
   call: Call<unknown, AgentQuery>,
@@ -77,7 +77,7 @@ function answerFrom(
   if (newest === null) return notYet(service)
   const { limit, show } = call.query
   const { found, last } = messagesFrom(forum, first, limit, show === 'threads')
-  // A message that was erased has changed its thread.
+  // Erasing a message advances the changed position of its thread.
   const { changedPosition } = state.threads.actors.columns
   const changes = found.map((each) => changedPosition.get(state.messages.thread(each)))
   const block = state.moderation.find('blocked', agent)?.position ?? 0
@@ -104,8 +104,8 @@ function answerFrom(
 }
 
 /**
- * The public messages of an author from this one on, newest first, or only those that begin a
- * thread; and the last one that was looked at, or -1.
+ * Returns public messages of an author, newest first and beginning with `first`, or only those of
+ * them that begin a thread. `last` is the last message that was examined, or -1.
  */
 function messagesFrom(
   { publishers, state: { messages, threads } }: Forum,
@@ -163,7 +163,7 @@ interface Shown {
   show: Showing
   isFirst: boolean
   isBlocked: boolean
-  /** Older messages have a lesser seq; null: there are none. */
+  /** The seq below which older messages follow, or null if there are none. */
   older: number | null
 }
 

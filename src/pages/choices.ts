@@ -1,5 +1,6 @@
-// Whom a message is to mention, chosen among names: those who write in the thread, and those whose
-// names begin with what was typed into a field beside. Its button sends the form to be shown again.
+// The choice of the identities that a message mentions. A form offers those who write in the
+// thread, and those whose names begin with what was typed into a search field. The button beside
+// this field sends the form only to show it again with the names that were found.
 
 import type { Service } from '../api/route.ts'
 import { nameOf } from '../forum/name-index.ts'
@@ -8,14 +9,17 @@ import { type Html, html, nothing } from '../html/html.ts'
 import type { State } from '../state/state.ts'
 import { type FormCall, field, type Problem, textOf } from './forms.ts'
 
-/** The most that a message can mention, and a private thread can have beside its author. */
+/**
+ * The maximum number of identities that a message mentions, and of participants that a private
+ * thread has besides its author.
+ */
 export const chosenMax = 10
 const foundMax = 10
-/** So many of those who write in a thread are offered, among its newest messages. */
+/** How many authors a thread offers, and how many of its newest messages are examined for them. */
 const [offeredMax, lookedMax] = [12, 50]
 const nameMax = 80
 
-/** Whoever writes in a thread, newest first, or was brought into it. */
+/** Returns the authors of a thread's newest messages, newest first, and then its participants. */
 export function offeredIn(state: State, thread: number, reader: number): number[] {
   const { threads, messages } = state
   const offered = new Set<number>()
@@ -27,23 +31,25 @@ export function offeredIn(state: State, thread: number, reader: number): number[
   return mentionable(state, [...offered], reader).slice(0, offeredMax)
 }
 
-/** Those of them who can be mentioned, by what is on record. */
+/**
+ * Returns those of the identities, without the reader, that may be mentioned as of the last record.
+ */
 function mentionable(state: State, identities: readonly number[], reader: number): number[] {
   const { now } = state
   return identities.filter((each) => each !== reader && state.identities.mayAct(each, now))
 }
 
-/** The ids that are chosen in a form, each once. */
+/** Returns the ids that are chosen in a form, without duplicates. */
 export function chosenIn(body: URLSearchParams): string[] {
   return [...new Set(body.getAll('to'))]
 }
 
-/** Whether the form is only to be shown again, with the names that were searched for. */
+/** Returns whether the form is only to be shown again, with the names that were searched for. */
 export function isSearching(body: URLSearchParams): boolean {
   return body.get('do') === 'find'
 }
 
-/** Those whose names begin with what was typed, as far as something public is by them. */
+/** Finds identities that have published publicly, and whose names begin with what was typed. */
 export async function findIn(
   { forum, commands }: Service,
   { body, connection }: FormCall,
@@ -60,17 +66,17 @@ export async function findIn(
 }
 
 interface Choices {
-  /** Nobody else is shown a name: a forum may be of members only. */
+  /** Names are shown only to people who are signed in: the forum may be for members only. */
   isSignedIn: boolean
   legend: string
   offered: readonly number[]
-  /** Null: nobody was searched for. */
+  /** The identities that were found, or null if none were searched for. */
   found: readonly number[] | null
   body: URLSearchParams
   problem: Problem | null
 }
 
-/** The names to choose from, and the field that finds others. */
+/** Returns the names to choose from, and the field that finds others. */
 export function choices(state: State, shown: Choices): Html {
   const { isSignedIn, legend, offered, found, body, problem } = shown
   const { identities } = state
@@ -105,5 +111,5 @@ ${problem?.field === 'to' ? html`<p class="problem" role="alert">${problem.text}
 `
 }
 
-/** It also sends a form whose required fields are empty still. */
+/** This button also sends a form whose required fields are still empty. */
 const findButton = html`<button name="do" value="find" formnovalidate="">Find</button>`

@@ -1,16 +1,16 @@
-// What pages read of the forum: entries that were rendered as JSON when they were accepted, as
-// objects of the types that the client has too.
+// The entries that pages show. They were rendered as JSON when they were accepted, and become
+// objects of the client's types here.
 
 import { type Entries, writePage } from '../api/item-page.ts'
 import type { Message } from '../client/types.ts'
 import type { Forum } from '../forum/forum.ts'
 
-/** Entries are parsed in parts of about this size, or one by one, so that no step takes long. */
+/** Entries are parsed in parts of about this size, or singly, so that no step takes long. */
 const partBytes = 16 << 10
 
 /**
- * A copy of the text of some entries, which are parsed when they are needed, once: then the copy is
- * overwritten, as the text may be erased one day.
+ * A copy of the text of some entries, which can be iterated once. The entries are parsed as they
+ * are needed, and then the copy is overwritten, because the text may be erased one day.
  */
 export class EntriesOf<T> {
   readonly #parts: readonly Buffer[]
@@ -33,8 +33,8 @@ export class EntriesOf<T> {
 }
 
 /**
- * The entries with these numbers. Null: the text of one is on disk and not in memory, which the
- * forum has noted; the route returns anything, and runs again with the text.
+ * Returns the entries with these numbers, or null if the text of one is on disk and not in memory.
+ * The forum has noted this: the result of the route is discarded, and it runs again with the text.
  */
 export function entriesOf<T>(
   { page, coldReads }: Forum,
@@ -54,5 +54,5 @@ export function entriesOf<T>(
   return coldReads.isNeeded ? null : new EntriesOf(parts)
 }
 
-/** Who wrote a message, or is shown. */
+/** The author of a message, or the agent that a page shows. */
 export type Author = Pick<Message, 'author_id' | 'display_name' | 'kind'>

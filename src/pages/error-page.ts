@@ -1,4 +1,4 @@
-// Errors as pages, where a browser has requested one. For programs they stay JSON (api/errors.ts).
+// Errors as pages, for requests by browsers. Programs still get them as JSON (api/errors.ts).
 
 import { type ErrorCode, type ErrorPage, errors, unknownPath } from '../api/errors.ts'
 import type { Service } from '../api/route.ts'
@@ -7,7 +7,7 @@ import { html, nothing } from '../html/html.ts'
 import { notFoundPage, pageHeaders, pageType, privateHeaders, wholePage } from './layout.ts'
 import { signInContent } from './sign-in.ts'
 
-/** What a browser is shown for these codes; it is asked to come back where that helps. */
+/** The sentences that people read for these codes; they suggest a retry where that helps. */
 const sentences: Partial<Record<ErrorCode, string>> = {
   method_not_allowed: 'This address does not take such a request.',
   starting: 'The forum is starting.',
@@ -21,12 +21,12 @@ const sentences: Partial<Record<ErrorCode, string>> = {
   storage_failed: 'The forum cannot use its storage, and is stopping.',
 }
 
-/** Codes of forms that could not be read. Where they were, the form itself is shown again. */
+/** The codes of forms that could not be read. A form that was read is shown again instead. */
 const unread: ReadonlySet<ErrorCode> = new Set(['too_large', 'invalid_json'])
 const goBack =
   'The Back button of your browser brings back what you typed. Sent again, it is published once.'
 
-/** The errors of a node that answers with this service, if it does yet. */
+/** Returns the renderer of a visit's errors; `service` is null until the node serves. */
 export const errorPage =
   (service: Service | null, visit: Visit): ErrorPage =>
   (code, detail) => {
@@ -54,7 +54,7 @@ function bodyOf(
   const isKnown = detail !== undefined && detail !== unknownPath
   if (code === 'not_found' && !isKnown) return notFoundPage(service, session)
   if (code === 'token_required') {
-    // Whoever is not let in cannot search, either.
+    // Visitors who may not read may not search either.
     const shown = service?.access.membersOnly === true ? null : service
     return wholePage(shown, signInContent(service, { to: path }))
   }

@@ -1,5 +1,5 @@
-// `/feed`: what whoever is signed in has not read yet, and the threads they follow. A button marks
-// as read what the page shows: PUT /api/notifications/read is the same command.
+// `/feed`: the unread messages of the person who is signed in, and the threads that they follow. A
+// button marks the messages on the page as read, by the command of PUT /api/notifications/read.
 
 import { keepFound, takeFound } from '../api/found-pages.ts'
 import type { Call, Outcome, Route, Service } from '../api/route.ts'
@@ -17,10 +17,10 @@ import { author, type Content, makePage, needsSignIn, page, pageLinks, views } f
 import { type Links, linksFor } from './links.ts'
 import { message } from './message.ts'
 
-/** Messages on a page, at most. */
+/** The maximum number of messages on a page. */
 const pageLength = 50
 const followedShown = 20
-/** Whoever follows more threads finds them in the list of all threads. */
+/** A person who follows more threads than this finds them in the list of all threads. */
 const followedLooked = 4096
 const mentionsPath = '/feed?only=mentions'
 const mentionsName = 'Those that mention you'
@@ -29,7 +29,7 @@ const kinds = { All: '/feed', [mentionsName]: mentionsPath }
 const { default: _, ...after } = afterSchema
 
 interface FeedQuery {
-  /** What is shown begins behind this seq; by default behind what is marked as read. */
+  /** The seq after which the page begins; by default it is the read mark. */
   after?: number
   only?: 'mentions'
   since?: 'followed'
@@ -68,8 +68,8 @@ export const feedPage: Route = page<FeedQuery>({
 })
 
 /**
- * Whether threads are shown from where they were followed: nothing is marked as read yet, and what
- * was there before is no news to whoever begins.
+ * Returns whether threads are shown from where the reader began to follow them. They are as long as
+ * nothing is marked as read, because older messages are no news to a reader who has just begun.
  */
 function isBeginning({ after, since }: FeedQuery, through: number): boolean {
   return since === 'followed' || (after === undefined && through === 0)
@@ -111,7 +111,7 @@ function answerOf(
   })
 }
 
-/** The threads that the identity follows, those with the newest messages first. */
+/** Returns the threads that the identity follows, those with the newest messages first. */
 function newestFollowed({ feeds, threads }: State, identity: number): number[] {
   if (feeds.followed(identity) > followedLooked) return []
   const { newestPosition } = threads.actors.columns
@@ -123,12 +123,14 @@ interface Shown extends Pick<Feed, 'nextAfter' | 'hasMore'> {
   links: Links
   /** The seqs of messages that mention the reader. */
   mentions: ReadonlySet<number>
-  /** What is marked as read. */
+  /** The read mark. */
   through: number
   formToken: string
   isUnread: boolean
   isSinceFollowed: boolean
-  /** Only messages that mention the reader: nothing is marked as read there. */
+  /**
+   * Whether the page has only messages that mention the reader, and so no button that marks them.
+   */
   areMentions: boolean
 }
 

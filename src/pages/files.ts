@@ -1,5 +1,5 @@
-// The files that pages load: the style, the script with what it imports (src/browser/news.ts), and
-// the icon. Their paths hold a hash of all of them, so a browser may keep them for ever.
+// The files that pages load: the style, the script (src/browser/news.ts) with its import, and the
+// icon. Their paths contain a hash of all of them, so browsers may keep them for ever.
 
 import { createHash } from 'node:crypto'
 import { type Route, route } from '../api/route.ts'
@@ -33,7 +33,7 @@ const files = [
   script('pageScriptImport', 'while-visible'),
 ]
 
-/** Differs whenever a file does. */
+/** Changes whenever a file changes. */
 export const filesHash = createHash('sha256')
   .update(files.map(({ text }) => text).join())
   .digest('hex')

@@ -1,4 +1,4 @@
-// The style of forms, and of what is for whoever is signed in; a part of that of all pages.
+// The style of forms, and of the parts for people who are signed in; a part of the pages' style.
 
 export const formStyle = `header.site:has(.account) nav { flex: 1 0 60%; }
 header.site:has(.account) form { flex: 2 1 16rem; margin-left: 0; }

@@ -1,4 +1,4 @@
-// Forms: how they look, and how they are declared.
+// Forms on pages: how they look, and how their routes are declared.
 //
 //   page with a form ──post──▶ the edge: origin, session ──▶ `send` ──▶ 303: another page
 //        ▲                                                     │
@@ -6,11 +6,11 @@
 //
 // F1. A form that writes contains the form token of its session (forum/sessions.ts), which no other
 //     site and no other session knows.
-// F2. A form that publishes contains an idempotency key, made when it was shown: sent twice, it
-//     publishes once.
-// F3. A refusal after the form was read shows again what was typed. One before that (starting,
-//     stopping, too long, no room, or no main process) shows a page without the form; the browser's
-//     Back button brings the text back (error-page.ts).
+// F2. A form that publishes contains an idempotency key, which is made when the form is shown: a
+//     form that is sent twice publishes once.
+// F3. A refusal after the form was read shows the form again with what was typed. A refusal before
+//     that (starting, stopping, too long, no room, or no main process) shows a page without the
+//     form; the browser's Back button brings the text back (error-page.ts).
 
 import { timingSafeEqual } from 'node:crypto'
 import { type ErrorCode, type ErrorPage, errors } from '../api/errors.ts'
@@ -27,10 +27,10 @@ import type { Session } from '../forum/sessions.ts'
 import { type Html, html, nothing, typed } from '../html/html.ts'
 import { answerWhole, type Content, pageType, privateHeaders } from './layout.ts'
 
-/** The call of a form; `body` is what was sent. */
+/** The call of a form; `body` has the fields that were sent. */
 export type FormCall = Call<URLSearchParams, unknown>
 
-/** Whoever is signed in has sent it. */
+/** The call of a form by a person who is signed in. */
 export type SignedCall = FormCall & { session: Session }
 
 /** What is wrong with a form: a sentence for the page, or for one of its fields. */
@@ -43,20 +43,20 @@ export interface Problem {
 interface FormRoute<Sent extends FormCall> {
   name: string
   path: string
-  /** Whether whoever is not signed in may send it. */
+  /** Whether people who are not signed in may send it. */
   isForAnybody?: boolean
-  /** The page with the form, as it was sent, and what is wrong. */
+  /** Returns the page that shows the form again as it was sent, with what is wrong. */
   show(service: Service, call: FormCall, problem: Problem): Content
   send(service: Service, call: Sent): Outcome | Promise<Outcome>
 }
 
 /**
- * The longest form of anybody, which has names, tokens and paths: it is shown again where it is
- * refused, as up to six times as much HTML.
+ * The maximum size of a form that anybody may send. Such a form holds only names, tokens and paths,
+ * and a refusal shows it again as up to six times as much HTML.
  */
 const strangerFormBytesMax = 16 << 10
 
-/** Declares what a form is sent to. */
+/** Declares the route to which a form is sent. */
 export function formRoute<Sent extends FormCall = SignedCall>(declared: FormRoute<Sent>): Route {
   const { name, path, isForAnybody = false, show, send } = declared
   return route<URLSearchParams>({
@@ -71,7 +71,7 @@ export function formRoute<Sent extends FormCall = SignedCall>(declared: FormRout
     ...(isForAnybody && { bodyBytesMax: strangerFormBytesMax }),
     type: pageType,
     headers: privateHeaders,
-    needsClient: () => true, // limits and shares go by it
+    needsClient: () => true, // limits and shares go by the address
     answers: {},
     errors: [],
     onError: (service, call) => errorPageOf(service, call, show),
@@ -89,7 +89,10 @@ const signedOut =
 const signedInAnew =
   'This form is older than your session. Look at what it says, and send it once more.'
 
-/** Why the form is not one of the session, which may have ended while it was read. */
+/**
+ * Returns why the form does not belong to the session, which may have ended while the form was
+ * read, or null if it does.
+ */
 function problemOf({ forum, commands }: Service, { session, body }: FormCall): Problem | null {
   if (session === null || !commands.isPresent(forum, session)) {
     return { status: 401, text: signedOut }
@@ -99,7 +102,7 @@ function problemOf({ forum, commands }: Service, { session, body }: FormCall): P
   return isOwn ? null : { status: 403, text: signedInAnew }
 }
 
-/** The page with the form, as it was sent, and what is wrong. */
+/** Answers with the page that shows the form again as it was sent, with what is wrong. */
 export function showAgain(
   service: Service,
   call: FormCall,
@@ -152,7 +155,7 @@ function later(seconds: number): string {
   return `Try again in ${time}.`
 }
 
-/** The answer that leads the browser to another page when this position is durable. */
+/** Returns the answer that redirects the browser to another page when this position is durable. */
 export function leadTo(path: string, position: number, headers = ''): Answer {
   return {
     status: 303,
@@ -162,19 +165,21 @@ export function leadTo(path: string, position: number, headers = ''): Answer {
   }
 }
 
-/** A text of the form, with the line breaks of messages; '' where it is absent. */
+/** Returns a text of the form with the line breaks of messages, or '' if it is absent. */
 export function textOf(body: URLSearchParams, name: string): string {
   return (body.get(name) ?? '').replaceAll('\r\n', '\n')
 }
 
-/** Why a text cannot be sent, as a sentence, or null. Lengths are counted in code points. */
+/**
+ * Returns why a text cannot be sent, as a sentence, or null. Lengths are counted in code points.
+ */
 export function rejectText(what: string, text: string, most: number): string | null {
   if (!/\S/.test(text)) return `Write ${what}.`
   const length = text.length <= most ? 0 : [...text].length
   return length <= most ? null : `This has ${length} characters, and can have ${most}.`
 }
 
-/** The problem as a paragraph above the form, unless it is that of a field. */
+/** Returns the problem as a paragraph above the form, unless it is that of a field. */
 export function problemNote(problem: Problem | null): Html {
   if (problem === null || problem.field !== undefined) return nothing
   return html`<p class="problem" role="alert">${problem.text}</p>\n`
@@ -185,14 +190,14 @@ interface Field {
   label: string
   value: string
   problem: Problem | null
-  /** Further attributes of the control. */
+  /** Additional attributes of the control. */
   more?: Html
-  /** An area with so many rows, in place of a line. */
+  /** The number of rows of a text area; without it the control is a line. */
   rows?: number
   hint?: string
 }
 
-/** A control with its label, and beside it what is wrong with it. */
+/** Returns a control with its label and, if it has one, its problem. */
 export function field({ name, label, value, problem, more = nothing, rows, hint }: Field): Html {
   const isWrong = problem?.field === name
   const notes = [
@@ -217,7 +222,6 @@ ${hint === undefined ? nothing : html`<span class="hint" id="${name}-hint">${hin
 `
 }
 
-/** A hidden field. */
 export function hidden(name: string, value: string): Html {
   return html`<input type="hidden" name="${name}" value="${typed(value)}">\n`
 }

@@ -23,7 +23,7 @@ export const proposalList: Route = page<{ after?: number; before?: number; limit
     const { before = Number.MAX_SAFE_INTEGER, limit } = call.query
     const list = listProposals(forum, { from: before, direction: 'before', limit })
     const { newestPosition } = forum.state.proposals.actors.columns
-    // The newest thing shown is a review, where there is one, as it is counted.
+    // The newest position of a proposal is that of its newest review, if it has one.
     const newest = list.proposals.map((proposal) => newestPosition.get(proposal))
     const position = Math.max(list.position, ...newest)
     const isFirst = before === Number.MAX_SAFE_INTEGER
@@ -41,14 +41,17 @@ export const proposalList: Route = page<{ after?: number; before?: number; limit
   },
 })
 
-/** In a proposal's JSON, all fields that a list shows precede this one. */
+/** In a proposal's JSON, all fields that a list takes from it precede this one. */
 const afterTitle = ',"description":'
-/** The most bytes that can precede it, if every character of the title is escaped. */
+/** The maximum number of bytes that precede it, if every character of the title is escaped. */
 const headBytesMax = 1536
 
 type Head = Pick<Proposal, 'id' | 'title' | 'author_id' | 'created_at'> & { kind: string }
 
-/** The fields of proposals that a list shows. Only the heads are read: proposals may be long. */
+/**
+ * Returns the fields of proposals that a list shows, or null if text is missing. Only the beginning
+ * of each proposal is read, because proposals may be long.
+ */
 function headsOf({ state, page, coldReads }: Forum, numbers: readonly number[]): Head[] | null {
   const { proposals } = state
   const texts = numbers.map((proposal) => {
@@ -58,7 +61,7 @@ function headsOf({ state, page, coldReads }: Forum, numbers: readonly number[]):
   })
   if (coldReads.isNeeded) return null
   return texts.map((text, i) => {
-    // Within a title quotation marks are escaped, so this is not found there.
+    // Quotation marks within a title are escaped, so `afterTitle` cannot occur there.
     const head = text.slice(0, text.indexOf(afterTitle))
     return { ...JSON.parse(`${head}}`), kind: proposals.kind(numbers[i]) }
   })
@@ -184,7 +187,10 @@ function file({ path, content, edits = [] }: ProposalFile): Html {
 `
 }
 
-/** The parser drops one line break at the beginning, which may be that of the text. */
+/**
+ * Returns a text in `pre`. The HTML parser drops one line break at its beginning, which otherwise
+ * could be that of the text.
+ */
 function lines(text: string): Html {
   return html`<pre dir="auto">\n${text}</pre>`
 }

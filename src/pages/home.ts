@@ -1,5 +1,5 @@
-// `/` where a browser asks for HTML: the public threads, the one with the newest message first, or
-// by `?order=created` the newest thread.
+// `/` for callers that prefer HTML: the list of threads, in the order of their newest messages or,
+// with `?order=created`, of their creation, newest first.
 
 import { decodeCursor, encodeCursor, type ThreadOrder } from '../api/cursor.ts'
 import type { Call, Outcome, Route, Service } from '../api/route.ts'
@@ -32,7 +32,7 @@ interface HomeQuery {
   order?: ThreadOrder
 }
 
-/** That of the query, of its cursor, or that by activity. */
+/** Returns the order of the query or of its cursor; without either, the order is by activity. */
 function orderOf({ order, cursor }: HomeQuery): ThreadOrder {
   if (order !== undefined || cursor === undefined) return order ?? 'activity'
   return decodeCursor(cursor, 'created') === null ? 'activity' : 'created'
@@ -68,8 +68,8 @@ function answerList(
   const { limit, cursor } = call.query
   const order = orderOf(call.query)
   const isFirst = cursor === undefined
-  // Of what is shown; the list may have a greater position. A new thread and a reply are newer than
-  // all that was shown before.
+  // The position of what is shown; that of the list may be greater. A new thread or a reply is
+  // newer than everything that was shown before.
   const { changedPosition } = forum.state.threads.actors.columns
   const newest = Math.max(0, ...threads.map((thread) => changedPosition.get(thread)))
   const state = `${order}-${newest}-${threads[0]}-${threads.length}-${nextBefore}-${isFirst}`
@@ -79,7 +79,7 @@ function answerList(
     const links = linksFor(forum, readerOf(call))
     const shown = [...entries]
     const items = shown.map((thread, i) => threadItem(forum.state, links, thread, threads[i]))
-    // The script asks as nobody, and so compares what anybody may read.
+    // The script reads anonymously, so it can only compare what anybody may read.
     const first = shown.find(({ visibility }) => visibility === 'public')
     const mayAsk = !service.access.membersOnly && (first !== undefined || shown.length === 0)
     const news = isFirst && mayAsk ? newsPlace(order, first) : null
@@ -89,7 +89,7 @@ function answerList(
   })
 }
 
-/** Where the script says what is new, compared with the first thread. */
+/** Returns the element in which the script announces what is newer than the first thread. */
 function newsPlace(order: ThreadOrder, first: Thread | undefined): Html {
   const newest = html`data-newest="${first?.id ?? ''}" data-count="${first?.message_count ?? 0}"`
   return html`<p id="news" role="status" data-order="${order}" ${newest}></p>`
@@ -122,7 +122,7 @@ const orderNames: Record<ThreadOrder, string> = {
   created: 'Newest thread',
 }
 
-/** A thread in a list; `number` is its own. */
+/** Returns a thread as an item of a list; `number` is the number of the thread. */
 export function threadItem(state: State, links: Links, thread: Thread, number: number): Html {
   const { id, title, message_count, created_at, locked, visibility } = thread
   const { messages, threads } = state

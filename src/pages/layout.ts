@@ -1,15 +1,15 @@
-// What all pages have in common: the frame around their content, their headers, and how one that a
-// browser has already is not sent again.
+// The common parts of all pages: the frame around their content, their headers, and the entity tags
+// by which a browser that already has a page is not sent it again.
 //
-// L1. A page shows only what its visitor may read: its queries have no caller, unless somebody is
-//     signed in. A page for somebody is made for this request alone, and kept by no cache, neither
-//     ours nor others' (`no-store`).
-// L2. What is private and what does not exist is one and the same page.
-// L3. A page has no script and no style in it, and loads nothing but the files of files.ts. The
-//     policy also keeps the script from making HTML of a text (trusted types), and sends forms
-//     nowhere else.
-// L4. A page with a form that writes has browsers say where the form comes from, which they do not
-//     with the policy for referrers of all other pages (http/cross-site.ts, `crossForm`).
+// L1. A page shows only what its visitor may read: its queries have no caller unless the visitor is
+//     signed in. A page for a visitor who is signed in is made for one request, and no cache keeps
+//     it, neither ours nor others' (`no-store`).
+// L2. Private content and content that does not exist are answered with one and the same page.
+// L3. A page has no inline script or style, and loads only the files of files.ts. Its policy also
+//     keeps the script from making HTML of a text (trusted types), and forms from being sent
+//     elsewhere.
+// L4. A page with a form that writes has browsers state the origin of the form, which they do not
+//     do under the referrer policy of all other pages (http/cross-site.ts, `crossForm`).
 
 import { isNamed } from '../api/etag.ts'
 import {
@@ -34,36 +34,36 @@ const policy =
   "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; " +
   "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
   "require-trusted-types-for 'script'; trusted-types 'none'"
-/** The longest text that the box for searches takes, in code points. */
+/** The maximum length of the text in the search box, in code points. */
 export const searchedMax = 500
 
 const varying = `\r\nContent-Security-Policy: ${policy}\r\nVary: Accept, Cookie`
-/** The header lines of a page for anybody, each after a CRLF: browsers ask whether it is new. */
+/** The header lines of a page for anybody, each preceded by a CRLF: browsers must revalidate it. */
 export const pageHeaders = `${varying}\r\nCache-Control: no-cache`
-/** Those of a page for one person, and of one with a form. */
+/** The header lines of a page for one person, and of a page with a form. */
 export const privateHeaders = `${varying}\r\nCache-Control: no-store`
 
 export const pageType = 'text/html; charset=utf-8'
 
-/** What a page is made of. */
+/** The content of a page, which the frame surrounds. */
 export interface Content {
-  /** Of its own; without one it is that of the service. */
+  /** The page's own title; without it, the title is that of the service. */
   title?: string
   main: Iterable<Html>
-  /** What stands in the box for searches. */
+  /** The text in the search box. */
   searched?: string
-  /** Relations of the page to others, in its head. */
+  /** Additional elements of the document's head. */
   head?: Html
-  /** Whether it has a form that writes, also for whoever is not signed in (L4). */
+  /** Whether the page has a form that writes even for visitors who are not signed in (L4). */
   hasForm?: boolean
 }
 
-/** Whether pages have a box for searches. */
+/** Returns whether pages have a search box. */
 export function hasSearchBox(service: Pick<Service, 'search'> | null): boolean {
   return service?.search?.isAvailable === true
 }
 
-/** A short page, at once; `session` is that of its visitor. */
+/** Renders a short page at once; `session` is that of its visitor. */
 export function wholePage(
   service: Service | null,
   content: Content,
@@ -72,13 +72,13 @@ export function wholePage(
   return Array.from(frame(content, surroundings(service, session)), ({ text }) => text).join('')
 }
 
-/** What stands around the content. */
+/** The variable parts of the frame. */
 interface Surroundings {
   hasBox: boolean
   visitor: Visitor | null
 }
 
-/** Who is signed in. */
+/** The person who is signed in. */
 interface Visitor {
   name: string
   formToken: string
@@ -93,8 +93,8 @@ function surroundings(service: Service | null, session: Session | null): Surroun
 }
 
 /**
- * The whole document, piece by piece. It has no character beyond Latin-1 of its own, because a
- * string with one takes twice the memory, and a page of 50 messages a tenth more time.
+ * Yields the whole document, piece by piece. The frame itself has no character beyond Latin-1: a
+ * string with one takes twice the memory, and a page of 50 messages with one takes a tenth longer.
  */
 function* frame(
   { title, main, head = nothing, searched = '', hasForm = false }: Content,
@@ -154,7 +154,7 @@ function searchBox(searched: string): Html {
 `
 }
 
-/** What stands in the place of what is private and of what does not exist (L2). */
+/** The content that stands for everything private and everything that does not exist (L2). */
 const nothingHere: Content = {
   title: 'Not found',
   main: [
@@ -171,7 +171,7 @@ export function notFound(service: Service, { session }: Visiting): Answer {
   return { ...answerWhole(service, session, nothingHere), status: 404 }
 }
 
-/** A short page for whoever visits. */
+/** Answers with a short page. */
 export function answerWhole(
   service: Service,
   session: Session | null,
@@ -182,7 +182,7 @@ export function answerWhole(
   return { status: 200, body: wholePage(service, content, session), headers, position: 0 }
 }
 
-/** The refusal of a page that is of somebody, where nobody is signed in. */
+/** The refusal of a personal page to a visitor who is not signed in. */
 export const needsSignIn: Rejection = {
   rejected: 'token_required',
   detail:
@@ -190,15 +190,15 @@ export const needsSignIn: Rejection = {
     'Authorization: Bearer <token> to the interface, below /api.',
 }
 
-/** What pages need to know of their visitor. */
+/** The part of a call that identifies the visitor. */
 export type Visiting = Pick<Call<unknown, unknown>, 'session'>
 
-/** As whom the visitor reads: a program may have sent a token, for which nothing is shown. */
+/** Returns as whom the visitor reads. Pages ignore tokens, which a program may have sent. */
 export function readerOf({ session }: Visiting): number {
   return session === null ? nobody : session.identity
 }
 
-/** The answer where something has to be found out first; the browser asks again. */
+/** Answers that the page cannot be made yet; the browser asks again. */
 export function notYet(service: Service): Answer {
   const body = wholePage(service, {
     title: 'One moment',
@@ -213,11 +213,11 @@ type PageRoute<Query, Found extends Finding | undefined> = Pick<
   'name' | 'path' | 'find' | 'run'
 > & {
   query: Schema | undefined
-  /** Whether it shows no content (api/access.ts). */
+  /** Whether the page shows no content (api/access.ts). */
   isOpen?: boolean
 }
 
-/** Declares a page. */
+/** Declares the route of a page. */
 export function page<Query, Found extends Finding | undefined = Finding | undefined>({
   query,
   isOpen = false,
@@ -232,32 +232,32 @@ export function page<Query, Found extends Finding | undefined = Finding | undefi
     type: pageType,
     headers: pageHeaders,
     hasEtag: true,
-    needsClient: () => true, // networks take turns
+    needsClient: () => true, // networks take turns (forum/page-making.ts, M1)
     ...(query !== undefined && { query }),
     answers: {},
     errors: [],
   })
 }
 
-/** Which page a URL leads to, and how it stands. */
+/** The page to which a URL leads, and its state. */
 interface Shown {
   /** The kind of page. */
   name: string
-  /** Differs whenever the content of the page of this name and id does, and only then. */
+  /** Changes if, and only if, the content of the page with this name and id changes. */
   state: string
   position: number
 }
 
 /** A page that is not made yet. */
 export interface Unmade {
-  /** Bytes of the texts. */
+  /** The bytes of the texts that it shows. */
   bytes: number
   content: Content
 }
 
 /**
- * The page that shows this. `read` is not called for a browser that has the page, nor while it is
- * cached; it returns null where the text of an entry is missing (entries.ts).
+ * Answers with a page. `read` is called only if neither the browser nor the cache has the page; it
+ * returns null if the text of an entry is missing (entries.ts).
  */
 export function answerPage(
   service: Service,
@@ -282,11 +282,11 @@ export function answerPage(
 
 interface MakingOf {
   position: number
-  /** Of the cache; null: it is made for this request alone. */
+  /** The page's key in the cache, or null if it is made for this request alone. */
   key: string | null
 }
 
-/** The page, which is made in steps; `read` as in `answerPage`. */
+/** Answers with a page that is made in steps; `read` is as in `answerPage`. */
 export function makePage(
   service: Service,
   { client, session }: Visiting & { client: string },
@@ -306,12 +306,12 @@ export function makePage(
 }
 
 const encoder = new TextEncoder()
-/** The characters that are encoded at once. */
+/** The number of characters that are encoded at a time. */
 const partCharacters = 16 << 10
 
 /**
- * Makes a page and caches it. Each piece is a step: a message takes up to 2 ms, whatever its length
- * as HTML (html/markdown.ts, K4). Null if a text has been erased meanwhile, which it may show.
+ * Makes a page and caches it. Each piece is a step: a message takes up to 2 ms, however long its
+ * HTML is (html/markdown.ts, K4). Returns null if a text that the page may show has been erased.
  */
 function* stepsOf(
   { state, htmlCache }: Forum,
@@ -320,7 +320,7 @@ function* stepsOf(
   erasedPosition: number,
 ): Generator<void, Uint8Array | null> {
   const cached = key === null ? undefined : htmlCache.get(key)
-  if (cached !== undefined) return cached.bytes // it was made for somebody else meanwhile
+  if (cached !== undefined) return cached.bytes // it was made for another request meanwhile
   const parts: Uint8Array[] = []
   let text = ''
   for (const piece of pieces) {
@@ -341,7 +341,9 @@ function* stepsOf(
   return bytes
 }
 
-/** The whole page; the parts are overwritten, as text in them may be erased one day. */
+/**
+ * Returns the whole page. The parts are overwritten, because text in them may be erased one day.
+ */
 function joined(parts: readonly Uint8Array[]): Uint8Array {
   if (parts.length === 1) return parts[0]
   const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
@@ -354,17 +356,17 @@ function joined(parts: readonly Uint8Array[]): Uint8Array {
   return whole
 }
 
-/** For the head of a page that has a place for news. */
+/** The elements of the head of a page that announces news. */
 export const newsScript = html`<script type="module" src="${scriptPath}"></script>
 <link rel="modulepreload" href="${importedPath}">\n`
 
-/** An agent as author: its name, which is not unique, with the beginning of its id, which is. */
+/** Returns an author: the name, which is not unique, with the beginning of the id, which is. */
 export function author({ author_id, display_name, kind }: Author): Html {
   const link = html`<a href="/agents/${author_id}"><bdi>${display_name}</bdi></a>`
   return html`${link} <span class="id">${author_id.slice(0, 12)}</span>, ${kind}`
 }
 
-/** Links to other parts of what is shown, `place`; those without an address are left out. */
+/** Returns links to other pages, except those without an address. `place` describes this page. */
 export function pageLinks(
   links: readonly (readonly [string, string | null])[],
   place: Html = nothing,
@@ -376,7 +378,7 @@ export function pageLinks(
   return shown.length === 0 ? nothing : html`<nav class="pages" aria-label="Pages">${shown}</nav>`
 }
 
-/** Links to what may be shown in the same place, of which one is. */
+/** Returns the links to several views of the same content, of which one is shown. */
 export function views(name: string, shown: string, links: Record<string, string>): Html {
   const items = Object.entries(links).map(([text, href]) => {
     const current = text === shown ? html` aria-current="page"` : nothing

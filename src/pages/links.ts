@@ -1,5 +1,5 @@
-// Links to what has an id. What the reader may not see has none, like what does not exist
-// (layout.ts, L2). And who takes part in a private thread.
+// Links to everything that has an id, and the participants of a private thread. What the reader may
+// not see has no link, just as if it did not exist (layout.ts, L2).
 
 import type { Forum } from '../forum/forum.ts'
 import { nameOf } from '../forum/name-index.ts'
@@ -7,15 +7,15 @@ import { firstAfter } from '../forum/reads.ts'
 import { type Html, html, nothing, type PathOf } from '../html/html.ts'
 import type { State } from '../state/state.ts'
 
-/** What a page for one reader, or `nobody`, links to. */
+/** The links on a page for one reader, who may be `nobody`. */
 export interface Links {
-  /** The paths of threads, messages, agents and proposals. */
+  /** Returns the path of a thread, message, agent or proposal, or null if there is none. */
   pathOf: PathOf
-  /** An agent by its name. */
+  /** Returns the name of an agent, as a link if the agent has a page. */
   name(agent: number): Html
-  /** An agent by its name, with the beginning of its id. */
+  /** Returns the name of an agent as `name` does, with the beginning of its id. */
   agent(id: string): Html
-  /** What is said of an agent whom an operator has blocked. */
+  /** Returns the words that mark an agent as blocked by an operator, or ''. */
   block(id: string): string
 }
 
@@ -27,7 +27,7 @@ export function linksFor(forum: Forum, reader: number): Links {
       if (kind === 'thr') return state.visibleThread(reader, id) === -1 ? null : `/t/${id}`
       if (kind === 'gov') return state.proposals.find(id) === -1 ? null : `/governance/${id}`
       if (kind === 'agt') return agentPath(forum, state.identities.findNamed(id))
-      return `/m/${id}` // to look for a message takes long, and is left to its page
+      return `/m/${id}` // finding a message takes long, and is left to its page
     },
     name(agent) {
       const name = html`<bdi>${nameOf(state, agent)}</bdi>`
@@ -46,10 +46,10 @@ export function linksFor(forum: Forum, reader: number): Links {
   }
 }
 
-/** Messages on a page of a thread, at most. */
+/** The maximum number of messages on a page of a thread. */
 export const threadPageLength = 50
 
-/** The path of the page of a thread that ends with this message, and the message on it. */
+/** Returns the path of the page that ends with this message, and of the message on it. */
 export function pathTo(state: State, message: number): string {
   const { threads, messages } = state
   const thread = messages.thread(message)
@@ -59,7 +59,7 @@ export function pathTo(state: State, message: number): string {
   return `/t/${threads.id(thread)}${after}#m${seq}`
 }
 
-/** Who takes part in a private thread, for one of them; nothing where the thread is public. */
+/** Returns a note that names the participants of a private thread, for one of them. */
 export function privateNote(forum: Forum, thread: number, reader: number): Html {
   const { threads } = forum.state
   if (threads.isPublic(thread)) return nothing
@@ -74,17 +74,20 @@ export function privateNote(forum: Forum, thread: number, reader: number): Html 
   return html`<p class="private">Private: ${who}</p>\n`
 }
 
-/** The positions of the acts that block authors of these messages, the newest first or 0. */
+/**
+ * Returns the positions of the acts that block authors of these messages, newest first. They
+ * include a 0 if any of the authors is not blocked.
+ */
 export function blocksAmong({ messages, moderation }: State, shown: readonly number[]): number[] {
   if (moderation.count === 0) return [0]
   const acts = shown.map((each) => moderation.find('blocked', messages.author(each))?.position ?? 0)
   return Array.from(new Set(acts)).sort((a, b) => b - a)
 }
 
-/** The path of an agent's page; null: it has published nothing that everybody may read. */
+/** Returns the path of an agent's page, or null if the agent has published nothing publicly. */
 function agentPath({ state, publishers }: Forum, agent: number): string | null {
   if (agent === -1) return null
-  // While it is not known yet, there is no link. What is public stays so, thus a link stays right.
+  // While this is unknown, there is no link. Public content stays public, so a link stays valid.
   const newest = publishers.newestOf(agent)
   return newest === null || newest === -1 ? null : `/agents/${state.identities.id(agent)}`
 }

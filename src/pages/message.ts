@@ -9,10 +9,12 @@ import { entriesOf } from './entries.ts'
 import { answerPage, author, type Content, notFound, page, readerOf } from './layout.ts'
 import { type Links, linksFor } from './links.ts'
 
-/** A message with more lines is scrolled in its place. */
+/** A message with more lines is shown in a box of its own that scrolls. */
 const linesMax = 300
 
-/** A message with a link to itself; `path` is that of its thread, `about` precedes its time. */
+/**
+ * Returns a message with its permalink; `path` is that of its thread, `about` precedes its time.
+ */
 export function message(links: Links, path: string, shown: Message, about: Html): Html {
   const { seq, id, created_at, content, removed } = shown
   const permalink = html`<a href="${path}?after=${seq - 1}#m${seq}">#${seq}</a>`
@@ -39,7 +41,7 @@ function mentioned(links: Links, { mention_ids = [] }: Message): Html {
 }
 
 interface Found extends Finding {
-  /** Its number; -1: there is none with this id. */
+  /** The number of the message, or -1 if there is none with this id. */
   message: number
 }
 
@@ -57,7 +59,7 @@ export const messagePage: Route = page<unknown, Found>({
     const { message } = call.found
     const thread = message === -1 ? -1 : state.messages.thread(message)
     if (thread === -1 || !state.maySee(readerOf(call), thread)) return notFound(service, call)
-    // That of the thread, which an act of erasing changes.
+    // The position of the last change of the thread, which erasing a message changes.
     const position = state.threads.actors.columns.changedPosition.get(thread)
     const shown = { name: 'message', state: `${position}`, position }
     return answerPage(service, call, shown, () => {

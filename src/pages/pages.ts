@@ -1,5 +1,5 @@
-// All pages for people. `/` is one where a browser asks for HTML, and the text that it always was
-// for everybody else.
+// All pages for people. `/` is a page for callers that prefer HTML, and for all others the text
+// that it always was.
 
 import { openToAll, restricted } from '../api/access.ts'
 import type { Route } from '../api/route.ts'
@@ -14,7 +14,7 @@ import { register, signIn, signInPage, signOut } from './sign-in.ts'
 import { threadPage } from './thread.ts'
 import { newThread, newThreadPage, threadForm } from './write.ts'
 
-/** The routes with those of the pages, as a node with these modes serves them. */
+/** Returns the routes with those of the pages, as a node with these access modes serves them. */
 export function withPages(routes: readonly Route[], access = openToAll): readonly Route[] {
   const shared = routes.map((route) => {
     return route.path === home.path ? { ...route, headers: '\r\nVary: Accept', html: home } : route

@@ -1,8 +1,8 @@
-// `/search?q=`: public messages that have these words, 20 at a time, newest first. `?before=SEQ` is
-// the page of those before this one.
+// `/search?q=`: messages that have these words, 20 to a page, newest first. `?before=SEQ` is the
+// page of those before this one.
 //
-// A page is made for its request alone: what it shows changes with every message, and what people
-// search for is not to stay in a cache.
+// A page is made for its request alone, because its content changes with every message, and because
+// what people search for must not stay in a cache.
 
 import type { Route } from '../api/route.ts'
 import { isRejection, type Rejection } from '../forum/rejection.ts'
@@ -21,9 +21,9 @@ import {
 } from './layout.ts'
 
 const limit = 20
-/** In a title or an excerpt at most so many words are marked. */
+/** The maximum number of words that are marked in a title or an excerpt. */
 const marksMax = 100
-/** Messages that are not indexed yet are mentioned from this number on. */
+/** The number of messages not indexed yet from which the page mentions them. */
 const missingNotable = 1000
 
 interface SearchedPage {
@@ -33,7 +33,7 @@ interface SearchedPage {
 
 const noSearch: Rejection = { rejected: 'not_found', detail: 'This forum has no search.' }
 
-/** Null: the words are none that could be found. */
+/** `messages` is null if the query has no word that could be found. */
 type Found = { messages: FoundPage | null; done(): void }
 
 export const searchPage: Route = page<SearchedPage, Found>({
@@ -87,7 +87,7 @@ const advice = html`<ul>
 <li>A minus leaves messages out: <code>timeout -proxy</code>.</li>
 </ul>`
 
-/** What stands in the place of results where nothing was searched for. */
+/** Returns the content in place of results if nothing was searched for. */
 function notSearched(q: string): Html {
   return html`<h1>Search</h1>
 <p>${
@@ -100,7 +100,7 @@ ${advice}
 }
 
 interface Searched extends SearchedPage {
-  /** Messages that cannot be found yet. */
+  /** The number of messages that cannot be found yet. */
   missing: number
 }
 

@@ -1,5 +1,5 @@
-// `/sign-in`: with the token of an identity, or by registering one, where that is open; and the
-// button that signs out. The session that begins is a cookie (api/session-cookie.ts).
+// `/sign-in`: signing in with the token of an identity, or by registering one where that is open;
+// and the button that signs out. A cookie holds the session (api/session-cookie.ts).
 
 import { errors } from '../api/errors.ts'
 import { postIdentity } from '../api/identities.ts'
@@ -30,14 +30,14 @@ interface SignIn {
   /** The path of the page that is shown afterwards. */
   to: string
   problem?: Problem | null
-  /** What was typed, but for a token. */
+  /** What was typed, except for a token. */
   name?: string
   invite?: string
 }
 
 const pathMax = 500
 
-/** A path of this service; whatever else was sent leads to the feed. */
+/** Returns the path if it is one of this service, and otherwise that of the feed. */
 function ownPath(path: string): string {
   if (path.length > pathMax) return '/feed'
   return /^\/(?![/\\])[\x21-\x7e]*$/.test(path) ? path : '/feed'
@@ -57,7 +57,7 @@ export const signInPage: Route = page<{ to: string }>({
   },
 })
 
-/** How somebody gets an identity here. */
+/** Returns the form that registers an identity, or a note if registration is closed. */
 function registration({ access }: Service, { to, problem = null, name, invite }: SignIn): Html {
   if (access.registration === 'closed') {
     return html`<p>Whoever runs this forum registers its members, and gives them their tokens.</p>`
@@ -74,7 +74,7 @@ ${hidden('to', ownPath(to))}${field({ ...displayName, value: name ?? '', problem
 </form>`
 }
 
-/** What asks somebody to sign in or to register. */
+/** Returns the content that asks people to sign in or to register. */
 export function signInContent(service: Service | null, signIn: SignIn): Content {
   const { to, problem = null } = signIn
   const ofToken = html` type="password" autocomplete="current-password" required="" maxlength="200"`
@@ -162,13 +162,13 @@ const places: Record<string, string> = {
   '/': 'The newest threads',
 }
 
-/** What a link to this path says. */
+/** Returns the text of a link to this path. */
 function placeOf(path: string): string {
   if (path.startsWith('/t/')) return 'Back to the thread'
   return places[path] ?? 'Back to the page from which you came'
 }
 
-/** Shows the token, once, to whoever has registered, and signs them in. */
+/** Shows the token, once, to the person who has registered, and signs them in. */
 function welcome(service: Service, created: CreatedIdentity, { body }: FormCall): Answer {
   const { forum, commands } = service
   const epoch = epochOf(service)
@@ -185,7 +185,9 @@ passwords: with it you sign in again, and so can anybody else who has it.</p>
   return { ...answer, headers, position: created.position }
 }
 
-/** What is left to say where nobody is signed in, or the button is older than the session. */
+/**
+ * Returns the content for a visitor without a session, or whose button is older than the session.
+ */
 function showSignOut(_: Service, { session }: FormCall): Content {
   const button =
     session === null

@@ -1,4 +1,4 @@
-// The style of all pages: a file of its own (files.ts), because the pages allow no style in them.
+// The style of all pages. It is a file of its own (files.ts), because pages have no inline style.
 
 import { palette } from '../html/html.ts'
 

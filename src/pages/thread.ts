@@ -1,5 +1,5 @@
-// `/t/{threadId}`: a thread, 50 messages at a time. `?after=SEQ` is the page of the messages after
-// this one, and `#m{seq}` a message on it.
+// `/t/{threadId}`: a thread, 50 messages to a page. `?after=SEQ` is the page of the messages after
+// this one, and `#m{seq}` is a message on it.
 
 import type { Route, Service } from '../api/route.ts'
 import { getThread } from '../api/threads.ts'
@@ -59,7 +59,7 @@ export const threadPage: Route = page<{ after: number; limit: number }>({
   },
 })
 
-/** The messages of the page, by number. */
+/** Returns the numbers of the messages on the page. */
 function messagesOf({ threads }: State, { thread, first, end }: ThreadPage): number[] {
   return Array.from({ length: end - first }, (_, i) => threads.message(thread, first + i))
 }
@@ -85,7 +85,7 @@ interface Neighbours {
   /** Which messages are shown, if not all: `51 to 100 of 500`. */
   place: string
   isFirst: boolean
-  /** The `after` of the page before this one, of the next and of the last; null: there is none. */
+  /** The `after` of the previous, the next and the last page; null if there is no such page. */
   previous: number | null
   next: number | null
   last: number | null
@@ -97,7 +97,7 @@ function neighbours(state: State, found: ThreadPage): Neighbours {
   const { thread, first, end, hasMore } = found
   const { threads, messages } = state
   const count = threads.messageCount(thread)
-  /** The `after` that begins a page at the message with this index. */
+  /** Returns the `after` of a page that begins with the message at this index. */
   const before = (index: number) =>
     index <= 0 ? 0 : messages.seq(threads.message(thread, index - 1))
   const isFirst = first === 0
@@ -114,11 +114,11 @@ function neighbours(state: State, found: ThreadPage): Neighbours {
 
 interface Around {
   links: Links
-  /** Of a private thread: who takes part in it. */
+  /** The note that names the participants of a private thread. */
   members: Html
-  /** Whether anybody may ask the interface for its news: the script does. */
+  /** Whether anybody may poll the interface for news of the thread, as the script does. */
   isPolled: boolean
-  /** For whoever is signed in. */
+  /** The forms at the end of the page (`threadForms`). */
   forms: Html
 }
 

@@ -1,5 +1,5 @@
-// The forms that write: a thread, a reply, and whether one follows a thread. They run the commands
-// of the interface, by its routes: what these check and refuse is checked and refused here.
+// The forms that write: for a new thread, for a reply, and for following a thread. They run the
+// commands of the interface through its routes, so the same is checked and refused.
 
 import type { Answer, Outcome, Route, Service } from '../api/route.ts'
 import { deleteSubscribe, postSubscribe } from '../api/subscriptions.ts'
@@ -33,15 +33,17 @@ const keyPattern = /^page-[0-9a-f]{32}$/
 const idPattern = /^thr_[0-9a-f]{32}$/
 const blank = new URLSearchParams()
 
-/** A form that is being written: what was typed, and what is wrong with it. */
+/** A form as it is being filled in: what was typed, and what is wrong with it. */
 interface Draft {
   body: URLSearchParams
   problem: Problem | null
-  /** Those who were searched for; null: nobody was. */
+  /** The identities that were found, or null if none were searched for. */
   found: readonly number[] | null
 }
 
-/** The hidden fields of a form that publishes. After a conflict its key is another one. */
+/**
+ * Returns the hidden fields of a form that publishes. After a conflict, the form gets a new key.
+ */
 function hiddenOf({ forum }: Service, session: Session | null, { body, problem }: Draft): Html {
   const sent = textOf(body, 'key')
   const isUsable = keyPattern.test(sent) && problem?.status !== 409
@@ -49,7 +51,7 @@ function hiddenOf({ forum }: Service, session: Session | null, { body, problem }
   return html`${hidden('form', session?.formToken ?? '')}${hidden('key', key)}`
 }
 
-/** Why a form that publishes cannot be sent on, or null. */
+/** Returns why a form that publishes cannot be sent on, or null. */
 function problemOf(body: URLSearchParams, hasTitle: boolean): Problem | null {
   const wrong = (text: string, field?: string) => ({ status: 400, text, ...(field && { field }) })
   if (!keyPattern.test(textOf(body, 'key'))) return wrong('Look at this, and send it once more.')
@@ -61,7 +63,7 @@ function problemOf(body: URLSearchParams, hasTitle: boolean): Problem | null {
   return wrong(`Choose ${chosenMax} at most.`, 'to')
 }
 
-/** Sends a form on, or shows it again: because of a problem, or with the names that were found. */
+/** Sends a form on, or shows it again because of a problem or with the names that were found. */
 async function publish(
   service: Service,
   call: SignedCall,
@@ -84,7 +86,7 @@ async function publish(
   )
 }
 
-/** The page on which a message can be read that was published, with those before it. */
+/** Redirects to the page that ends with the published message. */
 function pageOf({ forum }: Service, { message, position }: Publication): Answer {
   return leadTo(pathTo(forum.state, message), position)
 }
@@ -96,7 +98,7 @@ const messageField = (label: string, { body, problem }: Draft, rows: number) => 
   return field({ name: 'content', label, value, problem, rows, hint, more: html` required=""` })
 }
 
-// A thread.
+// A new thread.
 
 export const newThreadPage: Route = page({
   name: 'newThreadPage',
@@ -168,9 +170,9 @@ export const newThread: Route = formRoute({
   },
 })
 
-// A reply, and following.
+// Replying and following.
 
-/** What stands at the end of a thread's page, for whoever is signed in. */
+/** Returns the forms at the end of a thread's page, or a link to the sign-in. */
 export function threadForms(
   service: Service,
   session: Session | null,
@@ -196,7 +198,10 @@ ${
 }`
 }
 
-/** The title of the thread, which the form contains: what is refused may be shown without it. */
+/**
+ * Returns the title of the thread, which the form contains, so that a refusal can show it again
+ * without reading the thread.
+ */
 function titleIn(body: URLSearchParams): string {
   return textOf(body, 'thread').slice(0, 2 * titleMax)
 }

@@ -1,9 +1,9 @@
-// The text of /governance.txt: how an agent proposes, reviews and reads. The section about the hash
-// is in proposal-hash.ts.
+// The text of /governance.txt: how an agent proposes, reviews and reads. proposal-hash.ts has the
+// section about the hash.
 
 import { hashSection } from './proposal-hash.ts'
 
-/** The guide. `publicUrl`: the service's own origin, without a slash at the end. */
+/** Returns the guide. `publicUrl` is the service's own origin, without a trailing slash. */
 export function governanceGuide(publicUrl: string): string {
   return `# Governance
 

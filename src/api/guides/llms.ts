@@ -3,16 +3,15 @@
 import type { Access } from '../route.ts'
 
 export interface LlmsGuideSettings {
-  /** The service's own origin, without a slash at the end. */
+  /** The service's own origin, without a trailing slash. */
   publicUrl: string
   /** Whether messages can be published by GET. */
   compat: boolean
-  /** Whether messages are found by their words. */
+  /** Whether messages can be searched. */
   search: boolean
   access: Access
 }
 
-/** The guide. */
 export function llmsGuide(settings: LlmsGuideSettings): string {
   const { publicUrl, compat, search, access } = settings
   const reading = access.membersOnly ? withToken : ''

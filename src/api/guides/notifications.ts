@@ -3,7 +3,7 @@
 
 import { createHmac } from 'node:crypto'
 
-/** The signatures of the guide's worked example. */
+/** The input of the guide's worked example, whose signatures are computed from it. */
 const example = {
   secret: `whsec_${'0123456789abcdef'.repeat(4)}`,
   id: 'evt_5d41402abc4b2a76b9719d911017c592',
@@ -13,13 +13,12 @@ const example = {
     '"challenge":"9b74c9897bac770ffc029102a200c5de9b74c9897bac770f"}',
 }
 
-/** `publicUrl`: the service's own origin, without a slash at the end. */
+/** `publicUrl` is the service's own origin, without a trailing slash. */
 export interface GuideSettings {
   publicUrl: string
   pollAfterSeconds: number
 }
 
-/** The guide. */
 export function notificationsGuide({ publicUrl, pollAfterSeconds }: GuideSettings): string {
   return `# Notifications
 

@@ -53,7 +53,9 @@ print(hashlib.sha256(text.encode()).hexdigest())`
 
 const fence = '```'
 
-/** The section, in Markdown. `publicUrl`: the service's own origin, without a slash at the end. */
+/**
+ * Returns the section in Markdown. `publicUrl` is the service's origin, without a trailing slash.
+ */
 export function hashSection(publicUrl: string): string {
   return `## The hash
 

@@ -1,6 +1,6 @@
-// The text of `/`, for programs and people that know only the address.
+// The text of `/`, for programs and people that know only the service's address.
 
-/** The text. `publicUrl`: the service's own origin, without a slash at the end. */
+/** Returns the text. `publicUrl` is the service's own origin, without a trailing slash. */
 export function welcome(publicUrl: string): string {
   return `Agent Forum: a forum for software agents, over HTTP and JSON.
 

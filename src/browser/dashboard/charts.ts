@@ -1,7 +1,7 @@
-// One chart of a panel: a canvas that uPlot draws, a legend with the values of now or of where the
-// pointer is, and the same by minute as a table, for people who cannot see the canvas.
+// One chart of a panel: a canvas that uPlot draws, a legend with the current values or those under
+// the pointer, and a table of the same values by minute, for people who cannot see the canvas.
 //
-// C1. Colors are those of the style, also when the scheme changes between light and dark.
+// C1. Colors come from the style sheet, also after the scheme has changed between light and dark.
 // C2. All charts share their time axis and their cursor.
 
 import type Plot from 'uplot'
@@ -10,17 +10,17 @@ import { byMinute, type History } from './history.ts'
 import { type Chart, type Line, samplesMax } from './status.ts'
 import { clock, clockWithSeconds, type Unit, type UnitName, units } from './units.ts'
 
-/** uplot.js, which the page loads before. */
+/** The global of uplot.js, which the page loads earlier. */
 declare const uPlot: typeof Plot
 
 const height = 160
-/** A limit is drawn from a quarter of it on. */
+/** A limit is shown once a value reaches a quarter of it. */
 const near = 4
-/** A young node's chart begins this many seconds ago. */
+/** The time axis covers at least this many seconds, even if the node is younger. */
 const shownMin = 60
-/** Room for the widest label of the value axis. */
+/** The width of the value axis, with room for its widest label. */
 const axisWidth = 62
-/** Between the labels of the value axis: things are whole, and bytes are counted by twos. */
+/** The steps between labels of the value axis: whole for counts, powers of two for bytes. */
 const steps = new Map<UnitName, number[]>([
   ['count', Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power)).flat()],
   ['bytes', Array.from({ length: 48 }, (_, power) => 2 ** power)],
@@ -42,7 +42,7 @@ export class ChartView {
   #chart: Chart
   #timeline: Timeline
   #plot: Plot | null = null
-  /** The sample under the pointer. */
+  /** The index of the sample under the pointer, or null. */
   #cursor: number | null = null
 
   constructor(chart: Chart, timeline: Timeline) {
@@ -109,7 +109,7 @@ export class ChartView {
     return [times, ...this.#chart.lines.map((line) => this.#values(line))]
   }
 
-  /** The top of the value axis: limits are shown where they are near. */
+  /** Returns the top of the value axis. Limits are included if they are near. */
   #top(): number {
     const { lines } = this.#chart
     const highestOf = (line: Line) => Math.max(0, ...this.#values(line).map((value) => value ?? 0))
@@ -119,7 +119,7 @@ export class ChartView {
     return 1.05 * Math.max(highest, ...limits.filter((limit) => limit <= near * highest))
   }
 
-  /** The line in words, for screen readers. */
+  /** Describes the line in words, for screen readers. */
   #words(line: Line): string {
     const unit = this.#unit
     const values = this.#values(line)
@@ -217,7 +217,7 @@ export class ChartView {
     this.#renewLegend()
   }
 
-  /** Marks when checkpoints were taken, which is where a peak may come from. */
+  /** Marks when checkpoints were taken, because they may explain a peak. */
   #drawCheckpoints(plot: Plot, stroke: string): void {
     const { history, startedAt } = this.#timeline
     const { ctx, bbox } = plot
@@ -237,7 +237,7 @@ export class ChartView {
   }
 }
 
-/** Labels of the time axis: with seconds where it has several in a minute. */
+/** Returns the labels of the time axis, with seconds if there are several labels in a minute. */
 function timesOf(
   _plot: Plot,
   at: number[],
@@ -248,12 +248,14 @@ function timesOf(
   return at.map((at) => (seconds < 60 ? clockWithSeconds : clock).format(at * 1000))
 }
 
-/** Where the time axis begins: ten minutes ago, or at the oldest sample of a young node. */
+/**
+ * Returns the beginning of the time axis: ten minutes ago, or the oldest sample of a young node.
+ */
 function shownFrom(oldest: number, newest: number): number {
   return Math.max(newest - samplesMax, Math.min(oldest, newest - shownMin))
 }
 
-/** The top of the value axis where there are no values. */
+/** Returns the top of the value axis of a chart without values. */
 function smallest(unit: UnitName): number {
   return unit === 'bytes' ? 2 ** 20 : unit === 'latency' ? 0.001 : 1
 }

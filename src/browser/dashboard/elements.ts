@@ -1,6 +1,6 @@
-// Elements of the page, made without markup: a text stays a text.
+// Creates elements of the page without markup, so that a text stays a text.
 
-/** An element with these attributes and children. */
+/** Creates an element with these attributes and children. */
 export function element<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   attributes: Record<string, string>,
@@ -12,7 +12,7 @@ export function element<Name extends keyof HTMLElementTagNameMap>(
   return made
 }
 
-/** The element of the page with this id. */
+/** Returns the element of the page with this id, which must exist. */
 export function byId(id: string): HTMLElement {
   return document.getElementById(id)!
 }

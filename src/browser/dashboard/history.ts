@@ -1,8 +1,10 @@
-// The samples that a page has seen: it requests only new ones, and forgets those older than
-// ten minutes.
+// The samples that the page has received: it requests only new ones, and forgets any that are older
+// than ten minutes.
 //
-// H1. All columns are as long as `at`. Where a column was left out, its values are `emptyOf` it.
-// H2. The numbers of the samples have no gap. After a gap, or with another process, it begins anew.
+// H1. All columns are as long as `at`. Where a column was left out, it has the value
+//     `emptyOf(name)`.
+// H2. The numbers of the samples have no gap. After a gap, or with another process, the history
+//     begins anew.
 
 import { emptyOf, type Line, type Series, samplesMax } from './status.ts'
 
@@ -31,7 +33,7 @@ export class History {
     this.last = last
   }
 
-  /** The values of a column, one for each sample. */
+  /** Returns the values of a column, one for each sample. */
   column(name: string): (number | null)[] {
     return this.#columns.get(name) ?? this.at.map(() => emptyOf(name))
   }
@@ -47,16 +49,17 @@ function newest<T>(values: T[]): T[] {
   return values.slice(-samplesMax)
 }
 
-// The samples of a chart by minute, for a table: of times the longest, of other values the mean.
+// The samples of a chart by minute, for a table: the maximum of times, and the mean of other
+// values.
 
 export interface Minute {
   /** Minutes since 1970. */
   minute: number
-  /** One for each line. */
+  /** One value for each line. */
   values: (number | null)[]
 }
 
-/** The minutes, newest first. `startedAt`: when the node started, in seconds since 1970. */
+/** Returns the minutes, newest first. `startedAt` is the node's start, in seconds since 1970. */
 export function byMinute(history: History, startedAt: number, lines: readonly Line[]): Minute[] {
   const minuteOf = history.at.map((at) => Math.floor((startedAt + at) / 60))
   const minutes = [...new Set(minuteOf)].reverse()

@@ -1,9 +1,10 @@
-// The dashboard, live: reads /status.json every second while it is visible, renews the tables that
-// the node wrote into the page, and draws charts.
+// The live dashboard: reads /status.json every second while the page is visible, refreshes the
+// tables that the node wrote into the page, and draws charts.
 //
 // M1. Only samples that the page does not have yet are requested.
-// M2. When the node does not answer, the page keeps its numbers, and shows their age.
-// M3. A node of another version has another page: it is loaded.
+// M2. If the node does not answer, the page keeps its numbers, and shows since when it has had no
+//     answer.
+// M3. A node of another version has another page, so the page is reloaded.
 
 import { whileVisible } from '../while-visible.ts'
 import { ChartView, type Timeline } from './charts.ts'
@@ -15,14 +16,14 @@ import { clockWithSeconds, units } from './units.ts'
 
 const pauseMs = 1_000
 const patienceMs = 5_000
-/** The start of a process is known to about this many seconds, as answers take time. */
+/** The start of a process is known to about this many seconds only, because answers take time. */
 const clockSlackSeconds = 2
 
 const timeline: Timeline = { history: new History(), startedAt: 0 }
 const charts = new Map<string, ChartView>()
-/** The route whose times are drawn; '': all of them. */
+/** The route whose times are drawn, or '' for all routes. */
 let route = ''
-/** The process that the samples are of. */
+/** The start of the process that took the samples, in milliseconds since 1970. */
 let processStart = 0
 let newest: Status | null = null
 let silentSince: Date | null = null
@@ -60,7 +61,7 @@ async function read(after: number): Promise<Status> {
   return answer.json()
 }
 
-/** Another process: its samples begin at 1 again, so they are read from the beginning. */
+/** Reads the samples of another process from the beginning, because they start at 1 again. */
 async function restart(): Promise<Status> {
   timeline.history.clear()
   timeline.startedAt = 0
@@ -93,7 +94,7 @@ function render(status: Status): void {
   renewRoutes(status)
 }
 
-/** Changes the announcement only to a different one. */
+/** Changes the announced state, but only to a different one. */
 function showState(state: string, name: string): void {
   const shown = byId('state')
   if (shown.dataset.state === state) return
@@ -121,7 +122,7 @@ function renewChoice({ routes }: Status): void {
   }
 }
 
-/** The panel of times for the chosen route: its facts show the columns of its lines. */
+/** Returns the panel of times for the chosen route. Its facts show the columns of its lines. */
 function ofRoute(panel: Panel, { latest }: Status): Panel {
   if (route === '') return panel
   const { title, unit } = panel.chart
@@ -153,7 +154,7 @@ function renewPanel({ id, title, facts, chart }: Panel): void {
   view.update(chart, timeline)
 }
 
-/** A panel that was not there when the node wrote the page. */
+/** Adds a panel that did not exist when the node wrote the page. */
 function addPanel(id: string, title: string): HTMLElement {
   const heading = element('h2', { id: `${id}-title` }, [title])
   const named = { 'aria-labelledby': `${id}-title` }

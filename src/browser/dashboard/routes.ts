@@ -1,9 +1,9 @@
-// The table of routes, as the node writes it into its page, and as the dashboard renews it.
+// The table of routes, as the node writes it into the page and as the dashboard refreshes it.
 
 import type { Status } from './status.ts'
 import { count, latency, rate } from './units.ts'
 
-/** The heads of its columns; the first one is that of the routes' names. */
+/** The heads of the table's columns, the first of which holds the names of the routes. */
 export const routeHeads: readonly string[] = [
   'Route',
   'a second',
@@ -14,12 +14,12 @@ export const routeHeads: readonly string[] = [
   '5xx',
 ]
 
-/** What people read for a route; `none` counts requests that no route takes. */
+/** Returns the name of a route for people; `none` counts requests that match no route. */
 export function routeName(route: string): string {
   return route === 'none' ? 'unknown path' : route
 }
 
-/** Its rows, those with most answers first. */
+/** Returns the rows of the table, with the routes that have most answers first. */
 export function routeRows({ routes, latest }: Status): string[][] {
   return routes.map(({ route, answers, refused, failed }) => [
     routeName(route),

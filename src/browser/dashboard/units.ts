@@ -1,5 +1,5 @@
-// Numbers as people read them. The node writes its page with these functions, and the dashboard
-// goes on with the same ones.
+// Formats numbers for people. The node writes its page with these functions, and the dashboard
+// continues with the same ones.
 
 /** The text for an unknown number. */
 export const unknown = '–'
@@ -19,14 +19,14 @@ export type Unit = (value: number | null | undefined) => string
 /** A number of things. */
 export const count: Unit = (value) => shown(value, (value) => whole.format(value))
 
-/** A number of things a second: small ones with their fraction. */
+/** A number of things a second; small ones keep their fraction. */
 export const rate: Unit = (value) =>
   shown(value, (value) => (value < 100 ? few : whole).format(value))
 
-/** A share of one, in percent. */
+/** A fraction of one, in percent. */
 export const percent: Unit = (value) => shown(value, (value) => `${whole.format(100 * value)} %`)
 
-/** A short time in seconds: in µs, ms or s. */
+/** A short time, given in seconds and shown in µs, ms or s. */
 export const latency: Unit = (value) =>
   shown(value, (value) => {
     if (value === 0) return '0 s'
@@ -34,7 +34,7 @@ export const latency: Unit = (value) =>
     return value < 1 ? `${few.format(value * 1e3)} ms` : `${few.format(value)} s`
   })
 
-/** A long time in seconds: in the two largest units that it has. */
+/** A long time, given in seconds and shown in the two largest units that it has. */
 export const duration: Unit = (value) =>
   shown(value, (value) => {
     const seconds = Math.floor(value)
@@ -59,7 +59,7 @@ export const bytes: Unit = (value) =>
     return `${few.format(value)} ${binary[power]}`
   })
 
-/** The units by their names, as charts name theirs. */
+/** The units, by the names that charts use. */
 export const units = { count, rate, percent, latency, duration, bytes }
 export type UnitName = keyof typeof units
 
@@ -67,7 +67,7 @@ function shown(value: number | null | undefined, format: (value: number) => stri
   return value === null || value === undefined || Number.isNaN(value) ? unknown : format(value)
 }
 
-/** A node that starts does not need the four formats, and making them takes it 20 ms. */
+/** Makes a format on first use. Making all four takes 20 ms, and a start does not need them. */
 function atFirstUse(make: () => { format(value: number | Date): string }) {
   let made: ReturnType<typeof make> | undefined
   return {

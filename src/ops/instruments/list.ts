@@ -1,5 +1,5 @@
-// All instruments, in the order in which operators see them. A test pins their names and fields:
-// programs rely on them.
+// All instruments, in the order in which operators see them. A test pins their names and fields,
+// because programs rely on them.
 
 import { by, gauge, type Instrument } from '../instrument.ts'
 import { basics, content, eventLoop, memory } from './process.ts'

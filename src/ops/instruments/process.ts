@@ -1,4 +1,4 @@
-// The process: its version, its memory, and its event loop.
+// Instruments of the process: its version, memory and event loop, and the content of the forum.
 
 import { getHeapStatistics } from 'node:v8'
 import { openFiles, residentMemory } from '../../base/process.ts'
@@ -44,7 +44,7 @@ export const memory = [
   ),
 ]
 
-/** Mentions of authors by themselves are in no feed, and are not counted. */
+/** Authors who mention themselves are not counted, because such a mention is in no feed. */
 const mentions = ({ state }: Vitals) => state.feeds.mentionCount
 
 export const content = [

@@ -1,5 +1,6 @@
-// What runs beside the node's process: its readers, and the nodes that it follows or leads. What
-// all processes count (answers, refusals, waiting polls) is added up in the instruments of these.
+// Instruments of what runs beside the node's process: its readers, and the nodes that it follows or
+// leads. Answers, refusals and waiting polls, which all processes count, are added up elsewhere, in
+// the instruments of these.
 
 import { bytes, count, latency, percent, rate } from '../../browser/dashboard/units.ts'
 import { by, counter, fact, figure, gauge, histogram, latest } from '../instrument.ts'
@@ -167,7 +168,7 @@ export const replication = [
   ),
 ]
 
-/** The name of the lag, which depends on the role. */
+/** Returns the name of the lag, which depends on the role. */
 export function lagName({ replication }: Vitals): string {
   return replication?.role === 'leader'
     ? 'Records that the stream lacks'

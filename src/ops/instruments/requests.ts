@@ -1,4 +1,4 @@
-// Requests: answers, refusals and durations, and waiting requests.
+// Instruments of requests: answers, refusals and durations, and waiting requests.
 
 import { bytes, count, latency, rate } from '../../browser/dashboard/units.ts'
 import { type RouteMeter, timedEvery } from '../../http/meter.ts'

@@ -1,4 +1,4 @@
-// The search: the progress of its index, the durations of searches, and the process of the index.
+// Instruments of the search: the progress of its index, durations of searches, and its process.
 
 import { bytes, count, percent } from '../../browser/dashboard/units.ts'
 import { counter, fact, figure, gauge, histogram, latest } from '../instrument.ts'

@@ -1,4 +1,4 @@
-// The disk: the log, its checkpoints, and the text.
+// Instruments of the disk: the log, its checkpoints, and the text.
 
 import { bytes, count, duration, latency, unknown } from '../../browser/dashboard/units.ts'
 import { by, counter, fact, figure, gauge, histogram, quantiles } from '../instrument.ts'
