@@ -125,13 +125,14 @@ const noPort = 'the node has no port for operators; start it with --ops-port 878
 
 /** Resolves with the body as text, or with null if it is longer than `bytesMax`. */
 export async function bodyOf(request: IncomingMessage, bytesMax: number): Promise<string | null> {
-  let text = ''
-  request.setEncoding('utf8')
+  const pieces: Buffer[] = []
+  let bytes = 0
   for await (const piece of request) {
-    text += piece
-    if (text.length > bytesMax) return null
+    bytes += piece.length
+    if (bytes > bytesMax) return null
+    pieces.push(piece)
   }
-  return text
+  return Buffer.concat(pieces).toString()
 }
 
 function parsed(body: string): Record<string, unknown> | null {

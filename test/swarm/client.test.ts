@@ -73,8 +73,8 @@ t.test('client: 503 to a request that is sent later than patience: is retried', 
   const { client } = await connected(t, { refuse: upTo(1, 'thread', refused) })
   const dueAt = performance.now() - 60_000
   const body = { title: 'a title', content: 'text' }
-  const post = { method: 'POST', path: '/api/threads', operation: 'create thread', body, dueAt } as const
-  t.match(await client.send(post), { tries: 2 })
+  const post = { method: 'POST', path: '/api/threads', body, dueAt } as const
+  t.match(await client.send({ ...post, operation: 'create thread' }), { tries: 2 })
 })
 
 t.test('client: no answer at all: counted as a timeout and retried', async (t) => {
