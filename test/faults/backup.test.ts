@@ -1,5 +1,5 @@
 // Goal:   a backup of a running node is complete up to one position of its log and holds every
-//         write that was acknowledged before the backup began. A node serves from it again.
+//         write that was acknowledged before the backup began. A node can serve from the backup.
 // Method: the real programs. Agents publish while backups are taken. Each backup is checked with
 //         `wal verify`, then exported or started, and compared with what had been acknowledged.
 
@@ -16,7 +16,7 @@ import { until } from '../until.ts'
 
 const small = ['--segment-mb', '1']
 
-/** The records of a log, which must export without a warning. */
+/** Returns the records of a log, which must export without a warning. */
 async function exported(t: Test, data: string): Promise<{ position: number; content?: string }[]> {
   const { code, stdout, stderr } = await run(['wal', 'export', '--data', data])
   t.strictSame([code, stderr], [0, ''])
@@ -26,7 +26,7 @@ async function exported(t: Test, data: string): Promise<{ position: number; cont
     .map((line) => JSON.parse(line))
 }
 
-/** Four agents that reply until they are stopped; `answered` collects what was acknowledged. */
+/** Starts four agents that reply until stopped; `answered` collects what was acknowledged. */
 function keepWriting(
   ana: Client,
   thread: string,

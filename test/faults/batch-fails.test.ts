@@ -1,4 +1,4 @@
-// Many writers wait for one sync, which fails or takes long. docs/faults.md, rows 24 and 29.
+// Many writers wait for one sync, which fails or takes a long time. docs/faults.md, rows 24 and 29.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -41,7 +41,7 @@ function replyText({ token, path }: Positioned, n: number): string {
   return requestText('POST', `${path}/replies`, headers, JSON.stringify({ content: `reply ${n}` }))
 }
 
-/** Opens `count` connections and posts on each a reply, which then waits for the log. */
+/** Opens `count` connections and posts one reply on each, which then waits for the log. */
 async function waiting(t: Test, forum: Positioned, count: number): Promise<Wire[]> {
   const begun = Array.from({ length: count }, async (_, n) => {
     const connection = await wire(t, forum.port)

@@ -4,7 +4,7 @@
 // Method: the real program with Debian's libfaketime preloaded, which reads the offset of the
 //         system clock from a file. The monotonic clock is not changed. Where the library is not
 //         installed, the test is skipped and says so.
-// Leaves out: how long limits, retries and tickets take; test/forum/clock.test.ts covers that.
+// Leaves out: the durations of limits, retries and tickets; test/forum/clock.test.ts covers them.
 
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ function library(): string | undefined {
     .find((path) => existsSync(path))
 }
 
-/** Publishes until a message has another time than `at`, and returns that time. */
+/** Publishes until a message has a time other than `at`, and returns that time. */
 async function publishedAfter(forum: Forum, publish: () => Promise<number>, at: number) {
   for (let tries = 0; tries < 500; tries++) {
     const time = await publish()
@@ -87,7 +87,7 @@ t.test('a node: its clock jumps a day ahead and back: times grow, it is reported
   t.ok((await publishedAfter(forum, publish, restarted)) > restarted)
 })
 
-/** Operators see that the system clock is nearly a day behind. */
+/** Checks that operators see a system clock that is nearly a day behind. */
 async function showsDifference(t: Test, port: number) {
   const { status, text } = await ask(port, '/readyz?verbose')
   t.equal(status, 200)

@@ -1,5 +1,5 @@
 // A forum on a simulated disk, with more text than fits in its memory: one thread, whose pages of
-// text lie in several page files. Tests start nodes on copies of its disk.
+// text are spread over several page files. Tests start nodes on copies of its disk.
 
 import assert from 'node:assert/strict'
 import { setImmediate as nextIteration } from 'node:timers/promises'
@@ -13,7 +13,7 @@ import { SimulatedDisk } from '../wal/simulated-disk.ts'
 
 export const count = 420
 const contentBytes = 4_000
-/** After so many messages a checkpoint is taken; a page of text holds about 245 of them. */
+/** The message counts at which checkpoints are taken; a page of text holds about 245 messages. */
 const checkpointsAfter = [280, 330]
 const iterationsMax = 10_000
 
@@ -27,12 +27,12 @@ export interface Message {
   removed?: boolean
 }
 
-/** The forum that all tests begin with. */
+/** The forum that all tests start from. */
 export interface Base {
   disk: SimulatedDisk
   token: string
   threadId: string
-  /** The ids of the messages. */
+  /** The ids of the messages, in the order of publication. */
   ids: string[]
 }
 
@@ -116,7 +116,7 @@ export async function readAll(running: Running, { threadId }: Base): Promise<Mes
   }
 }
 
-/** The numbers of the messages that are erased; all others must be whole. */
+/** Reads the thread. Returns the numbers of the erased messages; all others must be whole. */
 export async function readErased(running: Running, base: Base): Promise<number[]> {
   const messages = await readAll(running, base)
   assert.equal(messages.length, count)
@@ -127,7 +127,7 @@ export async function readErased(running: Running, base: Base): Promise<number[]
   })
 }
 
-/** The files that have the text of a message. */
+/** Returns the names of the files that contain the text of message `n`. */
 export function filesWith(disk: SimulatedDisk, n: number): string[] {
   const files = [...disk.contents()].filter(([, bytes]) =>
     bytes.includes(contentOf(n).slice(0, 60)),

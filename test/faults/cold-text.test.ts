@@ -1,8 +1,9 @@
-// Goal:   text that is on disk is answered right beside hot requests, or with 503 where it cannot
-//         be read, never wrong: a byte that rots in a file of a running node, sectors that cannot
-//         be read, a disk that takes long, the bounds of what may wait, a stop meanwhile.
+// Goal:   a request for text that is on disk only is answered correctly while hot requests are
+//         served, or with 503 where the text cannot be read, and never wrongly: when a byte rots in
+//         a file of a running node, when sectors are unreadable, when the disk is slow, at the
+//         limits of what may wait, and when the node stops meanwhile.
 // Method: the real program on a real disk, with 1 MiB for text. The test changes bytes of its
-//         files; strace makes its reads of one file fail, or take long.
+//         files; strace makes its reads of one file fail, or delays them.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -30,12 +31,12 @@ const parityHeaderBytes = 64
 const marker = 'the reply that rots'
 t.setTimeout(240_000)
 
-/** A stopped forum whose thread `cold` has more text than fits in its memory. */
+/** A stopped forum, whose thread `cold` has more text than fits in its memory. */
 interface Prepared {
   data: string
   token: string
   cold: string
-  /** The first page of the thread, as it was when it was in memory. */
+  /** The first page of the thread, as it was served from memory. */
   before: string
 }
 
@@ -43,9 +44,9 @@ interface Scene extends Prepared {
   forum: Forum
   ops: number
   ana: Client
-  /** A thread that is in memory. */
+  /** A thread whose text is in memory. */
   hot: string
-  /** The page file that holds the marker, and where. */
+  /** The page file that contains the marker, and the marker's offset in it. */
   pages: string
   at: number
 }
@@ -70,7 +71,7 @@ async function prepare(): Promise<Prepared> {
 
 const prepared = prepare()
 
-/** The forum started on a copy, so that all its text but the last page is on disk. */
+/** Starts the forum on a copy, so that all its text but the last page is on disk only. */
 async function aForum(t: Test, flags: string[] = []): Promise<Scene> {
   const { token, ...rest } = await prepared
   const data = dataDirectory(t)
@@ -91,7 +92,10 @@ function find({ data }: Forum): [string, number] | null {
   return null
 }
 
-/** Has strace do something to each `pread` of this file from now on. Null: it is not there. */
+/**
+ * Has strace inject the fault into every `pread` of the page file from now on. Returns null where
+ * strace is unavailable.
+ */
 async function inject({ forum, pages }: Scene, fault: string): Promise<ChildProcess | null> {
   const { status } = spawnSync('strace', ['-D', '-f', '-qq', '-o', '/dev/null', 'true'])
   if (status !== 0) return null
@@ -101,15 +105,16 @@ async function inject({ forum, pages }: Scene, fault: string): Promise<ChildProc
   strace.stderr.setEncoding('utf8').on('data', (text) => {
     said += text
   })
-  // It says so when it has all threads; /proc shows a tracer as soon as it has the first one.
+  // strace reports this once it traces all threads; /proc shows a tracer as soon as it has the
+  // first.
   await until('strace to be attached', () => said.includes(' attached with '))
   return strace
 }
 
-/** A disk that answers nothing until strace is ended: longer than the test takes. */
+/** A disk that does not answer until strace is ended: the delay is longer than the test takes. */
 const hangs = 'delay_enter=600000000'
 
-/** From now on reads go on as if nothing had been, also those that are under way. */
+/** Ends strace. From then on reads proceed normally, including those in flight. */
 async function end(strace: ChildProcess): Promise<void> {
   const ended = once(strace, 'close')
   strace.kill('SIGKILL')

@@ -2,7 +2,7 @@
 //
 //   kind      an operation and its object: "write segment", "sync directory", "rename spare"
 //   before    the step has not begun
-//   after     the step is done, and its result has not been reported to anybody
+//   after     the step is done, but its result has not been reported to anyone
 //
 // SIGKILL does not pass through the event loop, so no code of the process runs after it.
 
@@ -15,7 +15,7 @@ export interface CrashPoint {
   nth: number
 }
 
-/** The kind of a file, by its name. */
+/** The class of a file, by its name. */
 const classes: [RegExp, string][] = [
   [/^\d{10}\.wal$/, 'segment'],
   [/^\d{10}\.wal\.tmp$/, 'spare'],
@@ -29,7 +29,7 @@ const classes: [RegExp, string][] = [
 type Done = (error: Error | null, count?: number) => void
 
 export class Crash {
-  /** How many steps of each kind have begun. */
+  /** The number of steps of each kind that have begun. */
   readonly steps = new Map<string, number>()
   readonly #point: CrashPoint | null
 
@@ -37,7 +37,7 @@ export class Crash {
     this.#point = point
   }
 
-  /** Performs a step, and dies before or after it when it is the crash point. */
+  /** Performs a step, and kills the process before or after it if it is the crash point. */
   around<T>(kind: string, step: () => T): T {
     const isAfter = this.begin(kind)
     const result = step()
@@ -45,7 +45,7 @@ export class Crash {
     return result
   }
 
-  /** Counts a step that begins. Returns true when the process must die once it is done. */
+  /** Counts a step that begins. Returns true if the process must die once the step is done. */
   begin(kind: string): boolean {
     const nth = (this.steps.get(kind) ?? 0) + 1
     this.steps.set(kind, nth)

@@ -1,11 +1,11 @@
 // A whole node in its own process, which kills itself at a crash point (crash-disk.ts): before or
-// after a disk operation or a post to a webhook. Arguments: data directory, crash point as JSON or
-// "null". Each line on stdout is written before the next step and is JSON with one of
+// after a disk operation or a post to a webhook. Arguments: the data directory, and the crash point
+// as JSON or "null". Each line on stdout is written before the next step and is JSON with one of
 //
-//   url        the node serves there     wakeup     was posted to a webhook
-//   steps      how many steps of each kind had begun when the node was stopped
+//   url        the URL at which the node serves     wakeup     the body of a post to a webhook
+//   steps      the number of steps of each kind that had begun when the node was stopped
 //
-// SIGUSR2 takes a checkpoint, SIGTERM stops.
+// SIGUSR2 takes a checkpoint, SIGTERM stops the node.
 
 import { writeSync } from 'node:fs'
 import pino from 'pino'

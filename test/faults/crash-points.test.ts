@@ -15,7 +15,7 @@ import { seededRandom } from '../wal/simulated-inode.ts'
 import type { CrashPoint } from './crash-disk.ts'
 import { Scene } from './crash-scene.ts'
 
-/** For each kind of step, the number of the step at which the process dies. */
+/** For each kind of step, the ordinal of the step at which the process dies. */
 const kinds: Record<string, number> = {
   'create lock': 1,
   'write lock': 1,
@@ -57,7 +57,7 @@ const further: CrashPoint[] = [
   { when: 'before', kind: 'sync directory', nth: 5 },
   { when: 'after', kind: 'write segment', nth: 20 },
   { when: 'before', kind: 'sync segment', nth: 20 },
-  // The second page file of a checkpoint, which holds the text.
+  // The second page file of a checkpoint holds the text.
   ...['write pages', 'sync pages', 'rename pages', 'write parity', 'sync parity', 'rename parity']
     .map((kind) => ({ kind, nth: kind.startsWith('write parity') ? 5 : 2 }))
     .flatMap((point): CrashPoint[] => [
@@ -66,22 +66,25 @@ const further: CrashPoint[] = [
     ]),
 ]
 
-/** Leaves a spare segment behind, which the next start removes. */
+/** A crash that leaves a spare segment behind, which the next start removes. */
 const halfMade: CrashPoint = { when: 'before', kind: 'sync spare', nth: 1 }
 
-/** Each group is visited as a whole and in order, or not at all. */
+/** Each group is run as a whole and in order, or not at all. */
 const groups: CrashPoint[][] = [
   ...Object.entries(kinds).map(([kind, nth]) => {
     const before: CrashPoint = { when: 'before', kind, nth }
     const after: CrashPoint = { when: 'after', kind, nth }
     if (kind === 'remove spare') return [halfMade, before, halfMade, after]
-    // A file that was only created holds nothing yet: its first write has the points.
+    // A file that was only created is empty: its first write has the crash points.
     return kind.startsWith('create') ? [] : [before, after]
   }),
   ...further.map((point) => [point]),
 ]
 
-/** Always includes the lost wakeup, because the test ends by checking that it is sent again. */
+/**
+ * Draws a sample that always includes the lost wakeup, because the test ends by checking that the
+ * wakeup is sent again.
+ */
 function sampleOf(all: readonly CrashPoint[][], count: number, random: () => number) {
   const isWakeup = ([point]: CrashPoint[]) => point?.kind === 'send wakeup'
   const rest = all.filter((group) => !isWakeup(group)).map((group) => ({ group, at: random() }))

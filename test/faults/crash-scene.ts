@@ -1,5 +1,5 @@
-// Agents that use a node which dies at a crash point (crash-node.ts), and what they remember: what
-// was answered, what was shown, and which writes have an unknown outcome.
+// Agents that use a node which dies at a crash point (crash-node.ts), and their memory: what was
+// answered, what was shown, and which writes have an unknown outcome.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,7 +21,7 @@ interface Wakeup {
 
 class Dead extends Error {}
 
-/** The agents, what they remember, and the process that they talk to. */
+/** The agents, their memory, and the process that they talk to. */
 export class Scene {
   readonly #data: string
   #process: ChildProcess | null = null
@@ -39,12 +39,12 @@ export class Scene {
     this.#data = data
   }
 
-  /** Starts the process. Returns false when it died before it served. */
+  /** Starts the process. Returns false if it died before it served. */
   async start(point: CrashPoint | null): Promise<boolean> {
     const args = ['--enable-source-maps', program, this.#data, JSON.stringify(point)]
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     this.#process = child
-    this.#url = '' // another process may have the port now
+    this.#url = '' // another process may have taken the port
     const lines = createInterface({ input: child.stdout })
     const served = new Promise<boolean>((resolve) => {
       lines.on('line', (line) => {
@@ -61,7 +61,8 @@ export class Scene {
   }
 
   /**
-   * Whether the process dies at its crash point, after `signal` if one is given. If not, kills it.
+   * Returns whether the process dies at its crash point, after `signal` if one is given. Otherwise
+   * kills it.
    */
   async diesAlone(signal: 'SIGTERM' | null): Promise<boolean> {
     const child = this.#process!
@@ -115,7 +116,7 @@ export class Scene {
     return this.#history.write({ by, path, body, key: `crash-key-${this.#keys}` })
   }
 
-  /** All agents act until they are done or the process is dead. */
+  /** Has all agents act until they are done or the process is dead. */
   async act(): Promise<void> {
     try {
       this.ana ??= JSON.parse((await this.#call('POST', '/api/identities', null)).text)
@@ -127,7 +128,8 @@ export class Scene {
       }
       if (!this.hasWebhook) await this.#registerWebhook(ana)
       for (let n = 0; n < repliesMax; n++) {
-        // A control character takes six bytes of text, so that in the end not all is in memory.
+        // A control character takes six bytes of text, so that in the end not all text is in
+        // memory.
         const content = `reply ${this.#keys} ${n % 3 > 0 ? '\u0001'.repeat(500) : 'é'.repeat(250)}`
         await this.#write(this.bob!, `/api/threads/${threads[0]}/replies`, { content })
         if (n % 5 === 0) await this.#history.readThread(threads[0]!)
@@ -140,8 +142,8 @@ export class Scene {
 
   async #registerWebhook(by: Agent): Promise<void> {
     const path = '/api/notifications/webhook'
-    // Only once: a second registration would replace the first, whose retry would then be a
-    //            conflict.
+    // Only once: a second registration would replace the first, and a retry of the first would then
+    // be a conflict.
     const isFirst = !this.#isRegistered
     this.#isRegistered = true // `differences` retries it if its outcome is unknown
     if (isFirst) await this.#write(by, path, { url: 'https://hook.example.com/' })
@@ -149,7 +151,10 @@ export class Scene {
     this.hasWebhook = JSON.parse(text).verified === true
   }
 
-  /** Where the answers of the process differ from what the agents remember, until it dies. */
+  /**
+   * Returns the differences between the answers of the process and the agents' memory, as far as
+   * they are found before the process dies.
+   */
   async differences(): Promise<string[]> {
     const found: string[] = []
     try {

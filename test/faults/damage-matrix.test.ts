@@ -1,11 +1,12 @@
-// Goal:   whatever happens to the files of a store, a start gives exactly the same state; or cuts a
-//         torn tail and keeps its bytes; or refuses with exit code 76 or 77 and one sentence, and
-//         changes no file. It never gives a wrong state and never fails with a stack trace.
-// Method: small forums on a disk in memory (closed, killed, or with checkpoints), each file of
-//         which is flipped, cut, removed, duplicated, swapped, taken from another store, or given a
-//         newer version, one at a time. States are compared by their hash with what each prefix of
-//         the log folds to. DAMAGE_STRIDE=1 node dist/test/faults/damage-matrix.test.js damages
-//         every byte.
+// Goal:   whatever happens to the files of a store, a start either recovers exactly the same state,
+//         or cuts a torn tail and keeps its bytes, or refuses with exit code 76 or 77 and one
+//         sentence, and changes no file. It never recovers a wrong state and never fails with a
+//         stack trace.
+// Method: small forums on a disk in memory (closed, killed, or with checkpoints). Each of their
+//         files is flipped, cut, removed, duplicated, swapped, replaced by one of another store, or
+//         given a newer version, one at a time. The hash of each resulting state is compared with
+//         the hashes to which the prefixes of the log fold. DAMAGE_STRIDE=1 node
+//         dist/test/faults/damage-matrix.test.js damages every byte.
 
 import { crc32 } from 'node:zlib'
 import t, { type Test } from 'tap'
@@ -97,14 +98,14 @@ async function outcomes(
   return counts
 }
 
-/** Offsets across a file, closer together in its header. */
+/** Yields offsets across a file, which are closer together in its header. */
 function* offsets(size: number): Iterable<number> {
   const step = Math.min(stride, 13)
   for (let at = 0; at < Math.min(64, size); at += step) yield at
   for (let at = 64; at < size; at += stride) yield at
 }
 
-/** The offset of the newest record, if the file contains it. */
+/** Returns the offset of the newest record, if the file contains it. */
 function newest(disk: SimulatedDisk, name: string): number[] {
   const at = disk.bytesOf(name).indexOf(`message ${last} `)
   return at === -1 ? [] : [at]
@@ -165,7 +166,7 @@ for (const { name: kind, make, positionMin } of kinds) {
   })
 }
 
-/** Every way in which whole files can be lost, emptied, duplicated or exchanged. */
+/** Yields every way in which whole files can be lost, emptied, duplicated or exchanged. */
 function* mixUps(
   files: Map<string, Buffer>,
   foreign: Map<string, Buffer>,
@@ -193,7 +194,7 @@ function* mixUps(
   }
 }
 
-/** Every version keeps its number and its CRC at the same offsets. */
+/** Raises the version of a file. Every version keeps its number and its CRC at the same offsets. */
 function raiseVersion(bytes: Buffer, isSegment: boolean): void {
   bytes.writeUInt32LE(bytes.readUInt32LE(8) + 1, 8)
   if (isSegment) bytes.writeUInt32LE(crc32(bytes.subarray(0, 508)), 508)

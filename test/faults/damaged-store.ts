@@ -1,5 +1,5 @@
-// The data directory of a small forum on a disk in memory, which the damage matrix damages; and a
-// start on it, with the outcome.
+// The data directory of a small forum on a disk in memory, which the damage matrix damages, and a
+// start on it, which returns the outcome.
 
 import { apply } from '../../src/forum/apply.ts'
 import { decode, encode, type ForumRecord } from '../../src/forum/records.ts'
@@ -20,7 +20,7 @@ const replies = 60
 const newState = () => new State({ retentionMs: dayMs, seed: 7 })
 const id = (n: number) => n.toString(16).padStart(32, '0')
 
-/** The `n`-th record of the forum's log, counted from 1. */
+/** Returns the `n`-th record of the forum's log, counted from 1. */
 function record(n: number): ForumRecord {
   const at = 1000 + n
   if (n <= 2) {
@@ -44,7 +44,7 @@ function record(n: number): ForumRecord {
 }
 
 export interface Outcome {
-  /** Hash of the state after the start, or null when the start was refused. */
+  /** The hash of the state after the start, or null if the start was refused. */
   hash: string | null
   position: number
   error: unknown
@@ -85,13 +85,13 @@ export async function start(disk: SimulatedDisk): Promise<Outcome> {
 
 export interface StoreOptions {
   seed: number
-  /** Positions at which checkpoints are taken. */
+  /** The positions at which checkpoints are taken. */
   checkpointsAt?: readonly number[]
   /** Whether the node was stopped, which seals the log, or killed. */
   sealed: boolean
 }
 
-/** A store of several segments, as a node leaves it behind. */
+/** Makes a store of several segments, as a node leaves it behind. */
 export async function smallStore(options: StoreOptions): Promise<SimulatedDisk> {
   const disk = new SimulatedDisk(options.seed)
   const onNotice = () => {}
@@ -113,7 +113,7 @@ export async function smallStore(options: StoreOptions): Promise<SimulatedDisk> 
   return disk
 }
 
-/** The hash of the state after each position: what each prefix of the log folds to. */
+/** Returns the hash of the state at each position: that to which each prefix of the log folds. */
 export function hashesByPosition(): string[] {
   const state = newState()
   const hashes = [stateHash(state)]

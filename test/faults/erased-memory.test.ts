@@ -1,11 +1,12 @@
-// Goal:   when `agent-forum admin remove-message` says so, the text has left what the node keeps in
-//         memory, in its main process and in its readers: their own buffers hold it nowhere, and
-//         nothing that is alive refers to a string of it. Strings that V8 has not collected, and
-//         buffers of the HTTP library, have it until they are used again.
-// Method: the real program, whose memory the test searches, /proc/PID/mem. A message with a mark is
-//         published and read by every route, from memory and from disk. Then it is removed. Long
-//         requests and answers overwrite the buffers of the HTTP library; after that no copy may
-//         lie outside of V8's heap. A heap snapshot, which has only what is alive, shows the rest.
+// Goal:   when `agent-forum admin remove-message` reports that the text is gone, the node no longer
+//         keeps it in memory, neither in its main process nor in its readers: none of their own
+//         buffers holds it, and no live object refers to a string with it. Strings that V8 has not
+//         yet collected, and buffers of the HTTP library, hold it until their memory is reused.
+// Method: the real program, whose memory the test searches through /proc/PID/mem. A message with a
+//         mark is published and read by every route, from memory and from disk. Then it is removed.
+//         Long requests and answers overwrite the buffers of the HTTP library; after that no copy
+//         may lie outside V8's heap. A heap snapshot, which contains only live objects, shows the
+//         rest.
 
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -24,15 +25,15 @@ t.setTimeout(timeoutMs)
 const snapshotSignal = 'SIGUSR2'
 const timesRead = 12
 
-/** Published in pieces, so that the mark itself is in no memory but that of the node. */
+/** Assembles the mark from pieces, so that only the node's memory contains it as a whole. */
 const markOf = (name: string) => ['mark', name, 'of', 'the', 'removed', 'message'].join('-')
 
-/** The main process and its readers. */
+/** Returns the ids of the main process and its readers. */
 function processesOf({ pid }: Forum): number[] {
   return [pid, ...childrenOf(pid)]
 }
 
-/** Reads from many connections, so that every process has some of the requests. */
+/** Reads over many connections, so that every process gets some of the requests. */
 async function readEverywhere(forum: Forum, thread: string, author: string): Promise<void> {
   const { anonymous } = forum
   for (let i = 0; i < timesRead; i++) {
@@ -47,8 +48,8 @@ async function readEverywhere(forum: Forum, thread: string, author: string): Pro
 }
 
 /**
- * A long request for a long page over a connection of its own, so that every process soon has one:
- * the library uses its buffers again.
+ * Sends a long request for a long page over a new connection. Every process soon gets one, and the
+ * library reuses its buffers.
  */
 async function readAfresh(forum: Forum, thread: string): Promise<void> {
   const headers = { 'x-filler': 'x'.repeat(4_000) }
@@ -57,7 +58,10 @@ async function readAfresh(forum: Forum, thread: string): Promise<void> {
   await once(response.resume(), 'end')
 }
 
-/** Files of snapshots, which appear whole some time after the signal. */
+/**
+ * Requests heap snapshots and returns their contents. A file is complete some time after the
+ * signal.
+ */
 async function snapshotsOf(forum: Forum, dir: string): Promise<string[]> {
   const processes = processesOf(forum)
   for (const pid of processes) process.kill(pid, snapshotSignal)

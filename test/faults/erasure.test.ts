@@ -1,9 +1,10 @@
 // Goal:   an erased message is read as a tombstone from then on, whatever happens, and two
-//         checkpoints later its text is in no file of the data directory; all others stay whole.
-// Method: a node in this process on a simulated disk, with little memory for text. Messages are
-//         erased that lie in a page of which several page files have copies, across two pages, and
-//         in the page that is being filled. The same erasures are then cut off after any number of
-//         changes to the disk, by a kill or a loss of power, and the node starts again.
+//         checkpoints later no file of the data directory contains its text; all other messages
+//         stay whole.
+// Method: a node in this process on a simulated disk, with little memory for text. The test erases
+//         messages in a page of which several page files have copies, across two pages, and in the
+//         page that is being filled. The same erasures are then cut off after any number of changes
+//         to the disk, by a kill or a loss of power, and the node starts again.
 
 import assert from 'node:assert/strict'
 import { setImmediate as nextIteration } from 'node:timers/promises'
@@ -26,14 +27,14 @@ import {
 
 t.setTimeout(timeoutMs)
 
-/** In the first page, across its end, twice in the second, and in none that is saved. */
+/** Messages in the first page, across its end, twice in the second page, and in no saved page. */
 const erased = [5, 243, 244, 245, 246, 247, 260, 310, 410]
-/** It is in the second page, of which the file of the first has a copy. */
+/** A message of the second page, of which the file of the first page has a copy. */
 const copied = 260
-/** Until there is the next segment of the log. */
+/** The most attempts until the next segment of the log exists. */
 const attemptsMax = 200
 
-/** Whether the message is erased. False: the disk fails. */
+/** Returns whether the message was erased. False means that the disk fails. */
 async function erase({ node }: Running, { ids }: Base, n: number): Promise<boolean> {
   for (let i = 0; i < attemptsMax; i++) {
     const outcome = await node.moderate('remove-message', { id: ids[n], reason: 'a test' })
@@ -157,7 +158,9 @@ t.test('two checkpoints are taken: gone as soon as no file has the text, not bef
   await node.stop()
 })
 
-/** Erases everything and takes two checkpoints. Returns what was reported as erased. */
+/**
+ * Erases all messages of `erased` and takes two checkpoints. Returns the erasures that succeeded.
+ */
 async function eraseAll(running: Running): Promise<number[]> {
   const done: number[] = []
   for (const n of erased) if (await erase(running, base, n)) done.push(n)
@@ -191,7 +194,7 @@ async function cutOff(point: number, how: 'kill' | 'loss of power'): Promise<voi
   disk.freezeAfter(point)
   const reported = await eraseAll(running)
   const next = how === 'kill' ? disk.dieAlone() : disk.losePower()
-  await running.node.stop() // which the disk no longer notices
+  await running.node.stop() // which the frozen disk ignores
   const restarted = await start(next)
   const found = await readErased(restarted, base)
   assert.deepEqual(

@@ -1,10 +1,10 @@
-// Goal:   this version reads what an older one wrote, and gives the same answers. docs/faults.md,
+// Goal:   this version reads what older versions wrote, and gives the same answers. docs/faults.md,
 //         row 30.
-// Method: data directories that were kept when their format was current (test/fixtures), with every
-//         answer of the build that wrote them, or of the last build before the next format. A node
-//         of this build starts on a copy, once from its checkpoints and once from its log alone,
-//         and must answer with the same bytes. It then serves new writes, and the next start must
-//         answer with the same bytes again.
+// Method: data directories that were kept when their format was current (test/fixtures), each with
+//         every answer of the build that wrote it, or of the last build before the next format. A
+//         node of this build starts on a copy, once from its checkpoints and once from its log
+//         alone, and must answer with the same bytes. It then serves new writes, and the next start
+//         must answer with the same bytes again.
 
 import assert from 'node:assert/strict'
 import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -30,14 +30,14 @@ async function checkAnswers(t: Test, url: string, answers: readonly Answer[]): P
 }
 
 /**
- * The answers that a second start must repeat. Each start retries the wakeup that was being sent,
- * so deliveries are left out where there is one.
+ * Returns the answers that a second start must repeat. Each start retries the wakeup that was being
+ * sent, so deliveries are left out where there is one.
  */
 function lasting({ answers, resent }: Expected): Answer[] {
   return answers.filter(({ path }) => resent === 0 || !path.includes('/deliveries'))
 }
 
-/** Publishes a thread, and returns how it reads and what its replay answers. */
+/** Publishes a thread. Returns its page and the answer to a replay of its key. */
 async function addThread(url: string): Promise<Answer[]> {
   const post = { method: 'POST', token: '' } as const
   const made = await ask(url, { ...post, path: '/api/identities', body: { kind: 'persistent' } })

@@ -22,7 +22,7 @@ const segmentBytes = 4 << 20
 
 const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
 
-/** Starts a node. Its disk completes every operation until `disk.manual` is set. */
+/** Starts a node, whose disk completes every operation until `disk.manual` is set. */
 export async function startHeld(
   t: Test,
   flags: readonly string[],

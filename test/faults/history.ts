@@ -1,6 +1,6 @@
-// What agents remember of a node that is killed while they use it: what was answered, what was
-// shown, and which writes have an unknown outcome. After each start all of it is compared with the
-// node's answers.
+// The memory of agents that use a node while it is killed: what was answered, what was shown, and
+// which writes have an unknown outcome. After each start all of it is compared with the node's
+// answers.
 //
 // H1. A write that was answered is there once, as it was answered, and a retry with its key gives
 //     the same answer.
@@ -44,7 +44,7 @@ export type Call = (
 export class History {
   readonly threads: string[] = []
   readonly unknown = new Set<Write>()
-  /** Answers by key, without the fields in which a replay differs. */
+  /** Answers by key, without the fields that differ in a replay. */
   readonly answered = new Map<string, { write: Write; answer: string }>()
   /** Messages by id, as JSON, as they were last shown. */
   readonly shown = new Map<string, string>()
@@ -54,7 +54,7 @@ export class History {
     this.#call = call
   }
 
-  /** Sends a write, and remembers its answer or that its outcome is unknown. */
+  /** Sends a write, and remembers its answer, or that its outcome is unknown. */
   async write(write: Write): Promise<Publication> {
     this.unknown.add(write)
     const { status, text } = await until(`an answer to ${write.key}`, async () => {
@@ -85,7 +85,7 @@ export class History {
   }
 
   /**
-   * Compares everything, retries the unknown writes and the newest `replays` keys, and compares
+   * Compares all messages, retries the unknown writes and the newest `replays` keys, and compares
    * again. Differences are added to `found` as they appear, because the node may die meanwhile.
    */
   async compare(found: string[], replays: number): Promise<void> {
@@ -122,7 +122,7 @@ export class History {
   }
 }
 
-/** What is wrong with the message that this write published, if it published one. */
+/** Returns the defects of the message that this write published, if it published one. */
 function missing(
   { by, key, body }: Write,
   answer: string,
@@ -138,7 +138,7 @@ function missing(
   return message.author_id === by.id ? [] : [`${key} has another author`]
 }
 
-/** An answer without the fields in which a replay may differ. */
+/** Returns an answer without the fields in which a replay may differ. */
 function withoutReplayed(text: string): string {
   const { replayed: _replayed, webhook: _webhook, ...rest } = JSON.parse(text)
   return JSON.stringify(rest)

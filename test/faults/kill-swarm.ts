@@ -4,7 +4,7 @@
 //   node dist/test/faults/kill-swarm.js 50 --corpus discussions.ndjson.gz --connections 64
 //
 // The first argument is the number of kills during the swarm's run; the others are passed to the
-// swarm. Exit code: 0 when everything is identical and the server was killed that often, else 1.
+// swarm. Exit code: 0 if everything is identical and the server was killed that often, else 1.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,7 +21,7 @@ const patienceSeconds = '300'
 
 const dir = mkdtempSync(join(tmpdir(), 'kill-swarm-'))
 const saved = join(dir, 'saved.json')
-/** Small enough that checkpoints and new segments happen between the kills, and text is on disk. */
+/** Small enough that checkpoints and new segments occur between the kills, and text is on disk. */
 const small = ['--checkpoint-mb', '4', '--segment-mb', '4', '--text-memory-mb', '1']
 
 let server: ChildProcess
@@ -51,7 +51,8 @@ async function killAndServe(url: string): Promise<void> {
 }
 
 /**
- * Resolves once the swarm has begun to publish. Before that, it gives up when the server is gone.
+ * Resolves once the swarm has begun to publish. Until then the swarm gives up if the server is
+ * gone.
  */
 async function published(url: string): Promise<void> {
   for (;;) {
@@ -69,7 +70,7 @@ function swarm(url: string, args: readonly string[]): Promise<number | null> {
 }
 
 const [wanted, ...swarmFlags] = process.argv.slice(2)
-// Below the ephemeral ports, so that no client socket takes the port while nobody listens on it.
+// Below the ephemeral ports, so that no client socket takes the port while the server is down.
 const port = 20_000 + Math.floor(Math.random() * 10_000)
 const url = await serve(`${port}`)
 let code: number | null | undefined

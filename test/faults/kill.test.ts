@@ -19,7 +19,7 @@ import { type Agent, History, type Write } from './history.ts'
 const rounds = sizeOf('KILLS')
 const agentCount = 12
 
-/** What the agents remember. */
+/** The agents, whose memory is `history` and `shownInFeeds`. */
 const agents: Agent[] = []
 const history = new History(call)
 const shownInFeeds = new Map<string, string>()
@@ -56,7 +56,7 @@ async function pollFeed(agent: Agent): Promise<void> {
 }
 
 let writes = 0
-/** One agent acts until the server is gone. */
+/** Has one agent act until the server is gone. */
 async function act(agent: Agent): Promise<void> {
   for (;;) {
     const dice = random(10)
@@ -82,7 +82,7 @@ async function act(agent: Agent): Promise<void> {
   }
 }
 
-/** The differences between the whole history and what the server answers. */
+/** Returns the differences between the whole history and the answers of the server. */
 async function differences(): Promise<string[]> {
   const found: string[] = []
   await history.compare(found, Number.POSITIVE_INFINITY)

@@ -1,8 +1,8 @@
-// Goal:   while a file with the text of a removed message cannot be removed, no node says that the
-//         text is gone: not the one that has taken the checkpoints, and not one that starts later.
-//         As soon as a start can remove the file, it does.
+// Goal:   as long as a file with the text of a removed message cannot be deleted, no node reports
+//         that the text is gone: neither the node that took the checkpoints nor one that starts
+//         later. As soon as a start can delete the file, it does.
 // Method: the real program, with a segment of its log made immutable (chattr +i), which needs root
-//         and a file system that knows it; elsewhere the test is skipped, and says so.
+//         and a file system that supports it; elsewhere the test is skipped, and says so.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -27,8 +27,9 @@ t.test('removed message: its file cannot be removed, restarts: gone when it is',
   const removed = await run([...admin, '--no-wait'])
   t.equal(removed.code, 0, removed.stderr)
   const { position } = JSON.parse(removed.stdout).act
-  // The seal of a clean stop is in the segment that the removal began. After a kill the end of the
-  // log may still count as unsynced from the first segment on, and the start has to shorten that.
+  // A clean stop writes its seal into the segment that the removal began. After a kill, the
+  // unsynced end of the log might still begin in the first segment, which the start would have to
+  // truncate.
   t.equal((await forum.stop())?.code, 0)
   const segment = join(forum.data, '0000000001.wal')
   if (!isSet(segment, '+i')) return t.comment('skipped: chattr +i is not permitted')

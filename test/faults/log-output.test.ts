@@ -1,8 +1,8 @@
 // Goal:   whether standard output is a full disk, a full pipe or a pipe without a reader, the node
-//         starts, serves and stops. Lines that are lost are counted, and a later line says how
-//         many.
-// Method: the real program with such a standard output, observed through its port for operators. A
-//         pipe is full because the test fills it before the node starts.
+//         starts, serves and stops. Lines that are lost are counted, and a later line reports their
+//         number.
+// Method: the real program with such a standard output, observed through its operators' port. The
+//         test fills the pipe before the node starts.
 
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -34,7 +34,7 @@ async function serving(t: Test, stdout: number | 'pipe', isRead = true) {
   return { node, opsPort, url: `http://127.0.0.1:${port}` }
 }
 
-/** Checks what each of these nodes must still do. */
+/** Checks that such a node still answers, serves and stops. */
 async function serves(t: Test, { node, opsPort, url }: Awaited<ReturnType<typeof serving>>) {
   const answers = await Promise.all([ask(opsPort, '/livez'), ask(opsPort, '/metrics')])
   t.same(
@@ -126,7 +126,7 @@ t.test('log: a socket that nobody reads: only whole lines are dropped or written
   child.stdout!.setEncoding('utf8').on('data', (more) => {
     text += more
   })
-  // At its end the process waits half a second until there is room for the last report.
+  // When it ends, the process waits half a second for room to write the last report.
   await until('some of the log to be read', () => text !== '')
   child.send('end')
   await once(child, 'close')
@@ -149,7 +149,7 @@ t.test('standard error is /dev/full: the exit code is the same', async (t) => {
   t.same((await once(child, 'exit'))[0], code)
 })
 
-/** A pipe that is full, or null where the system has no mkfifo. */
+/** Returns a pipe that is full, or null where the system has no mkfifo. */
 function fullPipe(t: Test): { writer: number; read(): string } | null {
   const name = dataDirectory(t)
   if (!tryTo(() => execFileSync('mkfifo', [name]))) return null

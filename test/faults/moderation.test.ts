@@ -1,9 +1,10 @@
-// Goal:   each act of an operator has its effect in every way of reading, on the running node and
-//         on one that starts after SIGKILL, from its log, from checkpoints, or from a backup. The
-//         text of a removed message leaves every file when the command says so.
+// Goal:   each act of an operator takes effect for every way of reading, on the running node and on
+//         one that starts after SIGKILL, from its log, from checkpoints, or from a backup. The text
+//         of a removed message has left every file when the command reports so.
 // Method: the real programs. For each command of `agent-forum admin` there is a thread with a reply
-//         by an agent of its own, who has a webhook and a poll that waits. The commands are given
-//         while the node serves; then every way is tried for every command, on every node.
+//         by an agent of its own, which has a webhook and a waiting poll. The commands are given
+//         while the node serves; then every way of reading is tried for every command, on every
+//         node.
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -27,14 +28,14 @@ import { textsOf, visit } from '../pages/browser.ts'
 
 t.setTimeout(timeoutMs)
 
-/** The reply in each thread; only that of `remove-message` is removed. */
+/** The content of the reply in each thread; only that of `remove-message` is removed. */
 const contentOf = (command: string) => `what the agent of ${command} has said`
 
-/** What one command is given for. */
+/** The objects that one command acts on. */
 interface Case {
   command: ModerationCommand
   thread: string
-  /** Who has replied in the thread, with this key. */
+  /** The author of the reply, which was posted with `key`. */
   agent: Client
   reply: string
   key: string
@@ -45,7 +46,7 @@ const isLocked = ({ command }: Case) => command === 'lock-thread'
 const isRemoved = ({ command }: Case) => command === 'remove-message'
 const isBlocked = ({ command }: Case) => command === 'block-identity'
 
-/** Whoever writes the threads and follows them all, and everybody follows: `news`. */
+/** The agent `owner` writes all threads and follows them; everybody follows the thread `news`. */
 interface Scene {
   owner: Client
   news: string
@@ -64,7 +65,7 @@ async function newCase(owner: Client, news: string, command: ModerationCommand):
 
 type Way = (t: Test, on: Case, owner: Client) => Promise<void>
 
-/** The ways of reading, each with what it must find. */
+/** The ways of reading, each with the result that it must find. */
 const ways: Record<string, Way> = {
   async 'thread page'(t, on, { forum }) {
     const { body } = await forum.anonymous.read(on.thread)
@@ -162,7 +163,7 @@ async function tryAll(t: Test, { owner, news, cases }: Scene): Promise<void> {
   })
 }
 
-/** The output of the command, which must end with this code. */
+/** Runs the command, which must exit with 0, and returns its output. */
 async function admin(forum: Forum, ...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await run(['admin', ...args, '--data', forum.data])
   assert.equal(code, 0, `${args.join(' ')}: ${stderr}`)
@@ -173,7 +174,7 @@ function idFor({ command, thread, reply, agent }: Case): string {
   return command.endsWith('thread') ? thread : command.endsWith('message') ? reply : agent.id
 }
 
-/** The files that have the text of the removed message. */
+/** Returns the names of the files that contain the text of the removed message. */
 function filesWithText(dir: string): string[] {
   const files = readdirSync(dir).filter((name) => !/\.sock(?:et)?$/.test(name))
   return files.filter((name) => readFileSync(join(dir, name)).includes(contentOf('remove-message')))
@@ -201,7 +202,7 @@ t.test('moderation: every command, every way of reading, every kind of start', a
       const { command } = on
       if (command.startsWith('un')) await give(on, command.slice(2) as ModerationCommand)
       const { code, stderr, stdout } = await give(on)
-      // Without checkpoints the text stays on disk, and the command must not say otherwise.
+      // Without checkpoints the text stays on disk, and the command must not report otherwise.
       t.equal(code, isRemoved(on) ? 65 : 0, `${command}: ${stderr}`)
       t.match(stdout, new RegExp(`^${idFor(on)} (?:\\(#\\d+ in [^)]+\\) )?is `))
     }),

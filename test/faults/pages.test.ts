@@ -1,5 +1,5 @@
-// Documents that name tests: docs/faults.md and docs/track-record.md. Each name must be the title
-//                            of a test; a comment with the same words does not count.
+// The documents that name tests: docs/faults.md and docs/track-record.md. Each name must be the
+// title of a test; a comment with the same words does not count.
 
 import { readFileSync } from 'node:fs'
 import t from 'tap'
@@ -9,13 +9,13 @@ const named = /`(test\/[\w./-]+\.ts)` "([^"]+)"/g
 
 const title = /\bt\.test\(\s*(['"`])((?:\\.|(?!\1).)*)\1/g
 
-/** The titles of the tests in a file, without those in comments. */
+/** Returns the titles of the tests in a file, without those in comments. */
 function titlesOf(text: string): string[] {
   const code = text.replace(/^\s*(?:\/\/|\*).*$/gm, '')
   return [...code.matchAll(title)].map(([, , name]) => name)
 }
 
-/** The rows of the document's tables, without their heads. */
+/** Returns the rows of the document's tables, without their headers. */
 function rowsOf(page: string): string[] {
   const lines = readFileSync(new URL(page, root), 'utf8').split('\n')
   return lines.filter((line, i) => /^\| /.test(line) && !/^\|[-|]+$/.test(lines[i + 1] ?? ''))

@@ -1,5 +1,5 @@
 // Goal:   two nodes in two PID namespaces, like two containers on one volume, never use the data
-//         directory at the same time; and a node whose container was killed starts again without
+//         directory at the same time, and a node whose container was killed starts again without
 //         help.
 // Method: the real program under `unshare`, which needs root. Without root the tests are skipped.
 

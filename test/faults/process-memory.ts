@@ -1,10 +1,10 @@
-// The memory of a running process, searched for a text: /proc/PID/mem. On Linux, x64.
+// Searches the memory of a running process for a text, through /proc/PID/mem. Linux on x64 only.
 
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
 
 const isLinux = process.platform === 'linux' && process.arch === 'x64'
 const reason = 'the memory of a process is searched on Linux, x64'
-// Elsewhere a process has no file of its memory, and V8 other places for its heap.
+// Other systems have no file for the memory of a process, and V8 places its heap elsewhere there.
 export const skipMemory = isLinux ? {} : { skip: reason }
 const pieceBytes = 8 << 20
 
@@ -12,8 +12,9 @@ interface Region {
   from: number
   to: number
   /**
-   * V8 maps the pages of its heaps at random places of the lower 46 bits, multiples of 256 KiB. The
-   * system shows such a page in parts when their access differs.
+   * Whether the region belongs to V8. V8 maps the pages of its heaps at random addresses in the
+   * lower 46 bits, at multiples of 256 KiB. The system shows such a page in parts if their access
+   * differs.
    */
   isOfV8: boolean
   /** Its line in /proc/PID/maps. */
@@ -37,11 +38,13 @@ function regionsOf(pid: number): Region[] {
 export interface Copies {
   own: number
   ofV8: number
-  /** Where the own ones are, for a test that fails: lines of /proc/PID/maps. */
+  /**
+   * Locations of the copies in `own`, as lines of /proc/PID/maps, for the report of a failed test.
+   */
   places: string[]
 }
 
-/** How often the text is in the memory of a process, in UTF-8 or Latin-1. */
+/** Counts the occurrences of the text in the memory of a process, in UTF-8 or Latin-1. */
 export function copiesIn(pid: number, text: string): Copies {
   const [found, mark]: [Copies, Buffer] = [{ own: 0, ofV8: 0, places: [] }, Buffer.from(text)]
   const memory = openSync(`/proc/${pid}/mem`, 'r')
@@ -62,7 +65,7 @@ export function copiesIn(pid: number, text: string): Copies {
   return found
 }
 
-/** How much could be read: a region may be gone by now. */
+/** Returns the number of bytes read: the region may be gone by now. */
 function readAt(memory: number, piece: Buffer, at: number, to: number): number {
   try {
     return readSync(memory, piece, 0, Math.min(piece.length, to - at), at)
@@ -71,7 +74,7 @@ function readAt(memory: number, piece: Buffer, at: number, to: number): number {
   }
 }
 
-/** The processes that a process has started. */
+/** Returns the ids of the child processes of a process. */
 export function childrenOf(pid: number): number[] {
   const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) => {
     return readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ')

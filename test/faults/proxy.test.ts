@@ -1,6 +1,6 @@
 // A real nginx or Caddy in front of a node, with the configuration of docs/proxies.md. Whatever
-// callers write into forwarding headers, limits count the address from which they connect, one of
-// 127.0.0.0/8.
+// callers write into forwarding headers, rate limits count the address from which they connect, one
+// of 127.0.0.0/8.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,7 +21,8 @@ const [, configuration] = /```nginx\n(.*?)```/s.exec(guide)!
 const [, caddyfile] = /```caddy\n(.*?)```/s.exec(guide)!
 
 /**
- * Starts nginx as in the guide in front of the node, and a second such proxy in front of the first.
+ * Starts nginx as in the guide in front of the node, and a second proxy of this kind in front of
+ * the first.
  */
 async function startProxies(t: Test, nodePort: number): Promise<{ inner: number; outer: number }> {
   const [inner, outer] = [await freePort(), await freePort()]
@@ -47,7 +48,7 @@ async function startProxies(t: Test, nodePort: number): Promise<{ inner: number;
   return { inner, outer }
 }
 
-/** The guide's configuration with other ports and without TLS. */
+/** Returns the guide's configuration with other ports and without TLS. */
 function served(text: string, port: number, upstream: number): string {
   return text
     .replace('127.0.0.1:8787', `127.0.0.1:${upstream}`)
@@ -107,7 +108,7 @@ async function askTicket(port: number, localAddress: string, headers = {}): Prom
 
 const limit = 3
 
-/** Headers by which a caller may try to pass for another one in each request. */
+/** Headers by which a caller may try to appear as a different caller in each request. */
 const forgeries: Record<string, (n: number) => Record<string, string | string[]>> = {
   nothing: () => ({}),
   'CF-Connecting-IP': (n) => ({ 'CF-Connecting-IP': `203.0.113.${n}` }),
@@ -135,7 +136,10 @@ const skipWithout = (tool: string) => (isThere(tool) ? false : `${tool} is not i
 const nginx = { skip: skipWithout('nginx') } // unless installed
 const caddy = { skip: skipWithout('caddy') } // unless installed
 
-/** Whatever headers a caller forges, its own limit applies, and nobody else's is used up. */
+/**
+ * Checks that, whatever headers a caller forges, its own limit applies and nobody else's is used
+ * up.
+ */
 async function limitsHold(t: Test, port: number): Promise<void> {
   for (const [i, [what, forge]] of Object.entries(forgeries).entries()) {
     const caller = `127.0.1.${i}`

@@ -1,10 +1,11 @@
-// Goal:   what happens to a node with readers: a reader is killed, or stopped and continued; the
-//         main process is killed; another process has the port. A caller reads its own writes on
-//         every connection, all processes answer the same, and none outlives the main one.
-// Method: real processes, ended by their ids. Every request that matters is sent on connections of
-//         its own, so that the system deals them out to all processes.
+// Goal:   a node with readers keeps its guarantees when a reader is killed, or stopped and
+//         continued, when the main process is killed, and when another process has the port. A
+//         caller reads its own writes on every connection, all processes answer the same, and none
+//         outlives the main process.
+// Method: real processes, killed by their ids. Every request that matters is sent on a new
+//         connection, so that the system distributes the requests over all processes.
 // Leaves out: which process answers, because callers cannot know; a stopped reader that never
-//         continues, because it is given up after ten seconds (test/readers/hub.test.ts).
+//             continues, because the hub gives it up after ten seconds (test/readers/hub.test.ts).
 
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -26,7 +27,7 @@ interface Scene {
   thread: string
 }
 
-/** A node with two readers that serve, and a thread. */
+/** Starts a node with two readers, waits until they serve, and publishes a thread. */
 async function scene(t: Test, ...flags: string[]): Promise<Scene> {
   const ops = await freePort()
   const forum = await startForum(t, ['--readers', '2', '--ops-port', `${ops}`, ...flags])
@@ -45,7 +46,7 @@ async function metricsOf(ops: number): Promise<Map<string, number>> {
   return samples((await ask(ops, '/metrics')).text)
 }
 
-/** The ids of the readers' processes, oldest first. */
+/** Returns the process ids of the readers, oldest first. */
 function pids({ log }: Forum): number[] {
   const started = log.matchAll(/"reader":\d+,"pid":(\d+),"msg":"reader_started"/g)
   return Array.from(started, ([, pid]) => Number(pid))
@@ -61,8 +62,8 @@ function isAlive(pid: number): boolean {
 }
 
 /**
- * Reads the same on so many connections of their own. A reader that has had no news of the leader
- * for two seconds, as on a busy machine, answers 503, and is asked again.
+ * Reads the same page on `count` new connections. A reader that has heard nothing from the leader
+ * for two seconds, as on a busy machine, answers 503, and the request is retried.
  */
 function readApart({ forum, thread }: Scene, count = 12): Promise<string[]> {
   const url = `${forum.url}/api/threads/${thread}?limit=100`
@@ -75,7 +76,10 @@ function readApart({ forum, thread }: Scene, count = 12): Promise<string[]> {
   return Promise.all(Array.from({ length: count }, read))
 }
 
-/** Publishes a reply; a connection to a reader that was killed breaks, and the key is retried. */
+/**
+ * Publishes a reply. A connection to a killed reader breaks, and the request is retried with its
+ * key.
+ */
 async function replied({ ana, thread }: Scene, content: string): Promise<void> {
   const headers = { 'idempotency-key': `key-of-${content.replaceAll(' ', '-')}` }
   await until(`${content} to be acknowledged`, async () => {
@@ -84,7 +88,7 @@ async function replied({ ana, thread }: Scene, content: string): Promise<void> {
   })
 }
 
-/** Posts a reply with one key on a connection of its own; resolves to the status. */
+/** Posts a reply with a fixed key on a new connection. Resolves to the status. */
 async function replyOnce({ forum, ana, thread }: Scene, content: string): Promise<[number]> {
   const { statusCode, body } = await request(`${forum.url}/api/threads/${thread}/replies`, {
     method: 'POST',
@@ -159,8 +163,8 @@ t.test('readers: one is stopped, and continues: writes go on, nothing old is sho
   await replied(here, 'before')
   const [pid] = pids(here.forum)
   process.kill(pid!, 'SIGSTOP')
-  // The system deals about half of these connections out to the one that is stopped: so many that
-  // it does not deal out all of them to that one by chance.
+  // The system gives about half of these connections to the stopped reader. With this many, it is
+  // practically impossible that all of them go there by chance.
   const attempts = Array.from({ length: 40 }, () => replyOnce(here, 'meanwhile'))
   const [status] = await Promise.race([Promise.any(attempts), sleep(8000, ['nobody answers'])])
   process.kill(pid!, 'SIGCONT')

@@ -1,7 +1,7 @@
 // Goal:   on a real file system that is full, small, read-only or not permitted, or with no file
 //         descriptor left, writes are refused, reads go on, nothing acknowledged is lost, and
-//         writes resume by themselves once there is room. A node that cannot start gives the reason
-//         in one line.
+//         writes resume by themselves once there is room. A node that cannot start reports the
+//         reason in one line.
 // Method: the real program on a tmpfs of a few MiB, which the test mounts and unmounts. Mounting
 //         needs root; without it these tests are skipped, and say so.
 // Leaves out: a disk that becomes read-only under an open log; test/wal/failure.test.ts covers it.
@@ -49,7 +49,7 @@ class SmallForum extends Forum {
     return answer
   }
 
-  /** Publishes until the disk is full, which must be answered with `storage_full`. */
+  /** Publishes until the disk is full; that request must be answered with `storage_full`. */
   async publishUntilFull(t: Test): Promise<void> {
     for (;;) {
       const answer = await this.publish()
@@ -191,7 +191,8 @@ t.test('start: by a user without permission to write: one line, 74', needsRoot, 
   chmodSync(dirname(foreign), 0o755)
   mkdirSync(foreign, { mode: 0o755 })
   for (const data of [foreign, join(foreign, 'new')]) {
-    // With an empty environment: the test runner's would make the program write a coverage file.
+    // The environment is empty, because that of the test runner would make the program write a
+    // coverage file.
     const command = ['env', '-i', process.execPath, program]
     command.push('serve', '--port', '0', '--data', data)
     const { status, stderr } = spawnSync('setpriv', ['--reuid=65534', '--clear-groups', ...command])

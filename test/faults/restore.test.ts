@@ -1,6 +1,7 @@
 // Goal:   a node that continues from a backup reports a new epoch, and pollers whose cursors lie
 //         beyond the end of the backup miss nothing. docs/faults.md, row 31.
-// Method: two nodes on copies of one backup, and pollers that have seen more than it holds.
+// Method: two nodes on copies of one backup, and pollers that have read beyond the end of the
+//         backup.
 
 import { cpSync } from 'node:fs'
 import t from 'tap'

@@ -13,7 +13,7 @@ import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
 import { flip } from './flip.ts'
 
-/** Enough log that a clean stop takes a checkpoint. */
+/** Enough log for a clean stop to take a checkpoint. */
 const manyReplies = 40
 const manyFrames = 2100
 const long = '😀'.repeat(8_000)
@@ -23,8 +23,8 @@ const often = ['--scrub-hours', '0.0003']
 const mendedByParity = 'agent_forum_scrub_mended_total{by="parity"}'
 
 /**
- * A stopped forum with a checkpoint. Its pages take more than one MiB, or less with `isSmall`,
- * so that their parity is a mirror.
+ * Returns a stopped forum with a checkpoint. Its pages take more than one MiB, or less with
+ * `isSmall`, so that their parity is a mirror.
  */
 async function aForum(t: Test, args: string[], isSmall = false) {
   const ops = await freePort()
@@ -32,7 +32,7 @@ async function aForum(t: Test, args: string[], isSmall = false) {
   const ana = await forum.identity()
   const thread = await publishedThread(ana)
   if (isSmall) {
-    // One after the other, so that each reply is a frame in its own sector.
+    // Sequentially, so that each reply is a frame in its own sector.
     for (let n = 0; n < manyFrames; n++) await ana.reply(thread)
   } else {
     const replies = Array.from({ length: manyReplies }, () => ana.reply(thread, long))
@@ -47,7 +47,7 @@ async function seen(caller: Client, thread: string): Promise<string> {
   return (await caller.get(`/api/threads/${thread}?limit=100`)).text
 }
 
-/** The largest file of the kind: that of the text. */
+/** Returns the largest file of this kind, which is that of the text. */
 function fileOf({ data }: Forum, kind: 'pages' | 'parity'): string {
   const paths = readdirSync(data).map((name) => join(data, name))
   const sizes = paths.filter((path) => path.endsWith(`.${kind}`)).map((path) => statSync(path).size)
@@ -58,7 +58,7 @@ function fileOf({ data }: Forum, kind: 'pages' | 'parity'): string {
 
 t.test('node: a page has rotted: started: rebuilt, reported, repaired in its file', async (t) => {
   const { forum, ops, before, seen } = await aForum(t, ['--scrub-hours', '0'])
-  // The start reads the first file, and the text in the second only when it has started.
+  // The start reads the first file; the text in the second is read only after the start.
   const files = ['0000000001.pages', '0000000002.pages'].map((name) => join(forum.data, name))
   const wanted = files.map((file) => readFileSync(file))
   for (const [i, file] of files.entries()) flip(file, i === 0 ? wanted[i]!.length >> 1 : 5_000)
@@ -71,7 +71,7 @@ t.test('node: a page has rotted: started: rebuilt, reported, repaired in its fil
   await until('both files are repaired', async () => (await mended()) === 2)
   t.match(await forum.logged('page_mended'), { level: 40, by: 'parity' })
   for (const [i, file] of files.entries()) t.ok(readFileSync(file).equals(wanted[i]!), file)
-  // A read that has found the damage, too, has its file scrubbed once more.
+  // If a read has also found the damage, the file is scrubbed once more.
   await until('readiness', async () => (await ask(ops, '/readyz')).text === 'ok\n')
 })
 
@@ -95,7 +95,7 @@ t.test('node: a page rots while it runs: found and repaired by the scrub', async
 t.test('node: a page and its parity rot: the scrub has the page written from memory', async (t) => {
   const { forum, ops, before, seen } = await aForum(t, often)
   await forum.start()
-  process.kill(forum.pid, 'SIGSTOP') // so that the scrub meets both changes at once
+  process.kill(forum.pid, 'SIGSTOP') // so that the scrub finds both changes at once
   flip(fileOf(forum, 'parity'), 64 + 5000)
   flip(fileOf(forum, 'pages'), 5000)
   process.kill(forum.pid, 'SIGCONT')

@@ -1,9 +1,9 @@
 // Goal:   when pages are damaged beyond parity and the log before them is gone, a start refuses and
-//         names the places. `wal repair` saves everything except what the damaged blocks held,
-//         lists what was lost, and keeps a copy of the directory as it was.
+//         names the damaged places. `wal repair` saves everything except the contents of the
+//         damaged blocks, lists what was lost, and keeps a copy of the directory as it was.
 // Method: a real node with small segments, whose checkpoints have let it drop the beginning of its
-//         log. Bytes of its page files and of their parity are changed; then the program repairs
-//         the directory and is started.
+//         log. The test changes bytes of its page files and of their parity; then the program
+//         repairs the directory and is started.
 
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -61,7 +61,7 @@ async function readThread(url: string, thread: string, token: string): Promise<M
   return all
 }
 
-/** A store with two checkpoints, some log behind them and none before them. */
+/** Makes a store with two checkpoints, some log after them and none before them. */
 async function makeStore() {
   const data = dataDirectory(t)
   const config = parseConfig(['--port', '0', '--data', data], {})
@@ -101,8 +101,9 @@ const contentsOf = (data: string) =>
   )
 
 /**
- * Damages every block that holds these bytes, in all page files, and the parity that could rebuild
- * it: in so small a store each checkpoint writes the block again. Returns the newest of the files.
+ * Damages every block that contains these bytes, in all page files, and the parity that could
+ * rebuild it: in so small a store each checkpoint writes the block again. Returns the newest of the
+ * files.
  */
 function spoil(data: string, sought: Buffer): string {
   let newest = ''

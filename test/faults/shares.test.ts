@@ -1,6 +1,8 @@
-// Goal:   one caller that takes every place where polls wait, by one identity or without a token,
-//         leaves others theirs: in one process, and in each of several.
-// Method: the real program with few places. Polls are sent until no more wait; then others poll.
+// Goal:   one caller that takes as many of the places for waiting polls as it can, with one
+//         identity or without a token, leaves other callers their share: in one process, and in
+//         each of several.
+// Method: the real program with few places. Polls are sent until no more are held; then others
+//         poll.
 
 import { request } from 'node:http'
 import t, { type Test } from 'tap'
@@ -24,7 +26,7 @@ interface Poll {
   end(): void
 }
 
-/** A poll for news from an address of this machine, on a connection of its own. */
+/** Sends a long poll from an address of this machine, on a new connection. */
 function poll({ url }: Forum, path: string, token = '', localAddress = '127.0.0.1'): Poll {
   const headers = token === '' ? {} : { authorization: `Bearer ${token}` }
   const sent = request(url + path, { headers, localAddress, agent: false })
@@ -33,14 +35,14 @@ function poll({ url }: Forum, path: string, token = '', localAddress = '127.0.0.
     one.isAnswered = true
     response.resume()
   })
-  sent.on('error', () => {}) // it is ended by the test
+  sent.on('error', () => {}) // the test destroys it
   sent.end()
   return one
 }
 
 const waitingOf = (all: readonly Poll[]) => all.filter(({ isAnswered }) => !isAnswered).length
 
-/** Resolves when so many wait, and all others of these are answered. */
+/** Resolves when `count` polls wait, and all others of `all` are answered. */
 async function held(ops: number, count: number, all: readonly Poll[]): Promise<void> {
   await until(`${count} that wait`, async () => {
     const waiting = await sample(ops, 'agent_forum_waiting')
@@ -60,7 +62,7 @@ async function tellsOthers(t: Test, readers: number): Promise<void> {
   const ops = await freePort()
   const flags = ['--waiting-max', `${waitingMax}`, '--readers', `${readers}`]
   const forum = await startForum(t, ['--ops-port', `${ops}`, ...flags])
-  // Until readers serve, polls wait at the main process, which has places of its own.
+  // Until readers serve, polls wait in the main process, which has places of its own.
   await until('readers to serve', async () => {
     return (samples((await ask(ops, '/metrics')).text).get(serving) ?? 0) === readers
   })

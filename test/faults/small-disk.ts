@@ -1,4 +1,4 @@
-// A file system of a few MiB in memory, which a test can fill. Mounting it needs root.
+// A file system of a few MiB in memory, which a test can fill. Mounting it requires root.
 
 import { execFileSync } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
@@ -11,7 +11,7 @@ process.once('exit', () => {
   for (const place of mounted) tryTo(() => execFileSync('umount', ['-l', place]))
 })
 
-/** Does the work, and returns whether it succeeded. */
+/** Runs `work`, and returns whether it succeeded. */
 export function tryTo(work: () => void): boolean {
   try {
     work()

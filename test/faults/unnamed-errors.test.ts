@@ -1,4 +1,4 @@
-// Goal:   errors for which libuv has no name are recognized by their number: a used-up quota
+// Goal:   errors for which libuv has no name are recognized by their number: an exhausted quota
 //         (EDQUOT) is a lack of space, and a damaged file system (EUCLEAN) is a storage failure.
 // Method: the real program under strace, which makes system calls on one file fail with that error,
 //         always or once in each thread. Its answers, log and readiness are observed from outside.
@@ -18,7 +18,7 @@ const withoutStrace = 'skipped: strace is missing, or may not trace'
 const content = 'x'.repeat(8000)
 const args = (data: string) => ['serve', '--port', '0', '--segment-mb', '1', '--data', data]
 
-/** The command under which a call on `path` (or its parity) fails: always, or once per thread. */
+/** Returns the command under which a call on `path` or its parity fails. */
 function failing(call: string, path: string, error: string, when: 'once' | 'always'): string[] {
   const fault = `inject=${call}:error=${error}${when === 'once' ? ':when=1' : ''}`
   const paths = ['-P', path, '-P', path.replace('.pages', '.parity')]

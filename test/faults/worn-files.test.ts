@@ -1,8 +1,8 @@
-// Goal:   a device fails to read a part of a page file that no page uses any more, or to write a
-//         page in place: the scrub has all pages moved to other files, also those that are on disk
-//         only, and then nothing is left to warn of.
-// Method: a node in this process on a simulated disk with bad sectors, most of its text on disk
-//         only. It scrubs its files again and again.
+// Goal:   when a device fails to read a part of a page file that no page uses any more, or to write
+//         a page in place, the scrub has all pages moved to other files, including those that are
+//         on disk only, and then no warning remains.
+// Method: a node in this process on a simulated disk with bad sectors, with most of its text on
+//         disk only. It scrubs its files again and again.
 
 import { Writable } from 'node:stream'
 import pino from 'pino'
@@ -16,18 +16,22 @@ import { build, contentOf, filesWith, readErased, start } from './cold-forum.ts'
 
 t.setTimeout(timeoutMs)
 
-/** It is in the second page, which the first text file has as it was when it was half full. */
+/**
+ * A message of the second page, which the first text file holds as of when that page was half full.
+ */
 const moved = 250
 const often = ['--scrub-hours', '0.0003']
 
 const base = await build()
 
-/** The page file of the first page of text. */
+/** Returns the page file of the first page of text. */
 function firstFile(disk: SimulatedDisk): string {
   return filesWith(disk, 0).find((name) => name.endsWith('.pages'))!
 }
 
-/** Starts a node, waits until the file is replaced and nothing is warned of, and reads all. */
+/**
+ * Starts a node, waits until the file is replaced and no warning remains, and reads all messages.
+ */
 async function isReplaced(t: Test, disk: SimulatedDisk, file: string): Promise<void> {
   let output = ''
   const write = (line: Buffer, _: string, done: () => void) => {

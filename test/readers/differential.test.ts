@@ -1,10 +1,11 @@
-// Goal:   a caller cannot tell by an answer whether it is connected to a reader, to its main
-//         process or to a node alone: the same status, headers and body to any request, and the
-//         same state after all of them.
+// Goal:   a caller cannot tell from an answer whether it is connected to a reader, to a reader's
+//         main process or to a node without readers: any request gets the same status, headers and
+//         body, and all requests together leave the same state.
 // Method: generated requests to every route (test/fuzz/requests.ts), most of them good or nearly
-//         good, in one order to a node alone and to one with a reader, whose processes take turns.
-//         Both make the same ids, at the same times. A write may reach the reader while it lacks
-//         records; before a read it has all. Guests expire meanwhile, and operators block and lock.
+//         good, are sent in one order to a node without readers and to one with a reader, whose
+//         processes take turns. Both nodes make the same ids, at the same times. A write may reach
+//         the reader while it lacks records; before a read the reader has received all. Guests
+//         expire meanwhile, and operators block and lock.
 // Leaves out: connections, and when messages arrive (test/faults/readers.test.ts).
 
 import assert from 'node:assert/strict'
@@ -25,7 +26,7 @@ t.setTimeout(timeoutMs)
 
 const rounds = sizeOf('READER_ROUNDS')
 const inputsOfRound = 250
-/** What the main process has, and a reader has not. */
+/** The parts of the state that the main process has and a reader lacks. */
 const leftOut = /^(facts of )?(receipts|tickets|quotas|invitations)\./
 const few = { messages: { all: 3 }, mentions: { identity: 3 }, governance: { all: 4 } }
 const limits = { ...few, identities: { address: 16 } }
@@ -36,7 +37,7 @@ function newState(): State {
 
 type Process = 'main' | 'reader'
 
-/** Most are taken back soon: whoever is blocked is answered 403 and nothing else. */
+/** Most acts are reversed soon: a blocked caller gets 403 and nothing else. */
 const moderation = fc.oneof(
   ...Object.entries({
     ...{ 'lock-thread': 1, 'unlock-thread': 2, 'block-identity': 1, 'unblock-identity': 5 },
@@ -45,16 +46,16 @@ const moderation = fc.oneof(
   }),
 )
 
-/** What happens between two requests. */
+/** The events between two requests. */
 const event = fc.record({
   process: fc.constantFrom<Process>('main', 'reader', 'reader'),
-  /** The reader has received nothing since the request before. */
+  /** Whether the reader has received nothing since the previous request. */
   lags: fc.boolean(),
   hours: fc.oneof({ weight: 120, arbitrary: fc.constant(0) }, fc.constantFrom(1, 30)),
   command: fc.option(fc.tuple(moderation, fc.nat(3)), { freq: 4 }),
-  /** The same request once more, as callers retry. */
+  /** The process to which the same request is repeated, as when a caller retries. */
   again: fc.option(fc.constantFrom<Process>('main', 'reader'), { freq: 4 }),
-  /** Spaces behind the body. */
+  /** The number of spaces after the body. */
   spaces: fc.oneof({ weight: 60, arbitrary: fc.constant(0) }, fc.constant(bodyBytesMax)),
 })
 
@@ -63,7 +64,7 @@ class Twins {
   readonly log = new KeptLog()
   readonly alone = new Side(this.log, newState())
   readonly pair = new Pair({ as: 'reader', state: newState() })
-  /** What placeholders in requests stand for. */
+  /** The values that replace placeholders in requests. */
   readonly #known: Record<string, string[]> = { hash: ['0'.repeat(64)], cursor: ['dDEuNDI'] }
   readonly #edges = {
     main: this.pair.leader.edge,
@@ -83,12 +84,12 @@ class Twins {
     }
   }
 
-  /** Sends a request to both; returns how it is answered. */
+  /** Sends a request to both nodes, and returns the status of the answer. */
   async send(request: FuzzRequest, process: Process, lags: boolean): Promise<string> {
     const isRead = ['GET', 'HEAD'].includes(request.method) && !request.path.includes('compat')
     if (isRead || !lags) this.settle()
     const sent = (['alone', process] as const).map((to) => this.#start(request, to))
-    await turn() // a verification asks its endpoint
+    await turn() // a verification sends a request to its endpoint
     this.settle()
     const [expected, found] = sent.map(({ answers }) => answers)
     const what = `${process}: ${request.method} ${this.#fill(request.path)} ${request.body}`
@@ -111,7 +112,7 @@ class Twins {
     }
   }
 
-  /** Everything is durable everywhere, and has arrived. */
+  /** Makes everything durable everywhere, and delivers all messages. */
   settle(): void {
     this.log.durable = this.log.position
     this.alone.gate.open(this.log.durable)
@@ -151,7 +152,7 @@ class Twins {
     return known[n % known.length]!
   }
 
-  /** Notes what an answer says that later requests may name: the newest four of each. */
+  /** Notes the values in an answer that later requests may name: the newest four of each kind. */
   #learn(text: string | null): void {
     const found = /"(token|ticket|thread_id|proposal_id|proposal_hash|id)":"(\w+)"/g
     for (const [, field, value] of (text ?? '').matchAll(found)) {
@@ -167,7 +168,7 @@ const namesOf: Record<string, string> = {
   ...{ proposal_id: 'proposal', proposal_hash: 'hash' },
 }
 
-/** Begins a pair of nodes with three identities and a thread. */
+/** Makes a pair of nodes with identities and a thread. */
 async function begun(): Promise<Twins> {
   const twins = new Twins()
   const json: [string, string] = ['Content-Type', 'application/json']

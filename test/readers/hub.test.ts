@@ -1,5 +1,5 @@
-// The hub of the readers, and the messages between it and them, without processes: sockets that
-// take what the test lets them take.
+// The hub of the readers, and the messages between the hub and them, without processes: over
+// sockets that accept as much as the test lets them.
 
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
@@ -24,14 +24,14 @@ import { until } from '../until.ts'
 import { appendEach, dir, open } from '../wal/helpers.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
 
-/** Resolves when the reader has been told so often where the main process is. */
+/** Resolves when the reader has received `count` more beats with the main process's position. */
 async function beats({ messages }: FakeSocket, count: number): Promise<void> {
   const told = () => messages.filter(({ kind }) => kind === kinds.durable).length
   const before = told()
   await until(`${count} beats`, () => told() >= before + count)
 }
 
-/** A socket whose other end takes everything, or nothing until it is told to. */
+/** A socket whose other end accepts everything or, if `takes` is false, nothing until `drain`. */
 class FakeSocket extends EventEmitter {
   writableLength = 0
   isDestroyed = false
@@ -48,7 +48,7 @@ class FakeSocket extends EventEmitter {
     this.writableLength += bytes.length
   }
 
-  /** Takes what waits, and everything from now on. */
+  /** Accepts the waiting bytes, and everything from now on. */
   drain(): void {
     this.takes = true
     for (const bytes of this.#kept.splice(0)) this.#splitter.add(bytes)
@@ -60,12 +60,12 @@ class FakeSocket extends EventEmitter {
     this.isDestroyed = true
   }
 
-  /** The reader sends this. */
+  /** Has the reader send these bytes. */
   send(bytes: Buffer): void {
     this.emit('data', bytes)
   }
 
-  /** The positions of the records that it has received, in order. */
+  /** The positions of the records that the reader has received, in order. */
   get positions(): number[] {
     return this.messages.flatMap(({ kind, payload }) => {
       if (kind !== kinds.frame) return []
@@ -150,7 +150,7 @@ t.test('P1: a reader begins at any position while records come: each once, in or
 t.test('P1: a reader that catches up drains often: one slice in each iteration', async (t) => {
   const { journal, clock, add } = await scene(t)
   for (let n = 0; n < 100; n++) await appendEach(journal, [{ n }])
-  clock.stepMs = 0.4 // two frames fit into a slice
+  clock.stepMs = 0.4 // so that two frames fit into a slice
   const { socket, reader } = add(0)
   let most = 0
   while (!reader.isLive) {
@@ -189,7 +189,7 @@ t.test('H2: it takes nothing: waited for no longer than it answers, later given 
   const last = journal.append('a')
   await until('it to be durable', () => journal.durable === last)
   clock.ms += silenceMsMax - 1
-  await new Promise((resolve) => setTimeout(resolve, 600)) // two beats
+  await new Promise((resolve) => setTimeout(resolve, 600)) // the time of two beats
   t.same(shown, [])
   clock.ms += 1
   await until('it to be shown', () => shown.length > 0)

@@ -1,4 +1,5 @@
-// The reader's side of the main process: what it knows of it, and what becomes of requests.
+// The reader's port to the main process: what it knows of the main process, and the outcome of
+// requests.
 
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'

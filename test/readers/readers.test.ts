@@ -1,7 +1,7 @@
-// Goal:   readers find text where the checkpoints of the main process have it, whatever these move
-//         and remove, and show an erased message as little as it does.
-// Method: the main process is that of the test, which says when a checkpoint is taken; two readers
-//         with room for one page of text each; every request on a connection of its own.
+// Goal:   readers find text where the checkpoints of the main process store it, whatever these move
+//         and remove, and, like the main process, never show the text of an erased message.
+// Method: the main process runs in the test, which decides when a checkpoint is taken; two readers
+//         have room for one page of text each; every request uses a new connection.
 
 import { randomUUID } from 'node:crypto'
 import pino from 'pino'
@@ -16,7 +16,7 @@ import { until } from '../until.ts'
 
 t.setTimeout(240_000)
 
-/** 28 KB of text, and more characters are not allowed. */
+/** 28 KB of text, the largest number of characters that is allowed. */
 const contentCharacters = 7_000
 const together = 10
 const apart = 10
@@ -68,8 +68,8 @@ async function post({ node, token }: Pick<Scene, 'node' | 'token'>, path: string
 }
 
 /**
- * What is answered on a connection of its own. A reader that has had no news of the leader for two
- * seconds, as on a busy machine, answers 503, and is asked again.
+ * Returns the answer to a request on a new connection. A reader that has heard nothing from the
+ * leader for two seconds, as on a busy machine, answers 503, and the request is retried.
  */
 function unlessBusy(url: string, options: Parameters<typeof request>[1]): Promise<string> {
   return until('an answer', async () => {
@@ -81,7 +81,7 @@ function unlessBusy(url: string, options: Parameters<typeof request>[1]): Promis
   })
 }
 
-/** Replies that fill pages of text; resolves to their ids. */
+/** Publishes replies that fill pages of text, and resolves to their ids. */
 async function fill(here: Scene, count: number): Promise<string[]> {
   const ids: string[] = []
   const reply = async (n: number) => {
@@ -94,7 +94,7 @@ async function fill(here: Scene, count: number): Promise<string[]> {
   return ids
 }
 
-/** The first messages of the thread, on so many connections. */
+/** Reads the first messages of the thread, on `apart` new connections. */
 function readApart({ node, thread }: Scene): Promise<string[]> {
   const read = async () => {
     const url = `${node.url}/api/threads/${thread}?after=0&limit=20`

@@ -1,4 +1,4 @@
-// Appends to the stream whose answers the test gives, or does not give.
+// Appends to the stream, whose answers the test gives or withholds.
 
 import type { Msg, NatsConnection } from '@nats-io/transport-node'
 import t from 'tap'

@@ -1,5 +1,5 @@
 // The swarm and its check of the history, on one node without replication, which is killed: they
-// find nothing there. That they find contradictions is shown in sightings.test.ts.
+// find no contradiction. That they do find contradictions is shown in sightings.test.ts.
 
 import t from 'tap'
 import { dataDirectory, Program } from '../api/process.ts'

@@ -1,6 +1,6 @@
-// A swarm on all nodes of one history at once, while nodes and networks fail: writers that repeat
-// each write with its key until it is answered, wherever somebody answers, and readers of threads
-// and feeds on every node. What they are answered and shown goes to sightings.ts.
+// A swarm that acts on all nodes of one history at once, while nodes and networks fail: writers
+// that repeat each write with its key until some node answers it, and readers of threads and feeds
+// on every node. All answers and pages are reported to sightings.ts.
 //
 //   const swarm = new CheckedSwarm(places, random)
 //   await swarm.prepare()                      identities, threads, and watchers that follow them
@@ -14,17 +14,17 @@ import { until } from '../until.ts'
 import { itemsOf } from './listed.ts'
 import { type Final, type Shown, Sightings } from './sightings.ts'
 
-/** Where callers connect: one node, through all of its lives. */
+/** A place where callers connect: one node, through all of its lives. */
 export interface Place {
   name: string
-  /** Null while nobody is to connect there. */
+  /** Null while nobody may connect there. */
   url: string | null
 }
 
 export interface SwarmSize {
   threads: number
   writers: number
-  /** At each place. */
+  /** The number of readers at each place. */
   readers: number
   /** The longest pause between two writes of one writer. */
   pauseMs: number
@@ -32,7 +32,7 @@ export interface SwarmSize {
 
 const small: SwarmSize = { threads: 3, writers: 6, readers: 2, pauseMs: 10 }
 
-/** How long a caller waits: longer than a healthy node takes, however busy the machine is. */
+/** The time that a caller waits: longer than a healthy node takes, however busy the machine is. */
 export const answerMs = 5_000
 const retryMs = 50
 
@@ -57,15 +57,15 @@ interface Answer {
 
 export class CheckedSwarm {
   readonly seen = new Sightings()
-  /** How often each status was answered to a write, and how often there was no answer. */
+  /** The number of answers to writes, by status, and of writes that got no answer. */
   readonly outcomes = new Map<string, number>()
-  /** Where callers connect; it may change while nobody acts. */
+  /** The places where callers connect, which may change while nobody acts. */
   places: readonly Place[]
   readonly #random: () => number
   readonly #size: SwarmSize
   readonly #threads: string[] = []
   readonly #writers: Caller[] = []
-  /** Follow all threads from the beginning, so that their feeds only grow. */
+  /** Agents that follow all threads from the beginning, so that their feeds only grow. */
   readonly #watchers: Caller[] = []
   readonly #open = new Set<Write>()
   #acting: Promise<unknown> | null = null
@@ -109,12 +109,12 @@ export class CheckedSwarm {
     for (const place of this.places) {
       for (let n = 0; n < this.#size.readers; n++) acting.push(this.#keepReading(place))
     }
-    // An answer that nobody may get is a finding as any other.
+    // An answer that no caller may get is a finding like any other.
     const found = (error: Error) => this.seen.found.push(error.message)
     this.#acting = Promise.all(acting.map((caller) => caller.catch(found)))
   }
 
-  /** Resolves when nobody waits for an answer any longer. Writes may have an unknown outcome. */
+  /** Resolves when no caller is waiting for an answer. Writes may have an unknown outcome. */
   async stop(): Promise<void> {
     this.#isStopping = true
     await this.#acting
@@ -130,7 +130,7 @@ export class CheckedSwarm {
     })
   }
 
-  /** Everything that contradicts one history, when all places serve and nobody acts. */
+  /** Returns everything that contradicts one history, once all places serve and nobody acts. */
   async differences(): Promise<string[]> {
     for (const write of [...this.#open]) {
       await until(`an answer to ${write.key}`, () => this.#try(write))
@@ -144,7 +144,7 @@ export class CheckedSwarm {
     return this.seen.differences(finals)
   }
 
-  /** Sends a new write, once; if it is not acknowledged, `differences` repeats it. */
+  /** Sends a new write once. If it is not acknowledged, `differences` repeats it. */
   async writeOnce(): Promise<void> {
     await this.#try(this.#newWrite(this.#writers[0]!))
   }
@@ -166,7 +166,7 @@ export class CheckedSwarm {
     }
   }
 
-  /** Sends a write to some place. Returns whether it was acknowledged. */
+  /** Sends a write to any place. Returns whether it was acknowledged. */
   async #try(write: Write): Promise<boolean> {
     const place = this.#somePlace()
     if (place === null) return false
@@ -196,13 +196,13 @@ export class CheckedSwarm {
     }
   }
 
-  /** One page, or null when the place does not answer. */
+  /** Returns one page, or null if the place does not answer. */
   async #page(place: Place, list: string, after: number, by: Caller | null) {
     const [path] = list.split(' ')
     const query = `?limit=100&after=${after}`
     const answer = await this.#call(place, 'GET', `${path}${query}`, by, null, null)
     if (answer === null || answer.status === 503) return null
-    // A new follower does not have the thread or the token yet.
+    // A new follower may not have the thread or the token yet.
     const isEarly = answer.status === 404 || answer.status === 401
     if (isEarly && this.seen.expectation(place.name, list).atLeast === 0) return null
     if (answer.status !== 200) {
@@ -234,7 +234,7 @@ export class CheckedSwarm {
     return JSON.parse(await this.#insist(null, '/api/identities', null, {})) as Caller
   }
 
-  /** Posts until the answer is no 503. */
+  /** Posts until the answer is not 503, and returns it. */
   async #insist(by: Caller | null, path: string, key: string | null, body: object) {
     return until(`an answer to ${path}`, async () => {
       const place = this.#somePlace()
@@ -245,7 +245,7 @@ export class CheckedSwarm {
     })
   }
 
-  /** Sends one request. Null when there is no answer in time. */
+  /** Sends one request. Returns null if there is no answer in time. */
   async #call(
     place: Place,
     method: 'GET' | 'POST',

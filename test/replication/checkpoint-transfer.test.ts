@@ -1,5 +1,5 @@
 // Goal:   a checkpoint beside the stream is downloaded as it was uploaded, whatever the length of
-//         the pieces and the release that uploaded it; no note has other files written.
+//         the pieces and the release that uploaded it; no note can cause other files to be written.
 // Method: a stream in memory, and checkpoints of a node on the real disk.
 
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ import { realDisk } from '../../wal/disk.ts'
 import { LeadingNode, newDirectory } from './leading-node.ts'
 import { MemoryStream } from './memory-stream.ts'
 
-/** A node with a checkpoint, and a stream beside which it uploads it. */
+/** Opens a node with a checkpoint, and a stream beside which the node uploads it. */
 async function scene(t: Test) {
   const stream = new MemoryStream()
   const node = await new LeadingNode(newDirectory(t)).open()
@@ -26,7 +26,7 @@ async function scene(t: Test) {
   const { place, newest: manifest } = node.checkpoints
   const isStopped = () => false
   const upload = () => uploadCheckpoint(stream, place, { node: 'a', manifest, isStopped })
-  /** Downloads it; returns the names of the files that are as they were. */
+  /** Downloads the checkpoint. Returns the names of the files that equal the originals. */
   const download = async () => {
     const dir = newDirectory(t)
     await fetchCheckpoint(stream, { disk: realDisk, dir }, node.journal.storeId)
@@ -79,7 +79,7 @@ function crcOf({ files }: { files: { name: string; crc: number }[] }, name: stri
     .padStart(8, '0')
 }
 
-/** Has the note name a file of this checkpoint otherwise. */
+/** Returns a forgery of the note that gives its first file another name. */
 function renamed(name: string) {
   return ({ files: [file, ...rest] }: CheckpointNote) => ({ files: [{ ...file, name }, ...rest] })
 }
@@ -99,7 +99,7 @@ for (const [what, forge] of forgeries) {
     const note = (await uploadedCheckpoint(stream))!
     const forged = { ...note, ...forge(note) }
     const { objects } = stream.objects
-    // The objects are there, so that nothing but the note keeps them from being downloaded.
+    // The objects exist, so that nothing but the check of the note prevents their download.
     const [is, was] = [forged.files?.[0]?.name ?? '', note.files[0]!.name]
     for (const [object, bytes] of [...objects]) objects.set(object.replace(was, is), bytes)
     await stream.notes.write('checkpoint', forged)

@@ -1,8 +1,8 @@
-// Goal:   a node finds where its log goes on in the stream, or which of its records are not part of
-//         the common history.
+// Goal:   a node finds the place in the stream where its log continues, or the records of its log
+//         that are not part of the common history.
 // Method: streams of random terms and messages, whose truth is a list of the term of each position;
-//         logs that are a prefix of it, go on beside it or beyond it; trimmed at any message. Some
-//         programs name terms, and earlier ones did not.
+//         logs that are a prefix of the truth, diverge from it or extend beyond it; trimmed at any
+//         message. Some programs name terms, and earlier ones did not.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -11,16 +11,16 @@ import { StreamUnavailable } from '../../src/replication/log-stream.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
 import { MemoryStream } from './memory-stream.ts'
 
-/** For each term the lengths of its messages; `begin` is the position before the stream. */
+/** For each term, the lengths of its messages; `begin` is the position before the stream. */
 const streams = fc.record({
   begin: fc.nat(5),
   terms: fc.array(fc.array(fc.integer({ min: 1, max: 4 }), { maxLength: 6 }), {
     minLength: 1,
     maxLength: 4,
   }),
-  /** The terms are 1, 2, 3 … plus this for each of them: terms may be skipped. */
+  /** The terms are 1, 2, 3 … plus the sum of the skips so far: terms may be skipped. */
   skips: fc.array(fc.nat(1), { minLength: 4, maxLength: 4 }),
-  /** The first term that has a name. */
+  /** Terms above this number have names. */
   named: fc.nat(5),
 })
 
@@ -28,7 +28,7 @@ type Shape = typeof streams extends fc.Arbitrary<infer T> ? T : never
 
 const store = 'the store'
 
-/** The end of a log of this history. */
+/** Returns the end of a log of this history. */
 function endAt({ named }: Pick<Shape, 'named'>, position: number, term: number): LogEnd {
   return { position, term, nonce: term > named ? `nonce of ${term}` : '', store }
 }
@@ -117,7 +117,7 @@ t.test('compare: another store, or another term of the same number: another hist
   const kinds = new Set<string>()
   const logs = fc.record({ at: fc.nat(), tail: fc.nat(8), isOtherStore: fc.boolean() })
   const property = fc.asyncProperty(streams, fc.nat(), logs, async (shape, below, log) => {
-    // All terms are named: each term that the log has is another one than that of the stream.
+    // All terms are named: each term of the log differs from the one of the stream.
     const { stream, truth, begin } = await streamOf({ ...shape, named: 0 })
     const position = begin + 1 + (log.at % truth.length)
     const term = termAt(truth, begin, position)!
@@ -143,7 +143,7 @@ t.test('compare: servers answer late: never a place that is not its own', async 
     const right = await compareWithStream(stream, own)
     const found = await compareWithStream(lateServers(stream, seed), own).catch(unavailable)
     seen.set(found.kind, (seen.get(found.kind) ?? 0) + 1)
-    // Only these lead to something that is not asked again.
+    // Only these verdicts lead to an action without another look.
     if (found.kind === 'diverged') return fc.stringify(found) === fc.stringify(right)
     if (found.kind !== 'behind') return found.kind !== 'trimmed'
     return right.kind === 'behind' && found.next === right.next
@@ -153,7 +153,7 @@ t.test('compare: servers answer late: never a place that is not its own', async 
     t.ok(seen.get(kind), `${kind} ${seen.get(kind)} times`)
 })
 
-/** The stream as servers show it of which each may lack the newest messages. */
+/** Returns a view of the stream through servers each of which may lack the newest messages. */
 function lateServers(stream: MemoryStream, seed: number): MemoryStream {
   const random = seededRandom(seed)
   const newest = () => Math.max(1, stream.messages.length - Math.floor(random() * 4))

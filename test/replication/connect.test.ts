@@ -1,4 +1,5 @@
-// The connection to the servers: what they may require, and what a node says if it cannot have it.
+// The connection to the servers: the servers' possible requirements, and a node's report when it
+// cannot connect.
 
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -12,7 +13,7 @@ import { nats, startCluster } from './nats-cluster.ts'
 
 const blank = { stream: 'test', node: 'a', replicas: 1, takeoverMs: 1_000 }
 
-/** Whether the stream is empty; otherwise why there is no connection. */
+/** Returns whether the stream is empty or, without a connection, the reason. */
 async function outcome(options: Omit<EngineOptions, 'isStopped'>): Promise<string> {
   const reasons: string[] = []
   const isStopped = () => reasons.length > 0
@@ -51,7 +52,7 @@ t.test(
     })
     const servers = [cluster.url.replace('nats:', 'tls:')]
     const tls = { ca, cert, key }
-    // On a busy machine a server may give up the first handshakes.
+    // On a busy machine a server may abandon the first handshakes.
     const isServed = async () =>
       (await outcome({ ...blank, servers, credentials, tls })) === 'empty'
     t.ok(await until('a connection', isServed))

@@ -1,13 +1,13 @@
-// Goal:   what log-stream.ts promises of the engine holds on a real cluster whose servers die, stop
-//         and are cut off: everything else that replication promises rests on it.
+// Goal:   the promises of log-stream.ts about the engine hold on a real cluster whose servers die,
+//         stop and are cut off. All other promises of replication rest on them.
 // Method: two nodes append to one stream at once, each with several messages in flight, and note
 //         every outcome, while a fault comes and goes. Then the stream is read from its beginning.
 //
 // F1. A message that was acknowledged is at the sequence that was acknowledged.
-// F2. A message that was rejected is nowhere.
-// F3. A message whose outcome is unknown is there at most once.
-// F4. A message that was sent behind another one is behind that one, or nowhere.
-// F5. A reader gets what is there, in order and without gaps.
+// F2. A message that was rejected is nowhere in the stream.
+// F3. A message whose outcome is unknown is in the stream at most once.
+// F4. A message that was sent behind another one is directly after that one, or absent.
+// F5. A reader gets the messages of the stream, in order and without gaps.
 
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises'
 import { jetstreamManager } from '@nats-io/jetstream'
@@ -30,14 +30,14 @@ t.before(async () => {
   if (nats.skip === false) cluster = await startCluster(t)
 })
 
-/** One node that appends as fast as it can, and what became of each of its messages. */
+/** One node that appends as fast as it can, and the outcome of each of its messages. */
 class Appender {
   readonly acknowledged = new Map<string, number>()
-  /** For each message, the one behind which it was sent before that was acknowledged. */
+  /** For each message, the one behind which it was sent, before that one was acknowledged. */
   readonly behind = new Map<string, string>()
   readonly rejected = new Set<string>()
   unknown = 0
-  /** Calls of any kind without an answer. */
+  /** The number of calls of any kind without an answer. */
   unanswered = 0
   readonly #log: JetStreamLog
   readonly #name: string
@@ -64,7 +64,7 @@ class Appender {
         const outcomes: Promise<void>[] = []
         for (const [n, message] of messages.entries()) {
           outcomes.push(this.#append(message, last + n, messages[n - 1]))
-          // The other node's messages arrive in between.
+          // In between, the other node's messages arrive.
           if (n % 2 === 0) await nextIteration()
         }
         await Promise.all(outcomes)
@@ -97,7 +97,7 @@ class Appender {
 
 const textOf = ({ bytes }: Unplaced) => Buffer.from(bytes).toString()
 
-/** A node's connection to a stream, by its own links to the servers. */
+/** Connects a node to a stream, by the node's own links to the servers. */
 async function connected(t: Test, stream: string, node: string) {
   const links = await cluster.links(t)
   const options = { servers: links.url.split(','), stream, replicas: 3, node, takeoverMs: 5000 }
@@ -106,7 +106,7 @@ async function connected(t: Test, stream: string, node: string) {
   return { log, links }
 }
 
-/** The server that leads the stream now. */
+/** Returns the server that leads the stream now. */
 async function leaderOf(log: JetStreamLog): Promise<NatsServer> {
   const manager = await jetstreamManager(log.connection)
   const name = await until('a leader of the stream', async () => {
@@ -116,7 +116,7 @@ async function leaderOf(log: JetStreamLog): Promise<NatsServer> {
   return cluster.servers.find((server) => server.name === name)!
 }
 
-/** Everything in the stream, as a reader gets it. */
+/** Returns everything in the stream, as a reader gets it. */
 async function readAll(log: JetStreamLog): Promise<StreamMessage[]> {
   const end = await until('the end of the stream', () => log.last().catch(() => null))
   return until('a reader to reach the end', async () => {
@@ -137,13 +137,13 @@ interface Scene {
   links: Links
 }
 
-/** A fault, and how it ends. */
+/** A fault of the servers or the links. */
 interface Fault {
   begin(scene: Scene): Promise<void>
   end(scene: Scene): void
-  /** Whether some node's calls stay without an answer while it lasts, for certain. */
+  /** Whether, for certain, calls of some node stay without an answer during the fault. */
   hits: boolean
-  /** Whether messages are acknowledged while it lasts. */
+  /** Whether messages are acknowledged during the fault. */
   goesOn: boolean
 }
 
@@ -185,7 +185,7 @@ const faults: Record<string, Fault> = {
   },
 }
 
-// The deep run has all of them, `npm run test:system` has the one that TEST_SEED chooses.
+// The deep run includes all faults; `npm run test:system` includes the one that TEST_SEED chooses.
 const all = Object.entries(faults)
 const chosen = isDeep ? all : [all[chosenSeed % all.length]!]
 

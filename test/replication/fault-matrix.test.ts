@@ -1,11 +1,11 @@
 // Goal:   whatever fails of two nodes and the three servers between them, everything that any node
-//         has acknowledged or shown is one history, which all of them have in the end.
+//         has acknowledged or shown belongs to one history, which all of them have in the end.
 // Method: a swarm writes to and reads from both nodes (checked-swarm.ts), while a fault comes and
-//         goes; afterwards one node leads, the other follows, and everything is compared: what was
-//         answered and shown (sightings.ts), and the logs of the two nodes, record by record. The
-//         faults are in faults.ts. The system tests have one pair of nodes live through a few of
-//         them, the deep run has a new pair for each, which lives through it many times.
-//         TEST_FAULT=killed chooses those whose names contain that.
+//         goes. Afterwards one node leads, the other follows, and everything is compared: the
+//         answers and pages (sightings.ts), and the logs of the two nodes, record by record. The
+//         faults are in faults.ts. In the system tests one pair of nodes lives through a few of
+//         them; in the deep run a new pair for each fault lives through it many times.
+//         TEST_FAULT=killed selects the faults whose names contain that word.
 
 import t, { type Test } from 'tap'
 import { chosenSeed, isDeep, sizeOf, timeoutMs } from '../depth.ts'
@@ -23,7 +23,7 @@ const random = seededRandom(chosenSeed)
 
 t.setTimeout(timeoutMs)
 
-/** Lets a fault come and go under the swarm. */
+/** Runs a fault from its beginning to its end, while the swarm acts. */
 async function liveThrough(
   fault: Fault,
   nodes: readonly ReplicatedNode[],
@@ -38,7 +38,7 @@ async function liveThrough(
   await swarm.acknowledges(20)
 }
 
-/** Two nodes and a swarm live through faults; then everything is compared. */
+/** Has two nodes and a swarm live through faults, and then compares everything. */
 async function compareAfter(t: Test, cluster: Cluster, stream: string, chosen: readonly Fault[]) {
   t.comment(`TEST_SEED=${chosenSeed}`)
   const nodes = await startPair(t, cluster, { stream })

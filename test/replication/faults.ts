@@ -1,6 +1,6 @@
-// What may happen to two nodes and the servers between them. Each fault strikes while a swarm acts,
-// checks what must hold while it lasts, and has ended when `strike` resolves: all processes run and
-// all links are open, though not everything has recovered.
+// The faults of two nodes and of the servers between them. Each fault strikes while a swarm acts,
+// and checks what must hold during the fault. When `strike` resolves, the fault has ended: all
+// processes run and all links are open, though not everything has recovered.
 
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -27,10 +27,10 @@ export interface Fault {
   isInSample: boolean
 }
 
-/** How long each takeover took, from the fault to the first write that the new leader took. */
+/** The duration of each takeover, from the fault to the new leader's first accepted write. */
 export const takeoversMs: number[] = []
 
-/** Resolves when the standby leads and takes writes. */
+/** Resolves when the standby leads and accepts writes. */
 async function takenOver({ standby, swarm }: Scene, begunMs: number): Promise<void> {
   await until('the standby to lead', async () => (await standby.status())?.role === 'leader')
   await swarm.acknowledges(1)
@@ -38,7 +38,7 @@ async function takenOver({ standby, swarm }: Scene, begunMs: number): Promise<vo
   await swarm.acknowledges(10)
 }
 
-/** Has the leader's links in this state until the standby leads. */
+/** Keeps the leader's links in this state until the standby leads. */
 async function withLeaderLinks(scene: Scene, state: 'cut' | 'silent'): Promise<void> {
   const begunMs = performance.now()
   scene.leader.links.set(state)
@@ -46,17 +46,17 @@ async function withLeaderLinks(scene: Scene, state: 'cut' | 'silent'): Promise<v
   scene.leader.links.set('open')
 }
 
-/** How many writes were acknowledged at a node. */
+/** Returns the number of writes that were acknowledged at a node. */
 function acknowledgedAt({ seen }: CheckedSwarm, node: ReplicatedNode): number {
   return [...seen.acknowledged.values()].filter(({ place }) => place === node.name).length
 }
 
-/** How often a node has begun to follow another one. */
+/** Returns the number of times that a node has begun to follow another one. */
 function timesFollowed({ log }: ReplicatedNode): number {
   return log.split('"msg":"following"').length - 1
 }
 
-/** How many writes were acknowledged that were new, and not a repetition of what is durable. */
+/** Returns the number of acknowledged writes that were new, not repetitions of durable ones. */
 function created({ outcomes }: CheckedSwarm): number {
   return outcomes.get('201') ?? 0
 }
@@ -81,7 +81,7 @@ async function onServers(
   }
 }
 
-/** Allows the stream `more` bytes than it has; null: any number. */
+/** Allows the stream `more` bytes than it has, or any number if `more` is null. */
 async function limitStream(scene: Scene, more: number | null): Promise<void> {
   const { stream } = scene
   await onServers(scene, async (streams) => {
@@ -90,7 +90,7 @@ async function limitStream(scene: Scene, more: number | null): Promise<void> {
   })
 }
 
-/** Something on the servers is lost, under writes, which go on. */
+/** Causes a loss on the servers while the swarm writes; writes must go on. */
 async function withLoss(
   scene: Scene,
   loss: (streams: StreamAPI) => Promise<unknown>,
@@ -116,8 +116,8 @@ export const faults: Record<string, Fault> = {
       const begunMs = performance.now()
       leader.pause()
       await takenOver(scene, begunMs)
-      // Whoever had sent a write before the pause has given up, so that what the old leader
-      // acknowledges from now on, it acknowledges after another one has replaced it.
+      // Callers who had sent a write before the pause have given up by then. So whatever the old
+      // leader acknowledges from now on, it acknowledges after another node has replaced it.
       await sleep(answerMs * 1.2)
       const before = acknowledgedAt(swarm, leader)
       const followed = timesFollowed(leader)
@@ -125,7 +125,8 @@ export const faults: Record<string, Fault> = {
       await until('the old leader to follow', async () => {
         const acknowledged = acknowledgedAt(swarm, leader)
         const role = (await leader.status())?.role
-        // On a busy machine it may have followed meanwhile, and lead again in a later term.
+        // On a busy machine the old leader may have followed by now, and lead again in a later
+        // term.
         if (role !== 'leader' || timesFollowed(leader) > followed) return role !== undefined
         assert.equal(acknowledged, before, 'a leader that was replaced acknowledges nothing')
         return false
@@ -191,7 +192,7 @@ export const faults: Record<string, Fault> = {
     async strike({ cluster, swarm }) {
       const [one, two] = cluster.servers
       await Promise.all([one!.kill(), two!.kill()])
-      // Whoever had sent a write before has an answer, or has given up.
+      // Every caller who had sent a write before has an answer by then, or has given up.
       await sleep(answerMs * 1.2)
       const before = created(swarm)
       await sleep(fewSecondsMs)
@@ -240,7 +241,7 @@ export const faults: Record<string, Fault> = {
       const refused = () => swarm.outcomes.get('503') ?? 0
       const [before, read] = [refused(), swarm.seen.pages.length]
       await limitStream(scene, 4_000)
-      // Each writer may have a write in the leader's log already, which waits there and is not
+      // Each writer may already have a write in the leader's log, which waits there and is not
       // refused any more.
       await until('writes to be refused', async () => {
         await swarm.writeOnce()

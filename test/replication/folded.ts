@@ -1,5 +1,5 @@
-// The states that are compared: what a node recovers from its disk, and what the raw stream folds
-// to.
+// The states to be compared: the state that a node recovers from its disk, and the fold of the raw
+// stream.
 
 import { Unpackr } from 'msgpackr'
 import type { Logger } from 'pino'
@@ -18,7 +18,7 @@ import { eachEncoded } from '../../wal/journal/format.ts'
 const usual = parseConfig([], {})
 const silent = { info() {}, warn() {}, error() {} } as unknown as Logger
 
-/** The state that a node would start with: its newest checkpoint and the log behind it. */
+/** Returns the state with which a node would start: its newest checkpoint and the log after it. */
 export async function recoveredState(data: string, disk: Disk): Promise<State> {
   const config = { ...usual, data }
   const vitals = { state: null, journal: null } as unknown as Vitals
@@ -28,8 +28,8 @@ export async function recoveredState(data: string, disk: Disk): Promise<State> {
 }
 
 /**
- * The state to which the messages of a stream fold, up to the position of `like`, and with hashes
- * of keys as it has them.
+ * Returns the fold of the messages of a stream, up to the position of `like`, with the same hashes
+ * of keys.
  */
 export function foldOf(messages: readonly StreamMessage[], like: State): State {
   const [seed] = factsOf(like)['receipts.'] as [number]
@@ -47,7 +47,7 @@ export function foldOf(messages: readonly StreamMessage[], like: State): State {
   return state
 }
 
-/** Hashes of a state without those that depend on how it hashes keys. */
+/** Returns the hashes of a state without those that depend on how it hashes keys. */
 export function withoutKeys(hashes: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(hashes).filter(([name]) => !name.includes('receipts')))
 }

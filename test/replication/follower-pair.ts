@@ -1,5 +1,5 @@
-// A leader and a follower in memory. A test says what the follower has received, what is durable,
-// and when the requests and answers between them arrive.
+// A leader and a follower in memory. The test controls which records the follower has received,
+// what is durable, and when the requests and answers between the two arrive.
 
 import { Packr } from 'msgpackr'
 import { openToAll } from '../../src/api/access.ts'
@@ -40,7 +40,7 @@ import { newRole } from '../role/new-role.ts'
 
 const packr = new Packr({ useRecords: false })
 
-/** A log that keeps its records as they stand in frames. */
+/** A log that keeps its records in the encoding of frames. */
 export class KeptLog {
   position = 0
   durable = 0
@@ -63,7 +63,7 @@ export class KeptLog {
   }
 }
 
-/** One of the two: a forum behind an edge. */
+/** One node of the pair: a forum behind an edge. */
 export class Side {
   readonly world: World
   readonly forum: Forum
@@ -71,7 +71,7 @@ export class Side {
   readonly role: Role
   readonly load = new Load({ ...new Load().limits, waitingMax: 8, queueBytesMax: 100_000 })
 
-  /** With an empty state, unless it is given another one. */
+  /** Without `state`, the side begins with an empty one. */
   constructor(journal: Forum['journal'], state?: State, access = openToAll) {
     const offered = routesOf({ compat: true, search: true, ...access })
     this.world = newWorld()
@@ -91,7 +91,7 @@ export class Side {
     return this.send('get', path, token, query)
   }
 
-  /** A request without a body. */
+  /** Sends a request without a body. */
   send(method: string, path: string, token = '', query = ''): FakeExchange {
     const exchange = new FakeExchange(method, path, headersOf(token), query)
     this.edge.handle(exchange)
@@ -108,15 +108,15 @@ export class Side {
 }
 
 export interface PairOptions {
-  /** How long an answer waits for the follower. */
+  /** The time that an answer waits for the follower. */
   waitMs?: number
   access?: Access
   /**
-   * What the follower is: a `reader` lacks what only commands read, makes the checks of the edge,
-   * and has its main process decide.
+   * The kind of follower: a `reader` lacks the state that only commands read, performs the checks
+   * of the edge, and has its main process decide.
    */
   as?: 'follower' | 'reader'
-  /** The state of the leader; by default an empty one. */
+  /** The state of the leader; empty by default. */
   state?: State
 }
 
@@ -128,9 +128,9 @@ export class Pair {
   readonly forwarder: Forwarder
   /** Answers that the leader has sent and the follower has not received. */
   readonly answers: (() => void)[] = []
-  /** Whether the follower knows a leader; what happens to requests. */
+  /** Whether the follower knows a leader, which determines the outcome of requests. */
   link: 'open' | 'lost' = 'open'
-  /** How many requests were passed on when they had passed the checks. */
+  /** The number of requests that were forwarded after they had passed the checks. */
   checked = 0
   #ids = 0
 
@@ -163,18 +163,18 @@ export class Pair {
     this.leader.forum.waiting.onDurable(this.log.durable)
   }
 
-  /** The records behind `after`, up to `to`, as in a frame. */
+  /** Returns the records after `after`, up to `to`, as in a frame. */
   frame(after: number, to = this.log.position): Buffer {
     return Buffer.concat(this.log.records.slice(after, to))
   }
 
-  /** The follower receives all records that it lacks. */
+  /** Delivers all records that the follower lacks. */
   receive(): void {
     const { position } = this.role
     this.role.receive(position + 1, this.log.position - position, this.frame(position))
   }
 
-  /** Everything arrives that is on its way. */
+  /** Delivers everything that is in transit. */
   settle(): void {
     this.sync()
     this.receive()
@@ -212,12 +212,12 @@ export class Pair {
   }
 }
 
-/** A way on which every request is passed on as it came. */
+/** A `Forward` that hands every request over whole, as it came. */
 export function passingWhole(whole: Forward['whole']): Forward {
   return { whole, checked: () => {}, takesChecked: false }
 }
 
-/** What a message has behind its head. */
+/** Returns the payload of a message, without its head. */
 function payloadOf(whole: Buffer): Buffer {
   let found: Buffer | null = null
   const splitter = new Splitter((_, payload) => {

@@ -1,4 +1,4 @@
-// A follower: it applies the records of a leader, shows what is durable, and passes writes on.
+// A follower: it applies the records of a leader, shows what is durable, and forwards writes.
 
 import t from 'tap'
 import { publishPath } from '../../src/api/compat.ts'
@@ -18,7 +18,7 @@ function bodyOf({ answers }: FakeExchange): Record<string, string> {
   return JSON.parse(answers[0]!.text!)
 }
 
-/** A pair with a caller, a thread that the caller has published, and nothing on its way. */
+/** Returns a pair with a caller, a thread that the caller has published, and nothing in transit. */
 function begunPair(waitMs?: number) {
   const pair = new Pair({ ...(waitMs !== undefined && { waitMs }) })
   const created = pair.follower.post('/api/identities', { kind: 'guest' })
@@ -230,7 +230,7 @@ t.test(
     edge.forward = passingWhole(({ method, path }, { name }) => {
       forwarded.push(`${method} ${path} ${name}`)
     })
-    // Would append, and fails if anybody does.
+    // A journal that could append, and fails the test if anything does.
     forum.journal = {
       ...{ health: 'ok', durable: pair.role.durable, flush() {}, separate: () => true },
       append: () => t.fail('a record is appended') as never,
@@ -250,7 +250,7 @@ t.test(
               'limit=2',
             )
             if (forwarded.length === length) {
-              // What is looked for is answered later, also where there is nothing.
+              // Searches and look-ups are answered later, also where there is nothing to find.
               if (/^search|^messagePage/.test(name)) await new Promise(setImmediate)
               t.equal(exchange.answers.length, 1, `${name} is answered`)
               answeredHere.add(name)

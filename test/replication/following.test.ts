@@ -1,5 +1,5 @@
 // Goal:   a node that follows the stream has the leader's records in its own log and state, shows
-//         them when its log has them durably, passes writes on, and continues after a restart.
+//         them once they are durable in its log, forwards writes, and continues after a restart.
 // Method: a leader in memory whose log is published to a stream in memory; a follower with a real
 //         journal on a simulated disk, which can be killed.
 
@@ -23,7 +23,7 @@ let keys = 0
 const newKey = () => `key-of-test-${keys++}`
 const dir = '/data'
 
-/** A leader in memory; `publish` carries its log to the stream, as when it is synced. */
+/** A leader in memory; `publish` carries its log to the stream, as if it had been synced. */
 class Leader {
   readonly log = new KeptLog()
   readonly side = new Side(this.log)
@@ -66,7 +66,7 @@ class Leader {
     this.side.forum.waiting.onDurable(last)
   }
 
-  /** An identity and a thread of its own. */
+  /** Creates an identity and a thread by it. */
   async begun(): Promise<{ token: string; thread: string }> {
     const made = this.side.post('/api/identities', { kind: 'guest' })
     await this.publish()
@@ -84,7 +84,7 @@ interface Started {
   failures: Error[]
 }
 
-/** A follower on this disk, as a start makes it. */
+/** Starts a follower on this disk, as the start of a node does. */
 async function start(t: Test, stream: MemoryStream, disk: SimulatedDisk): Promise<Started> {
   const side = new Side(new KeptLog())
   const { role, forum, load } = side
@@ -175,13 +175,13 @@ t.test('following: an answer of a leader that was replaced: not sent', async (t)
   const { token, thread } = await leader.begun()
   const { side } = await start(t, stream, new SimulatedDisk(4))
   await until('all records', () => side.role.durable === leader.log.position)
-  // The old leader answers without the stream having it (mode async), and dies.
+  // In mode async, the old leader answers before the stream has the record, and dies.
   const write = side.post(`/api/threads/${thread}/replies`, { content: 'lost' }, token, newKey())
   await until('the record at the leader', () => leader.log.position > leader.log.durable)
   leader.log.durable = leader.log.position
   leader.side.gate.open(leader.log.durable)
   const position = side.role.durable
-  // Another one leads on from what the stream has: its records take the position.
+  // Another node continues from the end of the stream: its records take the position.
   const next = new KeptLog()
   const at = side.forum.state.now
   const led = { term: 2, node: 'next', mode: 'async', epoch: '', nonce: '' } as const
@@ -232,7 +232,7 @@ t.test('following: a message is erased: its own log can drop the text', async (t
   eraseMessage(leader.side.forum, { id, reason: '' })
   await leader.publish()
   await until('the erasure', () => side.role.durable === leader.log.position)
-  // As two checkpoints behind the record do it.
+  // As two checkpoints after the record would do.
   await journal.dropBefore(side.forum.state.erasedPosition)
   t.notOk(isOnDisk())
 })

@@ -1,8 +1,8 @@
 // Goal:   nodes that start together with different logs, or without the stream that they had, never
-//         make two histories one, and none loses a file; whoever has the records begins, at once or
-//         by the word of an operator, and each says what it waits for.
+//         merge two histories, and none loses a file. The node that has the records begins, at once
+//         or when an operator tells it to, and each node reports what it waits for.
 // Method: three real nodes and three real servers, whose stores, streams and disks are taken away.
-//         What was acknowledged before is compared with what all nodes show in the end.
+//         Whatever was acknowledged before is compared with what all nodes show in the end.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
@@ -19,7 +19,7 @@ const random = seededRandom(chosenSeed)
 let cluster: Cluster
 let streams = 0
 
-/** Longer than servers need to elect others, had they a majority. */
+/** Longer than servers with a majority need for an election. */
 const pausedMs = 12_000
 
 t.setTimeout(timeoutMs)
@@ -29,7 +29,7 @@ t.before(async () => {
 
 const stream = () => `histories-${streams}`
 
-/** Changes something on the servers, as an operator does by mistake. */
+/** Changes something on the servers, as an operator may do by mistake. */
 async function onServers(change: (manager: JetStreamManager) => Promise<unknown>): Promise<void> {
   const connection = await connect({ servers: cluster.url.split(',') })
   try {
@@ -49,10 +49,10 @@ const mistakes: Record<string, (manager: JetStreamManager) => Promise<unknown>> 
   },
 }
 
-/** Options of a test that takes half a minute: the deep run alone has it. */
+/** Options of a test that takes half a minute and runs only in the deep run. */
 const deepOnly = isDeep ? nats : { skip: 'only in the deep run' } // half a minute
 
-/** Options of the tests of starts, of which each run has one that the seed chooses. */
+/** Options of the tests of starts, of which each run includes one that the seed chooses. */
 const starts = (n: number) => {
   const isChosen = isDeep || chosenSeed % 3 === n
   return isChosen ? nats : { skip: `TEST_SEED=${n} and the deep run have it` } // half a minute each
@@ -60,7 +60,7 @@ const starts = (n: number) => {
 
 type Three = [ReplicatedNode, ReplicatedNode, ReplicatedNode]
 
-/** Three nodes that stand by, not started yet, on a stream of their own. */
+/** Makes three standby nodes, not started yet, on a stream of their own. */
 async function threeNodes(t: Test, takeoverSeconds = 1): Promise<Three> {
   streams += 1
   const options = { stream: stream(), takeoverSeconds }
@@ -68,7 +68,7 @@ async function threeNodes(t: Test, takeoverSeconds = 1): Promise<Three> {
   return [await node('a'), await node('b'), await node('c')]
 }
 
-/** Writes to these nodes until so many more are acknowledged. */
+/** Writes to these nodes until that many more writes are acknowledged. */
 async function write(swarm: CheckedSwarm, more = 60): Promise<void> {
   swarm.start()
   await swarm.acknowledges(more)
@@ -78,11 +78,11 @@ async function write(swarm: CheckedSwarm, more = 60): Promise<void> {
 interface Running {
   nodes: Three
   swarm: CheckedSwarm
-  /** Where their logs end. */
+  /** The position at which their logs end. */
   end: number
 }
 
-/** Three nodes that serve, with one log and what was acknowledged. */
+/** Starts three nodes, which serve with one log and some acknowledged writes. */
 async function serving(t: Test): Promise<Running> {
   const nodes = await threeNodes(t)
   for (const node of nodes) node.start()
@@ -99,7 +99,7 @@ async function serving(t: Test): Promise<Running> {
   return { nodes, swarm, end }
 }
 
-/** All nodes show what was acknowledged, take more, and have one log. */
+/** Checks that all nodes show what was acknowledged, accept more, and have one log. */
 async function oneHistory(t: Test, nodes: Three, swarm: CheckedSwarm): Promise<void> {
   await settled(nodes)
   await write(swarm, 20)
@@ -110,7 +110,7 @@ async function oneHistory(t: Test, nodes: Three, swarm: CheckedSwarm): Promise<v
 
 const isAside = (name: string) => /\.(?:replaced|void|torn)$|^clear-log/.test(name)
 
-/** Nothing of these nodes' logs was renamed, and none of them has ended. */
+/** Checks that no file of these nodes' logs was renamed, and that none of the nodes has ended. */
 function untouched(t: Test, nodes: readonly ReplicatedNode[]): void {
   for (const { name, files, isRunning } of nodes) {
     t.same(files.filter(isAside), [], `${name}: nothing is put aside`)
@@ -118,7 +118,7 @@ function untouched(t: Test, nodes: readonly ReplicatedNode[]): void {
   }
 }
 
-/** Resolves when /readyz of a node says this. */
+/** Resolves when /readyz of a node reports this. */
 const says = (node: ReplicatedNode, what: RegExp) =>
   until(`${node.name} to say ${what}`, async () => what.test(await node.readiness()))
 
@@ -128,7 +128,7 @@ t.test(
   async (t) => {
     const { nodes, swarm, end } = await serving(t)
     const [a, b, c] = nodes
-    // At once: none of them takes over.
+    // All at once, so that none of them takes over.
     await Promise.all(nodes.map((node) => node.kill()))
     await Promise.all(cluster.servers.map((server) => server.kill()))
     for (const server of cluster.servers) server.loseStore()
@@ -150,7 +150,8 @@ t.test(
   'a node with data and two empty ones start at once: it begins, all serve',
   starts(1),
   async (t) => {
-    // An empty node waits for twice that time: longer than a node takes to announce itself.
+    // An empty node waits for twice this time, which is longer than a node takes to announce
+    // itself.
     const nodes = await threeNodes(t, 15)
     const [a, b, c] = nodes
     a.startAlone()
@@ -200,7 +201,7 @@ t.test(
   },
 )
 
-// The deep run has all of them, `npm test` the one that TEST_SEED chooses, or TEST_FAULT names.
+// The deep run includes all of them, `npm test` the one that TEST_SEED chooses or TEST_FAULT names.
 const { TEST_FAULT: only } = process.env
 const all = Object.entries(mistakes)
 const chosen = isDeep ? all : [all[chosenSeed % all.length]!]

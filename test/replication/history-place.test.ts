@@ -1,5 +1,5 @@
-// Goal:   a start finds its place in the common history, and does nothing that cannot be undone
-//         because a server answered late.
+// Goal:   a start finds its place in the common history, and does nothing irreversible because a
+//         server's answer was stale.
 // Method: a stream in memory that shows an older end for a while, and a log on the real disk.
 
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
@@ -19,7 +19,7 @@ import { MemoryStream } from '../replication/memory-stream.ts'
 const log = pino({ level: 'silent' })
 const none = new Uint8Array()
 
-/** A stream whose end is older than the truth in the first answers. */
+/** A stream whose first answers show an end that is older than the truth. */
 class LateStream extends MemoryStream {
   lateAnswers = 0
 
@@ -29,7 +29,7 @@ class LateStream extends MemoryStream {
   }
 }
 
-/** A stream of two messages of term 1, positions 1 to 4. */
+/** Makes a stream of two messages of term 1, positions 1 to 4. */
 async function newStream(): Promise<LateStream> {
   const stream = new LateStream()
   await stream.publish({ first: 1, last: 2, term: 1, bytes: none }, 0)
@@ -79,7 +79,7 @@ interface Beginning {
   of: Term
   holders?: readonly (readonly [position: number | null, term: number])[]
   hasHistory?: boolean
-  /** How far another node has followed. */
+  /** The position to which another node has followed. */
   followed?: number
   word?: number
 }
@@ -137,13 +137,13 @@ t.test('place: what goes on is trimmed: a log of its own term is kept', async (t
   t.ok(readdirSync(own.dir).includes('clear-log.keep'))
 })
 
-/** Has a checkpoint at this position beside the stream, as far as its note says. */
+/** Writes only the note of a checkpoint at this position beside the stream. */
 async function noteCheckpoint(stream: MemoryStream, { storeId: store }: Journal, position: number) {
   const about = { version: 1, node: 'leader', number: 1, form: 5, pieceBytes: 1, files: [] }
   await stream.notes.write('checkpoint', { ...about, store, position })
 }
 
-/** Nothing of a log was renamed or removed, or is to be. */
+/** Returns whether no file of a log was renamed or removed, or is about to be. */
 function untouched(dir: string): boolean {
   const names = readdirSync(dir)
   const isChanged = (name: string) => /\.replaced$|\.void$|^clear-log/.test(name)

@@ -1,4 +1,4 @@
-// Requests from node to node through a real server, whose connection is lost and comes back.
+// Requests from node to node through a real server, while connections are lost and restored.
 
 import t, { type Test } from 'tap'
 import { connectEngine } from '../../src/replication/jetstream/connect.ts'
@@ -8,14 +8,14 @@ import { nats, startCluster } from './nats-cluster.ts'
 
 const common = { stream: 'calls', replicas: 1, takeoverMs: 5_000, credentials: null, tls: null }
 
-/** A connection of a node, and how often it was lost. */
+/** Connects a node, and counts how often its connection was lost. */
 async function connected(t: Test, node: string, servers: string) {
   let losses = 0
   const log = await connectEngine({ ...common, node, servers: [servers] }, ({ event }) => {
     if (event === 'engine_disconnected') losses += 1
   })
   t.teardown(() => log.close())
-  // Resolves when the servers know who answers.
+  // Resolves when the servers know which node answers.
   const listening = () => log.connection.flush()
   return { calls: log.calls, log, listening, losses: () => losses }
 }
@@ -35,7 +35,7 @@ t.test(
     }
     t.equal(await until('an answer', answered), 'aa')
     links.set('cut')
-    // The call in which the connection is found to be lost may take its time.
+    // The call that discovers the loss of the connection may take its time.
     await until(
       'nobody to be asked',
       async () => (await answered().catch(() => 'unknown')) === null,
@@ -67,7 +67,7 @@ t.test(
     links.set('silent')
     const last = log.last()
     links.set('cut')
-    // Not that of a time that is over, which would be the client's.
+    // Not the error of an expired timeout, which would be the client's.
     const lost = { name: 'StreamUnavailable', message: /: the connection was lost$/ }
     await t.rejects(call, lost)
     await t.rejects(last, lost)

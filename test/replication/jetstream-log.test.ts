@@ -1,4 +1,4 @@
-// The stream on a real cluster: what log-stream.ts promises of it.
+// The stream on a real cluster: the promises of log-stream.ts.
 
 import { jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
@@ -18,7 +18,7 @@ t.before(async () => {
   if (nats.skip === false) cluster = await startCluster(t)
 })
 
-/** Connections of nodes to one new stream. */
+/** Connects nodes to one new stream. */
 async function connected(t: Test, ...nodes: string[]): Promise<JetStreamLog[]> {
   streams += 1
   const stream = `test-${streams}`
@@ -52,7 +52,7 @@ t.test('stream: two writers, one expectation: one message is in it', nats, async
   t.equal(both.filter((each) => 'sequence' in each && each.sequence === 2).length, 1)
   const winner = 'sequence' in both[0]! ? { last: 5, term: 1 } : { last: 9, term: 2 }
   t.match(await b!.get(2), { sequence: 2, first: 4, ...winner })
-  // What was rejected is sent again by the same writer, and is not taken for known.
+  // A rejected message is sent again by the same writer, and is not mistaken for a known one.
   const last = (await a!.last())!
   t.same(await a!.publish(message(10, 12, 2), last.sequence), { sequence: last.sequence + 1 })
   t.equal(text(await b!.last()), 'records 10 to 12')
@@ -130,7 +130,8 @@ t.test(
     await log!.trim(4)
     t.equal(await log!.firstSequence(), 4)
     t.equal(await log!.get(3), null)
-    // A server whose copy is not trimmed yet delivers what it has, and a silent one nothing.
+    // A server whose copy has not been trimmed yet delivers what it has; a silent one delivers
+    // nothing.
     await until('an end because of what is trimmed', async () => {
       const again: number[] = []
       const ended = await new Promise<Error | null>((resolve) => {
@@ -173,7 +174,7 @@ interface Streams {
   account_details?: { stream_detail?: { name: string; consumer_detail?: object[] }[] }[]
 }
 
-/** The server that serves the readers of a stream; null: there is none yet. */
+/** Returns the server that serves the readers of a stream, or null if there is none yet. */
 async function serverOfReaders(stream: string): Promise<NatsServer | null> {
   for (const server of cluster.servers) {
     const found = (await server.monitor('/jsz?streams=1&consumers=1')) as Streams | null
@@ -227,7 +228,7 @@ t.test('lease: held, not renewed, then taken: one holder, after the time only', 
   t.equal(await a!.lease.hold(holder('a')), true)
   t.equal(await b!.lease.hold(holder('b')), false)
   t.match(await b!.lease.read(), { node: 'a' })
-  // On a busy machine it may have lapsed when it is looked at, and not yet when it is taken.
+  // On a busy machine the lease may have lapsed when it is read, but not yet when it is taken.
   await until('the lease to lapse', () => b!.lease.hold(holder('b')))
   t.equal(await a!.lease.hold(holder('a')), false)
   await a!.lease.release('a')
@@ -259,7 +260,7 @@ t.test('notes: read, listed: by the server that leads them, not any copy', nats,
   t.teardown(() => observer.close())
   observer.subscribe('$JS.API.DIRECT.GET.>', { callback })
   observer.subscribe('$JS.API.STREAM.>', { callback })
-  // A consumer that is made on a server that lags lists too little.
+  // A consumer that is created on a lagging server lists too little.
   observer.subscribe('$JS.API.CONSUMER.>', { callback })
   await observer.flush()
   await until('requests to be seen', async () => {
@@ -306,6 +307,6 @@ t.test('calls: the leader of a term answers; of another one, nobody does', nats,
     return answer !== null && large.equals(Buffer.from(answer))
   })
   answering.stop()
-  // A request that a server has passed on before it knew that nobody listens is never answered.
+  // A request that a server forwarded before it knew that nobody listens is never answered.
   await until('nobody', async () => (await ask(3).catch(() => 'unknown')) === null)
 })

@@ -1,5 +1,5 @@
-// A node that leads, on a real disk: what it puts on the stream, and beside it, and what another
-// node finds there.
+// A node that leads, on a real disk: what it publishes to the stream and stores beside it, and what
+// another node finds there.
 
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -95,7 +95,10 @@ t.test('lead: the stream goes on elsewhere: does not lead, and appends nothing',
   await Promise.all([first.close(), second.close()])
 })
 
-/** Leads on a log from before there was a stream; another node gets the same state from both. */
+/**
+ * Leads with a log that is older than the stream. Another node gets the same state from the
+ * checkpoint and the stream.
+ */
 async function joined(t: Test, stream: LogStream): Promise<void> {
   const node = await new LeadingNode(newDirectory(t)).open()
   await node.write('long ago')
@@ -193,7 +196,10 @@ t.test('uploads: stopped while one is under way: it is given up, without its not
   t.equal(await uploadedCheckpoint(stream), null)
 })
 
-/** A node with a checkpoint to upload, beside a stream with its records, which it does not lead. */
+/**
+ * Returns a node with a checkpoint to upload, and a stream with its records, which it does not
+ * lead.
+ */
 async function uploading(t: Test) {
   const stream = new MemoryStream()
   const node = await new LeadingNode(newDirectory(t)).open()

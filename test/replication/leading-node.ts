@@ -1,4 +1,5 @@
-// A node without edges for tests of replication: its log on a real disk, its forum and checkpoints.
+// A node without an edge, for tests of replication: its log on a real disk, its forum and
+// checkpoints.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,7 +24,7 @@ import { newRole } from '../role/new-role.ts'
 
 const log = pino({ level: 'silent' })
 
-/** A directory that is gone after the test. */
+/** Makes a directory that is removed after the test. */
 export function newDirectory(t: Test): string {
   const dir = mkdtempSync(join(tmpdir(), 'agent-forum-lead-'))
   t.teardown(() => rmSync(dir, { recursive: true }))
@@ -81,13 +82,13 @@ export class LeadingNode {
     return this.leading !== null
   }
 
-  /** The last record of its log. */
+  /** The end of its log: the position and the term of its last record. */
   get end(): LogEnd {
     const { number: term, nonce } = this.forum.state.term
     return { position: this.journal.position, term, nonce, store: this.journal.storeId }
   }
 
-  /** Writes a thread; returns the number of its message. */
+  /** Writes a thread. Returns the number of its message. */
   async write(text: string): Promise<number> {
     const { forum } = this
     const { identities, messages } = forum.state

@@ -1,5 +1,5 @@
 // Goal:   a leader decides only while no standby can have seen its lease lapse, whatever is late,
-//         lost or stopped; it shows nothing before it has the lease.
+//         lost or stopped; the leader shows nothing before it has the lease.
 // Method: a stream in memory whose answers the test delays, on a clock that the test sets.
 
 import t, { type Test } from 'tap'
@@ -12,7 +12,10 @@ const holder = { version: 1, node: 'a', term: 1, since: 0 } as const
 const none = new Uint8Array()
 const always = Number.POSITIVE_INFINITY
 
-/** A keeper of the lease of a leader whose stream ends in its term; `clock` is performance.now. */
+/**
+ * Returns the lease keeper of a leader whose stream ends in its term; `clock` replaces
+ * performance.now.
+ */
 function scene(t: Test) {
   const clock = { ms: 1_000, renewals: 0 }
   const { now } = performance
@@ -28,7 +31,7 @@ function scene(t: Test) {
     onNotice: ({ event }) => notices.push(event),
   })
   const hold = stream.lease.hold.bind(stream.lease)
-  /** What happens while a renewal is on its way. */
+  /** The delay of a renewal in transit, and whether it fails. */
   const way = { ms: 0, fails: false }
   stream.lease.hold = async (...args) => {
     clock.renewals += 1
@@ -39,7 +42,7 @@ function scene(t: Test) {
   return { clock, stream, keeper, notices, way }
 }
 
-/** Begins to renew it with timers that the test runs. */
+/** Begins the renewals, with timers that the test runs. */
 function begin(t: Test, keeper: LeaseKeeper) {
   const timers: (() => void)[] = []
   const { setInterval } = globalThis

@@ -1,4 +1,4 @@
-// The link to the servers, over a connection that the test loses and gives back.
+// The link to the servers, over a connection that the test breaks and restores.
 
 import type { NatsConnection, Status } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'
@@ -7,7 +7,7 @@ import { StreamUnavailable } from '../../src/replication/log-stream.ts'
 import { settled, VirtualTime } from '../simulate/virtual-time.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
 
-/** A connection whose state is what the test says. */
+/** A connection whose state the test sets. */
 class Scripted {
   #say: (type: string | null) => void = () => {}
 
@@ -42,7 +42,7 @@ async function scripted(t: Test) {
 
 const never = () => new Promise<string>(() => {})
 
-/** What has become of a call so far. */
+/** The outcome of a call so far. */
 function outcomeOf(call: Promise<string>): { value: string } {
   const outcome = { value: 'waiting' }
   call.then(

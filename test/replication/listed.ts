@@ -8,7 +8,7 @@ interface Listed {
   has_more: boolean
 }
 
-/** The items of an answer, and whether more follow. */
+/** Returns the items of an answer, and whether more follow. */
 export function itemsOf(text: string): { items: Shown[]; hasMore: boolean } {
   const { messages, notifications, has_more: hasMore } = JSON.parse(text) as Listed
   const shown = (item: object, seq: number, id: string) => ({ seq, id, json: JSON.stringify(item) })

@@ -1,5 +1,5 @@
-// A stream in memory that does as it is told: for tests of what reads it. The simulated one
-// (simulated-stream.ts) delays, loses and races.
+// A stream in memory that obeys the test, for tests of the code that uses a stream. The simulated
+// stream (simulated-stream.ts) delays, loses and races.
 
 import type {
   Calls,
@@ -22,7 +22,7 @@ export class MemoryStream implements LogStream {
   readonly notes = new MemoryNotes()
   readonly objects = new MemoryObjects()
   readonly calls = new MemoryCalls()
-  /** Whether calls reject, as without a majority of the servers. */
+  /** Whether calls reject, as they do without a majority of the servers. */
   isDown = false
   #trimmed = 0
   readonly #readers = new Set<Reader>()
@@ -53,7 +53,7 @@ export class MemoryStream implements LogStream {
     return this.at(sequence)
   }
 
-  /** The message, or null. */
+  /** Returns the message, or null if it was trimmed or does not exist. */
   at(sequence: number): StreamMessage | null {
     return sequence > this.#trimmed ? (this.messages[sequence - 1] ?? null) : null
   }
@@ -69,7 +69,7 @@ export class MemoryStream implements LogStream {
     return reader
   }
 
-  /** Ends all readings, as when a server dies. */
+  /** Ends all reads, as when a server dies. */
   interrupt(): void {
     for (const reader of this.#readers) reader.fail(new StreamUnavailable('interrupted'))
   }
@@ -216,7 +216,7 @@ export class MemoryCalls implements Calls {
     return { stop: () => this.leave(term) }
   }
 
-  /** The leader of a term is gone. */
+  /** Removes the leader of a term, which answers no more. */
   leave(term: number): void {
     this.#leaders.delete(term)
   }

@@ -1,5 +1,5 @@
 // The environment of the other tests of this room: servers die, stop and come back, and links cut,
-// silence and slow connections, as the tests require.
+// silence and slow down connections, as the tests require.
 
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
@@ -28,7 +28,7 @@ t.test(
   },
 )
 
-/** A server that sends back what it receives, behind a link, and a client of it. */
+/** Starts a server that sends back what it receives, behind a link, and a client of it. */
 async function linkedEcho(t: Test) {
   const sockets = new Set<Socket>()
   const echo = createServer((socket) => {

@@ -8,7 +8,7 @@
 //   const links = await cluster.links(t)              one proxy for each server (tcp-link.ts)
 //
 // C1. A server keeps its ports and its store for as long as the cluster lives.
-// C2. Clients learn no addresses from the servers (`no_advertise`), so that whoever connects
+// C2. Clients learn no addresses from the servers (`no_advertise`), so that a client that connects
 //     through links has no other way to the cluster.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
@@ -27,7 +27,7 @@ const isInstalled = spawnSync('nats-server', ['--version']).error === undefined
 /** Options of a test that needs the servers. */
 export const nats = { skip: isInstalled ? false : 'nats-server is not installed' } // unless so
 
-/** No server outlives the test that started it, however the test ends. */
+/** The running servers. None outlives the test that started it, however the test ends. */
 const running = new Set<ChildProcess>()
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
@@ -36,21 +36,21 @@ process.once('exit', () => {
 export interface ClusterOptions {
   /** The number of servers; default 3. */
   size?: number
-  /** The largest message; default 1 MiB, the server's own. */
+  /** The size of the largest message; default 1 MiB, the server's own. */
   messageBytesMax?: number
-  /** What all streams together may hold on each server, in bytes; default: no limit. */
+  /** The limit of all streams together on each server, in bytes; default: no limit. */
   storeBytesMax?: number
   /** More lines of the servers' configuration, such as accounts or TLS. */
   configuration?: string
 }
 
-/** What a cluster is stopped with: a test, or a benchmark. */
+/** The owner of a cluster, with which the cluster is stopped: a test or a benchmark. */
 export type Owner = Pick<Test, 'teardown' | 'passing' | 'comment'>
 
 export class NatsServer {
   readonly name: string
   readonly port: number
-  /** Answers over HTTP how the server is. */
+  /** The port at which the server reports its state over HTTP. */
   readonly monitorPort: number
   readonly routePort: number
   readonly #dir: string
@@ -69,7 +69,7 @@ export class NatsServer {
     return `nats://127.0.0.1:${this.port}`
   }
 
-  /** Only while it runs. */
+  /** Available only while the process runs. */
   get pid(): number {
     return this.#child!.pid!
   }
@@ -118,7 +118,7 @@ export class NatsServer {
     this.#isPaused = false
   }
 
-  /** Ends the process with SIGKILL, or lets it stop with another signal. */
+  /** Ends the process with SIGKILL, or lets it stop by another signal. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const child = this.#child
     if (child === null) return
@@ -130,14 +130,14 @@ export class NatsServer {
     await exit
   }
 
-  /** Loses everything that it has stored. Only while it does not run. */
+  /** Loses everything that the server has stored. Call it only while the server does not run. */
   loseStore(): void {
     rmSync(join(this.#dir, 'jetstream'), { recursive: true, force: true })
   }
 
   /**
-   * Stops the process where it is: its connections stay open, and nothing is answered. Stops all
-   * its threads; when this returns, it answers nothing more.
+   * Stops the process where it is: its connections stay open, and nothing is answered. All its
+   * threads have stopped when this returns.
    */
   pause(): void {
     this.#child!.kill('SIGSTOP')
@@ -152,7 +152,7 @@ export class NatsServer {
     this.#isPaused = false
   }
 
-  /** What a page of the monitor says, or null while the server does not answer. */
+  /** Returns a page of the monitor, or null while the server does not answer. */
   async monitor(path: string): Promise<Record<string, unknown> | null> {
     try {
       const signal = AbortSignal.timeout(2_000)
@@ -163,7 +163,7 @@ export class NatsServer {
     }
   }
 
-  /** What it says of itself, for a test that fails: its streams, connections and log. */
+  /** Returns the server's streams, connections and log, for the report of a failed test. */
   async report(): Promise<string> {
     const pages = ['/jsz?consumers=1&raft=1', '/connz'].map(async (path) => {
       return `${path} ${JSON.stringify(await this.monitor(path))}`
@@ -187,19 +187,19 @@ export class Cluster {
     this.servers = servers
   }
 
-  /** For `--replicate` and `--follow`. */
+  /** The URL for `--replicate` and `--follow`. */
   get url(): string {
     return this.servers.map(({ url }) => url).join(',')
   }
 
-  /** Resolves when every server that runs is part of a cluster that can store streams. */
+  /** Resolves when every running server is part of a cluster that can store streams. */
   async isReady(): Promise<void> {
     for (const server of this.servers) {
       if (server.isRunning) await until(`${server.name} to be ready`, () => isServing(server))
     }
   }
 
-  /** A way to the cluster that can be cut or slowed: for one node. */
+  /** Makes the links of one node to the cluster, which can be cut or slowed down. */
   async links(t: Owner): Promise<Links> {
     const links = await Links.to(this.servers.map(({ port }) => port))
     t.teardown(() => links.close())
@@ -211,7 +211,7 @@ export class Cluster {
   }
 }
 
-/** Starts a cluster; resolves when it is ready. It is gone after the test. */
+/** Starts a cluster, and resolves when it is ready. The cluster is removed after the test. */
 export async function startCluster(t: Owner, options: ClusterOptions = {}): Promise<Cluster> {
   const { size = 3 } = options
   const dir = mkdtempSync(join(tmpdir(), 'agent-forum-nats-'))
@@ -238,7 +238,7 @@ interface JetStreamState {
   meta_cluster?: { leader?: string }
 }
 
-/** Whether it takes part in the cluster; its copies of streams may still be behind. */
+/** Returns whether a server is part of the cluster; its copies of streams may still be behind. */
 async function isServing(server: NatsServer): Promise<boolean> {
   if ((await server.monitor('/healthz?js-server-only=true')) === null) return false
   const state = (await server.monitor('/jsz')) as JetStreamState | null

@@ -1,5 +1,5 @@
-// Goal:   nodes that share a log through a real engine show one history, whoever leads: a follower
-//         from nothing, a leader that stops, one that is cut off, a log that was left behind.
+// Goal:   nodes that share a log through a real engine show one history, whoever leads: a new
+//         follower, a leader that stops, one that is cut off, a node whose log was left behind.
 // Method: whole nodes in this process, each on a data directory of its own, with one nats-server.
 
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
@@ -44,7 +44,7 @@ class TestNode {
   readonly lines: { msg: string; [field: string]: unknown }[] = []
   readonly #stream: string
   #node: Life | null = null
-  /** The life that was begun last. */
+  /** The life that was started last. */
   #life: Node | null = null
   #stop: () => void = () => {}
 
@@ -56,7 +56,7 @@ class TestNode {
     })
   }
 
-  /** Starts it; resolves when it serves, or to false if it was stopped before. */
+  /** Starts the node. Resolves to whether it serves; false if it was stopped before that. */
   async start(flags: string[], { url = cluster.url, key = secret } = {}): Promise<boolean> {
     const [role, ...more] = flags
     const own = ['--port', '0', '--segment-mb', '1', '--data', this.dir, '--scrub-hours', '0']
@@ -76,7 +76,7 @@ class TestNode {
     return this.#node !== null
   }
 
-  /** As a signal does, also while it starts. */
+  /** Stops the node as a signal does, even during its start. */
   async stop(): Promise<void> {
     this.#stop()
     await this.#node?.stop()
@@ -117,14 +117,14 @@ class TestNode {
     return { status: answer.statusCode, body: (await answer.body.json()) as Answer['body'] }
   }
 
-  /** An identity and a thread. */
+  /** Creates an identity and a thread. */
   async thread(): Promise<{ token: string; path: string }> {
     const { token } = (await this.post('/api/identities', { kind: 'guest' })).body
     const posted = await this.post('/api/threads', { title: 't', content: 'c' }, token)
     return { token: token!, path: `/api/threads/${posted.body.thread_id}` }
   }
 
-  /** Publishes a reply, again with its key until it is answered. */
+  /** Publishes a reply, and repeats it with its key until it is answered. */
   async reply(path: string, token: string, content: string): Promise<void> {
     const key = `key-of-test-${keys++}`
     await until(`the reply ${content}`, async () => {
@@ -164,7 +164,7 @@ t.test('nodes: a follower from nothing: waits, follows, passes writes on', nats,
   t.equal((await follower.contents(path)).length, 2, 'reads go on')
 })
 
-/** A person with a browser without scripts, which sends the forms that it is shown. */
+/** A person with a browser without scripts, who sends the forms that the pages contain. */
 class Visitor {
   cookie = ''
   readonly #url: string

@@ -1,4 +1,4 @@
-// A follower's own log: takes no more than it has room for, and lets other work pass.
+// A follower's own log: it accepts no more than it has room for, and yields to other work.
 
 import { Packr } from 'msgpackr'
 import t from 'tap'
@@ -9,14 +9,14 @@ import { eachEncoded } from '../../wal/journal/format.ts'
 import type { Health } from '../../wal/journal/journal.ts'
 import { turn, until } from '../wal/helpers.ts'
 
-/** `count` records of `bytes` each, as they stand in a frame. */
+/** Returns `count` records of `bytes` each, as encoded in a frame. */
 function recordsOf(count: number, bytes: number): Buffer {
   const record = Buffer.alloc(4 + bytes, 1)
   record.writeUInt32LE(bytes)
   return Buffer.concat(Array.from({ length: count }, () => record))
 }
 
-/** The record that erases this message, as it stands in a frame. */
+/** Returns the record that erases this message, as encoded in a frame. */
 function erasureOf(message: number): Buffer {
   const record = { type: 'message.erased', at: 1, message, reason: '' } as const
   const packed = new Packr({ useRecords: false }).pack(encode(record))
@@ -26,7 +26,10 @@ function erasureOf(message: number): Buffer {
   return bytes
 }
 
-/** A log that remembers the length of each run that it is given, and a state that does as well. */
+/**
+ * Makes a log that remembers the length of each run that it is given, with a state that records the
+ * applied ranges.
+ */
 function newLog() {
   const runs: number[] = []
   const applied: [number, number][] = []
@@ -35,7 +38,7 @@ function newLog() {
     failure: null as JournalError | null,
     position: 0,
     hasSpare: true as boolean,
-    /** The positions from which the next record was to be separated. */
+    /** The positions of the records from which the next record was separated. */
     separated: [] as number[],
     separate(position: number): boolean {
       if (journal.hasSpare) journal.separated.push(position)

@@ -1,5 +1,6 @@
-// Goal:   what the publisher says is acknowledged, the stream has: in order, without gaps, each
-//         record once, whatever happens to requests and replies (publisher.ts, P1 to P4).
+// Goal:   the stream has everything that the publisher reports as acknowledged: in order, without
+//         gaps, each record once, whatever happens to requests and replies (publisher.ts, P1 to
+//         P4).
 // Method: by seed, a leader publishes random frames through a network that delays, loses and
 //         reorders, to an engine that is full or unavailable at times; in some seeds another node
 //         begins a term meanwhile.
@@ -19,7 +20,7 @@ import { SimulatedStream } from './simulated-stream.ts'
 const seeds = sizeOf('PUBLISHER_SEEDS')
 const store = 'the store'
 
-/** Records as in a frame, each with its position as its content, of random lengths. */
+/** Returns records as in a frame, of random lengths, each with its position as its content. */
 function frame(first: number, count: number, random: () => number): Buffer {
   const records = Array.from({ length: count }, (_, index) => {
     const bytes = Buffer.alloc(recordHeaderBytes + 8 + Math.floor(random() * 200))
@@ -30,7 +31,7 @@ function frame(first: number, count: number, random: () => number): Buffer {
   return Buffer.concat(records)
 }
 
-/** The positions that the records of a message hold. */
+/** Returns the positions that the records of a message hold. */
 function positionsIn(bytes: Uint8Array): number[] {
   const buffer = Buffer.from(bytes)
   const positions: number[] = []
@@ -48,7 +49,7 @@ class Trial {
   readonly gatherMs: number
   publisher: Publisher | null = null
   end = 1
-  /** What each acknowledgement claimed that was not true then. */
+  /** The acknowledgements that were not true when they were reported. */
   readonly lies: string[] = []
 
   constructor(seed: number, gatherMs: number) {

@@ -1,9 +1,10 @@
-// Goal:   the state of a reader, without what only commands read, gives every answer that the
-//         main process's gives.
-// Method: simulated nodes live through bad days, in which every kind of record is made. What they
-//         have left on disk is read in three ways: as a node does, as a reader does that folds the
-//         whole log, and as one that begins with the newest checkpoint. The states are compared by
-//         their hashes, and the answers to every read, of every caller, byte by byte.
+// Goal:   the state of a reader, which lacks what only commands read, gives every answer that the
+//         main process's state gives.
+// Method: simulated nodes live through bad days, in which every kind of record is made. The log and
+//         checkpoints that they leave on disk are read in three ways: as a node does, as a reader
+//         does that folds the whole log, and as a reader does that begins with the newest
+//         checkpoint. The states are compared by their hashes, and the answers to every read, of
+//         every caller, byte by byte.
 
 import assert from 'node:assert/strict'
 import t from 'tap'
@@ -23,12 +24,12 @@ import { KeptLog, passingWhole, Side } from './follower-pair.ts'
 t.setTimeout(timeoutMs)
 
 const seeds = Math.ceil(sizeOf('SIMULATE_SEEDS') / 16)
-/** What the node has, and a reader has not. */
+/** The parts of the state that a node has and a reader lacks. */
 const leftOut = /^(facts of )?(receipts|tickets|quotas|invitations)\./
-/** Of each kind, and so many callers. */
+/** The number of ids of each kind, and of callers. */
 const idsMax = 5
 
-/** What a reader has that has read all that the machine has left on its disk. */
+/** Returns the state of a reader that has read everything the machine left on its disk. */
 async function fromCheckpoint(machine: Machine): Promise<{ state: State; loaded: number }> {
   const { disk } = machine
   disk.manual = false
@@ -43,7 +44,7 @@ async function fromCheckpoint(machine: Machine): Promise<{ state: State; loaded:
   return { state: folded(machine, state), loaded }
 }
 
-/** Answers reads from this state, as a follower that has everything. */
+/** Makes a side that answers reads from this state, as a follower that has every record. */
 function sideOf(state: State): Side {
   const side = new Side(new KeptLog(), state)
   side.world.clock.now = state.now
@@ -51,7 +52,7 @@ function sideOf(state: State): Side {
   return side
 }
 
-/** What is answered to this request; `passed on`, if the main process is to answer it. */
+/** Returns the answer to this request, or `passed on` if the main process must answer it. */
 function answerTo(side: Side, method: string, path: string, token: string, query: string) {
   let isPassedOn = false
   side.edge.forward = passingWhole(() => {
@@ -74,7 +75,7 @@ function idsOf({ threads, identities, proposals, messages }: State): string[] {
   ]
 }
 
-/** Sends every read of every caller to all; counts answers by route and status. */
+/** Sends every read of every caller to all sides. Counts the answers by route and status. */
 function compareReads(sides: readonly Side[], state: State, tokens: readonly string[]) {
   const counts = new Map<string, number>()
   const ids = idsOf(state)
@@ -98,7 +99,7 @@ function compareReads(sides: readonly Side[], state: State, tokens: readonly str
   return counts
 }
 
-// What an index answers is left out, since these sides have none: test/search has its tests.
+// Searches are left out, because these sides have no index: test/search covers them.
 const routes = routesOf({ compat: true, search: false, ...openToAll })
 
 t.test('reader: after any life of a node: it holds and answers what the node does', async (t) => {

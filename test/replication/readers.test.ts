@@ -1,11 +1,12 @@
-// Goal:   nodes that share a log may have readers: callers who write at any process read it at all
-//         processes of that node, whether it leads or follows; when another node takes over, the
-//         readers of both show what their nodes now show, and nothing that was not acknowledged.
-// Method: two nodes, a process each with two readers, and a nats-server. Every request has a
-//         connection of its own, which the system deals out to the readers. The link of the leader
-//         is cut, and opened when the other node leads: one is promoted in place, the other one
-//         starts again, in the same process, as its follower.
-// Leaves out: other faults, and chance: the deep run has fault-matrix.test.ts with readers.
+// Goal:   nodes that share a log may have readers. A caller who writes at any process can read the
+//         write at all processes of that node, whether the node leads or follows. When another node
+//         takes over, the readers of both nodes show what their nodes now show, and nothing that
+//         was not acknowledged.
+// Method: two nodes, each a process with two readers, and a nats-server. Every request uses a new
+//         connection, which the system assigns to one of the readers. The link of the leader is
+//         cut, and opened when the other node leads: one is promoted in place, the other one starts
+//         again, in the same process, as its follower.
+// Leaves out: other faults and random ones: the deep run has fault-matrix.test.ts with readers.
 
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
@@ -18,7 +19,7 @@ import { type ReplicatedNode, settled, startPair } from './replicated-nodes.ts'
 
 t.setTimeout(timeoutMs)
 
-/** Enough for the system to deal some of them out to each reader. */
+/** Enough connections for the system to assign some of them to each reader. */
 const apart = 8
 
 interface Answer {
@@ -30,7 +31,7 @@ async function answerOf(answer: Awaited<ReturnType<typeof request>>): Promise<An
   return { status: answer.statusCode, body: (await answer.body.json()) as Answer['body'] }
 }
 
-/** Posts with a key on a connection of its own. */
+/** Posts with a key on a new connection. */
 async function post({ url }: ReplicatedNode, path: string, body: object, token = '') {
   const headers: Record<string, string> = {
     ...{ 'content-type': 'application/json', 'idempotency-key': randomUUID() },
@@ -41,15 +42,15 @@ async function post({ url }: ReplicatedNode, path: string, body: object, token =
   return unlessBusy(async () => answerOf(await request(url + path, options)))
 }
 
-/** Gets the same on so many connections. */
+/** Sends the same GET on `apart` new connections. */
 function getApart({ url }: ReplicatedNode, path: string): Promise<Answer[]> {
   const get = () => unlessBusy(async () => answerOf(await request(url + path, { reset: true })))
   return Promise.all(Array.from({ length: apart }, get))
 }
 
 /**
- * The answer to a request. A reader that has had no news of its node for two seconds, as on a busy
- * machine, refuses it, and it is sent again.
+ * Returns the answer to a request. A reader that has heard nothing from its node for two seconds,
+ * as on a busy machine, refuses the request, and it is sent again.
  */
 function unlessBusy(send: () => Promise<Answer>): Promise<Answer> {
   return until('an answer', async () => {
@@ -73,7 +74,7 @@ async function haveReaders(nodes: readonly ReplicatedNode[]): Promise<void> {
 t.test('readers: of two nodes: every process shows what its node shows', nats, async (t) => {
   const cluster = await startCluster(t, { size: 1 })
   const flags = ['--readers', '2', '--replicate-replicas', '1']
-  // The leader of a busy machine must not be replaced before its link is cut.
+  // On a busy machine the leader must not be replaced before its link is cut.
   const [a, b] = await startPair(t, cluster, { stream: 'readers', flags, takeoverSeconds: 4 })
   await haveReaders([a, b])
   const { token } = (await post(b, '/api/identities', { kind: 'guest' })).body
@@ -81,7 +82,7 @@ t.test('readers: of two nodes: every process shows what its node shows', nats, a
   const path = `/api/threads/${created.body.thread_id}`
   const expected = ['c']
 
-  /** All processes of the node show these contents. */
+  /** Checks that all processes of the node show these contents. */
   const areShown = async (node: ReplicatedNode, when: string) => {
     for (const { body } of await getApart(node, path)) {
       const messages = body.messages as unknown as { content: string }[]
@@ -98,7 +99,7 @@ t.test('readers: of two nodes: every process shows what its node shows', nats, a
     expected.push(content)
     await areShown(node, content)
   }
-  // The node tells its readers, one after the other.
+  // The node informs its readers one after the other.
   const haveRole = (node: ReplicatedNode, role: string) =>
     until(`every process of the ${node.name} node to be a ${role}`, async () => {
       const answers = await getApart(node, '/api/status')
@@ -115,7 +116,7 @@ t.test('readers: of two nodes: every process shows what its node shows', nats, a
 
   a.links.set('cut')
   const alone = post(a, `${path}/replies`, { content: 'never acknowledged' }, token)
-  // Readers have the record, and must not show it: whoever reads the thread there waits.
+  // The readers have the record but must not show it: requests for the thread wait there.
   await until('the readers of the first node to have the reply', async () => {
     const metrics = await metricsOf(a)
     const behind = [1, 2].map((n) =>

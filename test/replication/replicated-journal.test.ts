@@ -1,4 +1,4 @@
-// The journal of a leader: what it calls durable, when it refuses, and how it fails.
+// The journal of a leader: which records it calls durable, when it refuses, and how it fails.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ import { seededRandom } from '../wal/simulated-inode.ts'
 import { SimulatedEngine } from './simulated-engine.ts'
 import { SimulatedStream } from './simulated-stream.ts'
 
-/** A journal on a real disk that leads, and the engine, whose steps the test completes. */
+/** Returns a leading journal on a real disk, and the engine, whose steps a timer completes. */
 async function leading(t: Test, mode: ReplicateMode, lagBytesMax = 1 << 20) {
   const dir = mkdtempSync(join(tmpdir(), 'agent-forum-leader-'))
   const local = await openJournal({ dir, onRecord: () => {}, segmentBytes: 1 << 16 })

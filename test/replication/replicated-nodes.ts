@@ -1,13 +1,13 @@
-// Nodes that share one log over a cluster of nats-servers: each a process of its own with its own
-// data directory and its own links to the servers, which fail without the others'.
+// Nodes that share one log over a cluster of nats-servers. Each is a process of its own, with its
+// own data directory and its own links to the servers, which fail independently of the others'.
 //
 //   const [a, b] = await startPair(t, cluster, { stream: 'test-1' })     a leads, b stands by
 //   await b.kill() … await b.start()          SIGKILL, and the same node again, on the same port
 //   a.links.set('cut') … a.links.set('open')
 //   await settled([a, b])                     one leads, all others follow, all are ready
 //
-// A leader whose stream has lost its end ends with exit code 74, and is started again, as a
-// supervisor does: it then publishes what is missing. Any other end is the test's to find.
+// A leader whose stream has lost its end exits with code 74, and is started again, as by a
+// supervisor: it then publishes what is missing. The test must detect any other exit.
 
 import { readdirSync, rmSync } from 'node:fs'
 import type { Test } from 'tap'
@@ -19,7 +19,7 @@ import type { Place } from './checked-swarm.ts'
 import type { Cluster } from './nats-cluster.ts'
 import type { Links } from './tcp-link.ts'
 
-/** The shortest time that the flag takes. */
+/** The smallest value that the flag accepts. */
 const takeoverSecondsMin = 1
 const secret = 'the same secret on all nodes of one history'
 
@@ -32,7 +32,7 @@ export interface NodeStatus {
 export interface NodeOptions {
   name: string
   links: Links
-  /** Ports of the API and of operators. */
+  /** The ports of the API and of operators. */
   ports: readonly [number, number]
   data: string
   flags: readonly string[]
@@ -49,7 +49,7 @@ export class ReplicatedNode implements Place {
   #program: Program | null = null
   /** The output of its earlier lives. */
   #earlier = ''
-  /** How often it was started again because the stream had lost its end. */
+  /** The number of restarts because the stream had lost its end. */
   lostEnds = 0
 
   constructor({ name, links, ports, data, flags }: NodeOptions) {
@@ -77,12 +77,12 @@ export class ReplicatedNode implements Place {
     return this.#earlier + (this.#program?.stdout ?? '') + (this.#program?.stderr ?? '')
   }
 
-  /** Starts the process, with some flags for this life. It serves some time later. */
+  /** Starts the process, with additional flags for this life. It serves some time later. */
   start(flags: readonly string[] = []): void {
     this.#start([...this.#alone, ...this.#flags, ...flags])
   }
 
-  /** The same, as a node whose log no other node has. */
+  /** Starts it as a node whose log no other node has. */
   startAlone(): void {
     this.#start(this.#alone)
   }
@@ -102,7 +102,7 @@ export class ReplicatedNode implements Place {
     await this.#program?.stop('SIGKILL')
   }
 
-  /** Stops it as an operator does; resolves to the exit code. */
+  /** Stops the process as an operator does. Resolves to the exit code. */
   async stop(): Promise<number | null> {
     return this.#program === null ? null : (await this.#program.stop('SIGTERM')).code
   }
@@ -115,7 +115,7 @@ export class ReplicatedNode implements Place {
     this.program.child.kill('SIGCONT')
   }
 
-  /** What /api/status says, or null while it does not answer. */
+  /** Returns the content of /api/status, or null while the node does not answer. */
   async status(): Promise<NodeStatus | null> {
     try {
       const signal = AbortSignal.timeout(2_000)
@@ -126,22 +126,22 @@ export class ReplicatedNode implements Place {
     }
   }
 
-  /** Whether /readyz says that it may have callers. */
+  /** Returns whether /readyz reports that the node may have callers. */
   async isReady(): Promise<boolean> {
     return (await this.#readyz())?.status === 200
   }
 
-  /** What /readyz says; '' while it does not answer. */
+  /** Returns the text of /readyz, or '' while the node does not answer. */
   async readiness(): Promise<string> {
     return (await this.#readyz())?.text ?? ''
   }
 
-  /** The names in its data directory. */
+  /** The names of the files in its data directory. */
   get files(): string[] {
     return readdirSync(this.data)
   }
 
-  /** Its disk is lost. Only while it does not run. */
+  /** Loses the node's disk. Call it only while the node does not run. */
   loseData(): void {
     rmSync(this.data, { recursive: true, force: true })
   }
@@ -154,7 +154,7 @@ export class ReplicatedNode implements Place {
     }
   }
 
-  /** What it says of itself, for a test that fails: its readiness, metrics and log. */
+  /** Returns the node's readiness, metrics and log, for the report of a failed test. */
   async report(): Promise<string> {
     const pages = ['/readyz?verbose', '/metrics'].map(async (path) => {
       try {
@@ -168,7 +168,7 @@ export class ReplicatedNode implements Place {
     return [...(await Promise.all(pages)), this.log.slice(-6000)].join('\n')
   }
 
-  /** The records of its log as lines of JSON. Only while it does not run. */
+  /** Returns the records of its log as lines of JSON. Call it only while the node does not run. */
   async records(): Promise<string[]> {
     const { code, stdout, stderr } = await run(['wal', 'export', '--data', this.data])
     if (code !== 0) throw new Error(`${this.name}: export ended with ${code}: ${stderr}`)
@@ -178,13 +178,13 @@ export class ReplicatedNode implements Place {
 
 export interface PairOptions {
   stream: string
-  /** How long a standby waits for a sign of the leader; default 1. */
+  /** The time that a standby waits for a sign of life of the leader; default 1. */
   takeoverSeconds?: number
-  /** More flags of both nodes. */
+  /** Additional flags of both nodes. */
   flags?: readonly string[]
 }
 
-/** A node that stands by, in this role. It is killed after the test. */
+/** Makes a standby node in this role. It is killed after the test. */
 export async function newNode(
   t: Test,
   cluster: Cluster,
@@ -224,7 +224,7 @@ export async function startPair(
   return pair
 }
 
-/** Resolves to the leader and the others, when one leads, the others follow and all are ready. */
+/** Resolves to the leader and the others, once one leads, the others follow and all are ready. */
 export async function settled(
   nodes: readonly ReplicatedNode[],
 ): Promise<{ leader: ReplicatedNode; followers: ReplicatedNode[] }> {
@@ -240,7 +240,9 @@ export async function settled(
   })
 }
 
-/** Where the logs of stopped nodes differ, as far as both have records; null: nowhere. */
+/**
+ * Returns the first difference between the logs of stopped nodes where both have records, or null.
+ */
 export async function logDifference(nodes: readonly ReplicatedNode[]): Promise<string | null> {
   const [first, ...others] = nodes
   const byPosition = new Map((await first!.records()).map((line) => [positionOf(line), line]))
@@ -254,7 +256,10 @@ export async function logDifference(nodes: readonly ReplicatedNode[]): Promise<s
   return null
 }
 
-/** A record without the ids of what was created before, which a log from a checkpoint lacks. */
+/**
+ * Returns a record without the ids of earlier objects, which a log that begins with a checkpoint
+ * lacks.
+ */
 function known(line: string): string {
   const {
     byId: _,

@@ -1,4 +1,4 @@
-// The check of histories finds each way in which nodes can contradict one history.
+// The check of histories detects each way in which nodes can contradict one history.
 
 import t from 'tap'
 import { type Acknowledged, type Final, type Page, type Shown, Sightings } from './sightings.ts'

@@ -1,47 +1,47 @@
-// What callers of several nodes were answered and shown, and the check that all of it is one
-// history. A place is where callers connect: one node, through all of its lives.
+// The answers and pages that callers of several nodes have received, and the check that all of them
+// belong to one history. A place is where callers connect: one node, through all of its lives.
 //
-// S1. Every node has the same messages in the same threads at the same positions in the end.
+// S1. In the end every node has the same messages in the same threads at the same positions.
 // S2. A write that was answered is there once, as it was answered, wherever it was sent and however
 //     often it was repeated.
 // S3. A write with an unknown outcome is there at most once.
-// S4. A page of a thread or a feed is a part of the one history without a gap: what follows the
-//     position that was given, in order, up to the newest message that it shows.
+// S4. A page of a thread or a feed is a part of the one history without a gap: the messages after
+//     the given position, in order, up to the newest message that the page shows.
 // S5. No position belongs to two messages.
-// S6. A place never goes back: what a page of it showed, every later page of it shows.
+// S6. A place never goes back: whatever one of its pages showed, every later page of it shows.
 // S7. A caller reads its own writes where it wrote them.
 
-/** A message or an item of a feed, as far as it is compared. */
+/** The compared parts of a message or of an item of a feed. */
 export interface Shown {
   seq: number
   id: string
-  /** The whole item as JSON, in which no node may differ from another. */
+  /** The whole item as JSON, which must be the same at all nodes. */
   json: string
 }
 
-/** One page: what `list` had after a position, as a place showed it. */
+/** One page: the part of `list` after a position, as a place showed it. */
 export interface Page {
   place: string
-  /** The thread, or the feed, by its path. */
+  /** The thread or the feed, by its path. */
   list: string
   after: number
   items: readonly Shown[]
   /** Whether the page ends before the list does. */
   hasMore: boolean
-  /** The newest position that this place was known to show of the list before it was requested. */
+  /** The newest position of the list that this place was known to show before the request. */
   atLeast: number
-  /** Messages of the list that had been acknowledged at this place before it was requested. */
+  /** The messages of the list that had been acknowledged at this place before the request. */
   acknowledged: readonly Own[]
 }
 
-/** A message that a caller published and has to see from then on. */
+/** A message that a caller published and must see from then on. */
 interface Own {
   id: string
-  /** A position before the message's: what was the newest one anywhere before it was sent. */
+  /** A position before the message's: the newest one anywhere before the message was sent. */
   behind: number
 }
 
-/** How many of a place's newest writes to a list are looked for in its pages. */
+/** The number of a place's newest writes to a list that its pages are searched for. */
 const ownMax = 100
 
 export interface Acknowledged {
@@ -59,13 +59,13 @@ export type Final = ReadonlyMap<string, readonly Shown[]>
 export class Sightings {
   readonly pages: Page[] = []
   readonly acknowledged = new Map<string, Acknowledged>()
-  /** What contradicts the history as soon as it is seen. */
+  /** The contradictions that were detected as soon as they were seen. */
   readonly found: string[] = []
   readonly #idAt = new Map<number, string>()
   readonly #newest = new Map<string, number>()
   readonly #ownAt = new Map<string, Own[]>()
 
-  /** What a page has to show that is requested now. */
+  /** Returns what a page must show that is requested now. */
   expectation(place: string, list: string): Pick<Page, 'atLeast' | 'acknowledged'> {
     const at = `${place} ${list}`
     const acknowledged = [...(this.#ownAt.get(at) ?? [])]
@@ -122,7 +122,7 @@ export class Sightings {
     else if (known !== id) this.found.push(`S5: ${seq} is ${known} and, at ${place}, ${id}`)
   }
 
-  /** Everything that contradicts one history, which the places show in the end. */
+  /** Returns everything that contradicts one history, which the places show in the end. */
   differences(finals: ReadonlyMap<string, Final>): string[] {
     const [[firstPlace, final], ...others] = [...finals] as [[string, Final], ...[string, Final][]]
     for (const [list, items] of final) {
@@ -144,7 +144,7 @@ export class Sightings {
     const listOf = new Map<string, string>()
     const contents = new Map<string, string>()
     for (const [list, items] of final) {
-      if (!list.startsWith('/api/threads/')) continue // a feed has only references to messages
+      if (!list.startsWith('/api/threads/')) continue // a feed contains only references to messages
       for (const { id, json } of items) {
         if (listOf.has(id)) found.push(`S2: ${id} is there twice`)
         listOf.set(id, list)
@@ -176,7 +176,7 @@ function compareFinals(firstPlace: string, first: Final, place: string, other: F
   return found
 }
 
-/** What distinguishes a page from the same part of the whole list, or null. */
+/** Returns the first difference between a page and the same part of the whole list, or null. */
 function comparePage({ place, list, after, items }: Page, all: readonly Shown[]): string | null {
   const last = items.at(-1)?.seq ?? after
   const expected = all.filter(({ seq }) => seq > after && seq <= last)

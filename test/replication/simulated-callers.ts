@@ -1,6 +1,6 @@
-// Callers of simulated nodes: writers that repeat a write at any node until it is answered, now and
-// then at both at once, and readers of threads and feeds at every node. What they are answered and
-// shown goes to sightings.ts; an answer may come much later, or never.
+// The callers of simulated nodes: writers that repeat a write at any node, sometimes at both at
+// once, until it is answered, and readers of threads and feeds at every node. All answers and pages
+// are reported to sightings.ts; an answer may come much later, or never.
 
 import type { Request } from '../simulate/asking.ts'
 import type { Caller, Write } from './checked-swarm.ts'
@@ -17,7 +17,7 @@ export class SimulatedCallers {
   readonly #world: World
   readonly #nodes: readonly SimulatedNode[]
   readonly #callers: Caller[] = []
-  /** The paths of threads that were acknowledged; a watcher follows the first one. */
+  /** The paths of acknowledged threads; a watcher follows the first one. */
   readonly #threads: string[] = []
   /** Writes without an answer yet. */
   readonly #open = new Set<Write>()
@@ -37,7 +37,7 @@ export class SimulatedCallers {
     return this.#threads.length > 0
   }
 
-  /** Somebody does something at this node, or at some node. */
+  /** Has some caller act at this node, or at any node. */
   act(at?: SimulatedNode): void {
     const alive = this.#nodes.filter(({ isAlive }) => isAlive)
     const node = at ?? alive[this.#below(alive.length)]
@@ -55,7 +55,7 @@ export class SimulatedCallers {
     if (write !== undefined) this.#send(node, write)
   }
 
-  /** Reads everything at a node; null as long as it does not show it. */
+  /** Reads everything at a node, and calls `done` with it unless a request is refused. */
   readAll(node: SimulatedNode, done: (final: Final) => void): void {
     const final = new Map<string, Shown[]>()
     const lists = [...this.#threads, this.#feed]
@@ -80,7 +80,7 @@ export class SimulatedCallers {
     })
   }
 
-  /** One more step towards two identities and a thread that one of them follows. */
+  /** Takes one more step towards two identities and a thread that one of them follows. */
   #prepare(node: SimulatedNode): void {
     const [, watcher] = this.#callers
     if (watcher === undefined) {
@@ -98,7 +98,7 @@ export class SimulatedCallers {
     })
   }
 
-  /** Publishes one more thread, which whoever decides must know from then on. */
+  /** Publishes one more thread, which every deciding node must know from then on. */
   #post(node: SimulatedNode): void {
     if (this.#threads.length >= threadsMax) return
     this.#thread(node, `thread-number-${this.#threads.length}`, (thread) => {
@@ -171,7 +171,7 @@ export class SimulatedCallers {
     node.ask({ method: 'get', path, query, token, address }, (status, text) => {
       this.#world.count(`read: ${status}`)
       if (status === 200) return done(itemsOf(text))
-      // One that follows may have neither the thread nor the token yet, if it has never shown it.
+      // A follower that has never shown the list may have neither the thread nor the token yet.
       const isUnknown = status === 404 || status === 401
       const isEarly = this.seen.expectation(node.name, list).atLeast === 0
       if (isUnknown && isEarly && !node.leads) this.#world.count('read: early')
@@ -179,7 +179,7 @@ export class SimulatedCallers {
     })
   }
 
-  /** Everything that is asked for is there: whoever decides may refuse it for now, and no more. */
+  /** Everything that is requested exists: a deciding node may only refuse it for now. */
   #refused(node: SimulatedNode, what: string, status: number, text: string): void {
     if (status !== 503) this.seen.found.push(`${what} at ${node.name}: ${status} ${text}`)
     else if (node.leads && text.includes('no_leader')) this.#world.count('refused by a leader')

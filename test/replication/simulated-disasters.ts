@@ -1,21 +1,21 @@
-// What nobody expects of servers and disks: the stream is lost, or everything that the servers have
-// stored, and perhaps a node's disk with it, while nodes run or are all down. And what an operator
-// does then, who reads what nodes wait for.
+// Unexpected losses on servers and disks: the stream is lost, or everything that the servers have
+// stored, perhaps together with a node's disk, while nodes run or are all down. And the reactions
+// of an operator, who reads what nodes wait for.
 //
-// D1. An operator gives the word to the node that has most, when all of them wait and none leads.
+// D1. When all nodes wait and none leads, an operator lets the node that has most begin the stream.
 // D2. A node that is refused begins with an empty disk only where something may be lost anyway.
 
 import assert from 'node:assert/strict'
 import { ConfigError } from '../../src/base/arguments.ts'
 import type { SimulatedNode, World } from './simulated-node.ts'
 
-/** For how long nodes have waited for the same before an operator does anything. */
+/** The time that nodes must have waited for the same thing before an operator acts. */
 const patienceMs = 30_000
 
 export class Disasters {
-  /** How often something was lost. */
+  /** The number of losses so far. */
   count = 0
-  /** Whether a disk was lost, and with it perhaps what was acknowledged. */
+  /** Whether a disk was lost, and perhaps acknowledged writes with it. */
   mayLose = false
   readonly #world: World
   readonly #nodes: readonly SimulatedNode[]
@@ -44,7 +44,7 @@ export class Disasters {
     lost.loseDisk()
   }
 
-  /** What an operator does, who looks at all nodes now and then. */
+  /** Acts as an operator who looks at all nodes from time to time. */
   help(): void {
     if (this.count === 0) return
     for (const node of this.#nodes) if (node.failure !== null) this.#replace(node)
@@ -53,7 +53,7 @@ export class Disasters {
     const others = this.#nodes.filter((node) => !waiting.includes(node))
     if (others.some(({ isAlive, isUp }) => !isAlive || !isUp)) return
     if (others.length > 0 && this.#world.engine.messages.length > 0) return
-    // Those that show what they have decide nothing while they run.
+    // Nodes that only show what they have decide nothing while they run.
     for (const node of others) restart(node)
     if (others.length > 0) return
     if (waiting.every(({ waits }) => waits!.why.includes('remove the stream'))) {
@@ -94,7 +94,9 @@ function restart(node: SimulatedNode, flags: readonly string[] = []): void {
   node.start(flags)
 }
 
-/** A node that knows of another with more comes after that, and an empty one last. */
+/**
+ * Ranks an empty node last, and a node that knows of another with more records after the others.
+ */
 function rank({ waits }: SimulatedNode, word: string): number {
   if (word === '0') return 0
   return waits!.why.includes('this one has less') ? 1 : 2 + Number(word)

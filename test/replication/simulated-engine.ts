@@ -1,5 +1,5 @@
-// The engine that carries the log, simulated in memory: what a cluster of servers holds, and the
-// network between it and its clients, which delays, loses and reorders, by seed.
+// The engine that carries the log, simulated in memory: the contents of a cluster of servers, and
+// the network between it and its clients, which delays, loses and reorders, by seed.
 //
 //   client ── request ──▶ engine        in order for each connection; may be lost, and may arrive
 //                                       after its caller has given up or died
@@ -9,23 +9,23 @@
 // Nothing happens by itself: each step waits until the test completes it (`completeOne`).
 //
 // E1. A message that was acknowledged stays, until it is trimmed.
-// E2. What is compared (`expectedLast`, a revision) is compared when the request arrives.
+// E2. Conditions (`expectedLast`, a revision) are compared when the request arrives.
 
 import type { StreamMessage, Unplaced } from '../../src/replication/log-stream.ts'
 
 export interface Step {
   kind: 'request' | 'reply' | 'delivery'
-  /** The connection it belongs to. */
+  /** The connection that the step belongs to. */
   from: Connection
   run: () => void
 }
 
 export interface Connection {
-  /** Nothing passes while it is cut. */
+  /** Whether the connection is cut, so that nothing passes. */
   isCut: boolean
-  /** Its process is stopped, and receives nothing. */
+  /** Whether its process is stopped, and receives nothing. */
   isStopped: boolean
-  /** Its process is gone: replies reach nobody. */
+  /** Whether its process is dead, so that replies reach nobody. */
   isDead: boolean
   /** Runs a part of its process. */
   run(work: () => void): void
@@ -33,20 +33,20 @@ export interface Connection {
   streamChanged(): void
 }
 
-/** What answers the requests of other nodes. */
+/** A node that answers the requests of other nodes. */
 export interface Answerer {
   connection: Connection
   answer: (request: Uint8Array) => Promise<Uint8Array>
 }
 
 export class SimulatedEngine {
-  /** Whether a majority of the servers is there: otherwise requests wait or are lost. */
+  /** Whether a majority of the servers is available; otherwise requests wait or are lost. */
   isAvailable = true
   /** The share of requests and of replies that is lost. */
   lossRate = 0
-  /** How often an answer lacks the newest messages, as that of a server that leads no more. */
+  /** The share of answers that lack the newest messages, as from a server that no longer leads. */
   staleRate = 0
-  /** How many bytes the stream may hold. */
+  /** The capacity of the stream, in bytes. */
   capacityBytes = Number.POSITIVE_INFINITY
   readonly notes = new Map<string, { value: string; revision: number }>()
   readonly objects = new Map<string, Buffer>()
@@ -54,7 +54,7 @@ export class SimulatedEngine {
   /** The leader of each term that answers requests. */
   readonly answerers = new Map<number, Answerer>()
   lease: { holder: string; node: string; until: number } | null = null
-  /** How often each thing happened, by name. */
+  /** The number of occurrences of each outcome, by name. */
   readonly outcomes = new Map<string, number>()
   revision = 0
   readonly random: () => number
@@ -72,14 +72,14 @@ export class SimulatedEngine {
     return this.#trimmed + this.#messages.length
   }
 
-  /** What a server takes for the newest message. */
+  /** The message that a server believes to be the newest. */
   get seeminglyLast(): StreamMessage | null {
     const missing = this.#missing()
     if (missing > 0) this.count('last: an older one')
     return this.message(Math.max(this.firstSequence, this.lastSequence - missing))
   }
 
-  /** What a server takes for the message with this sequence. */
+  /** The message that a server believes to have this sequence. */
   seemingly(sequence: number): StreamMessage | null {
     if (sequence <= this.lastSequence - this.#missing()) return this.message(sequence)
     if (sequence <= this.lastSequence) this.count('get: not there yet')
@@ -94,7 +94,7 @@ export class SimulatedEngine {
     return this.#messages[sequence - this.#trimmed - 1] ?? null
   }
 
-  /** Every message that is kept, oldest first. */
+  /** All messages that are kept, oldest first. */
   get messages(): readonly StreamMessage[] {
     return this.#messages
   }
@@ -134,7 +134,7 @@ export class SimulatedEngine {
     this.#changed()
   }
 
-  /** The stream is purged, or lost, or everything is that the servers have stored. */
+  /** Purges or loses the stream, or loses everything that the servers have stored. */
   lose(what: 'stores' | 'stream' | 'purge'): void {
     const { lastSequence } = this
     this.#messages.length = 0
@@ -168,7 +168,7 @@ export class SimulatedEngine {
     return true
   }
 
-  /** The process behind a connection dies. What it has sent may still arrive, or not. */
+  /** Notes the death of the process behind a connection. What it has sent may or may not arrive. */
   died(connection: Connection): void {
     connection.isDead = true
     this.connections.delete(connection)
@@ -186,7 +186,7 @@ export class SimulatedEngine {
     this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1)
   }
 
-  /** How many of the newest messages the server lacks that answers. */
+  /** The number of the newest messages that the answering server lacks. */
   #missing(): number {
     return this.random() < this.staleRate ? Math.floor(this.random() * 4) : 0
   }

@@ -1,5 +1,6 @@
-// One of several nodes in one simulated process: a disk and a connection to the engine of its own,
-// and lives that end without the others'. What belongs to it runs as its own in the virtual time.
+// One of several nodes in one simulated process, with its own disk and its own connection to the
+// engine, whose lives end independently of the others'. In the virtual time, its code runs as that
+// of a process of its own.
 
 import type { Logger } from 'pino'
 import { parseConfig } from '../../src/config/config.ts'
@@ -17,7 +18,7 @@ const leaseMs = 5_000
 /** The data directory of each node, on its own disk. */
 export const data = '/simulated'
 
-/** What the nodes of one simulation share. */
+/** The parts that the nodes of one simulation share. */
 export interface World {
   time: VirtualTime
   engine: SimulatedEngine
@@ -29,16 +30,16 @@ export interface World {
 export class SimulatedNode {
   readonly name: string
   disk!: SimulatedDisk
-  /** What its start waits for, and since when; null: for nothing. */
+  /** What its start waits for, and since when; null if it waits for nothing. */
   waits: { why: string; sinceMs: number } | null = null
-  /** Its connection to the engine, in this life. */
+  /** Its connection to the engine in the current life. */
   stream: SimulatedStream | null = null
-  /** Why the node stopped by itself. */
+  /** The reason why the node stopped by itself. */
   failure: (Error & { exitCode?: number }) | null = null
   readonly #world: World
   readonly #flags: readonly string[]
   #life = 0
-  /** Whether it has begun to lead, in this life. */
+  /** Whether it has begun to lead in the current life. */
   leads = false
   isStopped = false
   /** Requests that arrived while it was stopped. */
@@ -53,7 +54,7 @@ export class SimulatedNode {
     this.#newDisk()
   }
 
-  /** Everything that it has stored is lost. Only while it does not run. */
+  /** Loses everything that the node has stored. Call it only while the node does not run. */
   loseDisk(): void {
     this.#newDisk()
   }
@@ -63,7 +64,7 @@ export class SimulatedNode {
     this.disk.manual = true
   }
 
-  /** Whether its process runs: it may still recover. */
+  /** Whether its process runs, even if it is still recovering. */
   get isAlive(): boolean {
     return this.#handler !== null
   }
@@ -77,7 +78,7 @@ export class SimulatedNode {
     return this.#node !== null && this.failure === null
   }
 
-  /** Starts the process. It serves when the simulation has let it. */
+  /** Starts the process. It serves once the simulation has let it proceed that far. */
   start(flags: readonly string[] = []): void {
     this.#as(() => this.#start(flags))
   }
@@ -93,7 +94,7 @@ export class SimulatedNode {
     const environment = {
       disk: this.disk,
       startReading: readingOf(this.disk),
-      // The smallest that the flag allows: a follower appends runs of 64 KiB.
+      // The smallest size that the flag allows: a follower appends runs of 64 KiB.
       segmentBytes: 1024 * 1024,
       pause: () => (random() < 0.5 ? null : nextTurn()),
       listen: async (_host: string, _port: number, handler: Handler) => {
@@ -125,7 +126,7 @@ export class SimulatedNode {
     )
   }
 
-  /** Sends a request, if somebody listens. */
+  /** Sends a request, if the node listens. */
   ask(request: Request, answer: (status: number, body: string) => void): void {
     const life = this.#life
     const arrive = () =>
@@ -138,14 +139,14 @@ export class SimulatedNode {
     else this.#as(arrive)
   }
 
-  /** Stops the process (SIGSTOP). Whatever it is sent waits. */
+  /** Stops the process (SIGSTOP). Whatever is sent to it waits. */
   halt(): void {
     this.isStopped = true
     this.#world.time.stop(this.name)
     if (this.stream !== null) this.stream.isStopped = true
   }
 
-  /** Lets it go on. It reads the requests that wait before anything else runs. */
+  /** Continues the process. It reads the waiting requests before anything else runs. */
   goOn(): void {
     this.isStopped = false
     this.#world.time.goOn(this.name)
@@ -153,12 +154,12 @@ export class SimulatedNode {
     for (const arrive of this.#waiting.splice(0)) this.#as(arrive)
   }
 
-  /** Takes a checkpoint while everything else goes on. */
+  /** Takes a checkpoint while everything else continues. */
   checkpoint(): void {
     this.#as(() => void this.#node?.takeCheckpoint())
   }
 
-  /** Stops as a signal does; `over` is called when it has. */
+  /** Stops the node as a signal does; `over` is called once it has stopped. */
   stop(over: () => void): void {
     const life = this.#life
     this.#as(() => void this.#node!.stop().then(() => life === this.#life && over()))

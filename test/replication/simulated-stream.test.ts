@@ -1,4 +1,4 @@
-// The simulated stream keeps the promises of LogStream, and breaks calls as networks do.
+// The simulated stream keeps the promises of LogStream, and fails calls as networks do.
 
 import t from 'tap'
 import {
@@ -38,7 +38,7 @@ async function done<T>(engine: SimulatedEngine, call: Promise<T>): Promise<T> {
   return call
 }
 
-/** Messages that a reader gets, in a list that grows. */
+/** Reads from a position. Returns the received messages in a list that grows, and the errors. */
 function reading(stream: LogStream, from: number) {
   const got: StreamMessage[] = []
   const errors: Error[] = []

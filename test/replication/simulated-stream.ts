@@ -1,4 +1,4 @@
-// One node's connection to the simulated engine (simulated-engine.ts): LogStream in memory.
+// The connection of one node to the simulated engine (simulated-engine.ts): LogStream in memory.
 //
 // A call whose request or reply is lost, or takes longer than `timeoutMs`, rejects with
 // StreamUnavailable: its outcome is unknown, and its request may still arrive.
@@ -27,7 +27,7 @@ interface Reader {
   next: number
   onMessage: OnMessage
   onError: (error: Error) => void
-  /** Whether a message is on its way, or being worked on. */
+  /** Whether a message is in transit, or is being processed. */
   isBusy: boolean
   isOver: boolean
 }
@@ -97,7 +97,7 @@ export class SimulatedStream implements LogStream, Connection {
     for (const reader of this.#readers) this.#deliver(reader)
   }
 
-  /** Ends what is being read, as a lost connection does. */
+  /** Ends all reads, as a lost connection does. */
   breakReads(): void {
     for (const reader of [...this.#readers]) this.#end(reader, new StreamUnavailable('broken'))
   }
@@ -227,7 +227,7 @@ export class SimulatedStream implements LogStream, Connection {
           if (answerer === undefined) return reply(null)
           const { connection, answer } = answerer
           const run = () => {
-            if (connection.isDead) return // nobody is there, and its memory is another node's
+            if (connection.isDead) return // the node is dead, and its memory now belongs to another
             void answer(copy).then((bytes) => reply(Buffer.from(bytes)))
           }
           engine.add({ kind: 'request', from: connection, run })

@@ -1,4 +1,5 @@
-// The first seeds of the simulation of two nodes, whose goal and method are in simulation.ts.
+// The first seeds of the simulation of two nodes, whose goal and method are described in
+// simulation.ts.
 
 import t, { type Test } from 'tap'
 import { sizeOf, sizes, timeoutMs } from '../depth.ts'
@@ -46,7 +47,8 @@ function seemToHoldMuchMemory(t: Test): void {
   t.teardown(() => Object.assign(process.memoryUsage, { rss }))
 }
 
-// Outcomes that must occur in that many seeds; otherwise the simulation covers less than it claims.
+// Outcomes that must occur within that many seeds; otherwise the simulation covers less than it
+// claims.
 const mustHappen = [
   'crash: power',
   'crash: kill',

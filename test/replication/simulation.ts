@@ -1,18 +1,18 @@
-// Goal:   whatever disks, power supplies, the network and the engine between two nodes do, what
-//         they acknowledge and show is one history, their states are what it folds to, and nobody
-//         who decides denies what is there.
+// Goal:   whatever disks, power supplies, the network and the engine between two nodes do,
+//         everything that the nodes acknowledge and show belongs to one history, their states are
+//         the fold of that history, and no deciding node denies what exists.
 // Method: one seed is some hundred steps of two whole nodes in one process, a leader and a standby,
 //         on simulated disks, with a simulated engine between them (simulated-engine.ts). In random
 //         order callers send requests, the event loop iterates, disks and the engine complete
 //         operations, time passes; nodes crash and start again, links are cut, messages are lost or
 //         late, processes are stopped, the engine has no majority or no room. Then everything is
-//         mended, both nodes recover, and what callers were answered and shown is compared
-//         (sightings.ts), and the states of both nodes with the fold of the raw stream. With
-//         --replicate-mode async a takeover may lose what was shown, even the callers themselves:
-//         then only the states are compared.
+//         repaired, both nodes recover, and the answers and pages that callers received are
+//         compared (sightings.ts), and the states of both nodes with the fold of the raw stream.
+//         With --replicate-mode async a takeover may lose what was shown, even the callers
+//         themselves: then only the states are compared.
 
 import assert from 'node:assert/strict'
-// A start loads it only when it is needed; here it must not take time.
+// A start loads this module only when it is needed; here loading it must not take time.
 import '../../src/replication/replication.ts'
 import type { State } from '../../src/state/state.ts'
 import { hashesOf } from '../forum/state-hash.ts'
@@ -30,7 +30,7 @@ const begins = Date.UTC(2026, 8, 20)
 const stepsMin = 150
 const stepsMax = 600
 const drivenStepsMax = 60_000
-/** After how many steps a request that was refused is sent again. */
+/** The number of steps after which a refused request is sent again. */
 const askAgain = 500
 
 /** The event loop of the machine itself, which loads modules. */
@@ -40,9 +40,9 @@ class Simulation {
   readonly world: World
   readonly nodes: readonly SimulatedNode[]
   readonly callers: SimulatedCallers
-  /** How likely a fault is in each step. */
+  /** The probability of a fault in each step. */
   readonly faultRate: number
-  /** Whether a takeover may lose what was acknowledged. */
+  /** Whether a takeover may lose acknowledged writes. */
   readonly isAsync: boolean
   readonly disasters: Disasters
   readonly disasterRate: number
@@ -122,7 +122,7 @@ class Simulation {
         if (!node.isAlive) node.start()
       },
       'link cut': () => cut(node, true),
-      // If it leads, its log has then what the stream may never have.
+      // If the node leads, its log then has records that the stream may never get.
       'link cut under writes': () => {
         cut(node, true)
         for (let n = this.below(6); n >= 0; n--) this.callers.act(node)
@@ -159,7 +159,7 @@ class Simulation {
     engine.capacityBytes = isFull ? Number.POSITIVE_INFINITY : used + this.below(2_000)
   }
 
-  /** What a supervisor does: a process that has ended starts again. */
+  /** Acts as a supervisor: a process that has ended starts again. */
   restartFailed(): void {
     this.disasters.help()
     for (const node of this.nodes) {
@@ -169,7 +169,7 @@ class Simulation {
     }
   }
 
-  /** All faults are over: one node leads, the other has followed it to the end. */
+  /** Ends all faults, and waits until one node leads and the other has followed it to the end. */
   async mend(): Promise<void> {
     const { engine, trace } = this.world
     trace(() => 'everything is mended')
@@ -200,7 +200,7 @@ class Simulation {
     })
   }
 
-  /** What /api/status says at the nodes that answer. */
+  /** Returns the content of /api/status at the nodes that answer. */
   async statuses(): Promise<{ role: string; position: number; epoch: string }[]> {
     const found: { role: string; position: number; epoch: string }[] = []
     for (const node of this.nodes) {
@@ -222,7 +222,7 @@ class Simulation {
       const over = () => {
         isOver = true
       }
-      // One that learns meanwhile that it was replaced starts again, and is stopped then.
+      // A node that learns meanwhile that it was replaced starts again, and is stopped then.
       await this.until(`${node.name} to stop`, () => {
         if (node.isUp && stopping !== node.life) {
           stopping = node.life
@@ -244,7 +244,7 @@ class Simulation {
         `${node.name} is what the stream folds to`,
       )
     }
-    // The one that was stopped last may have led meanwhile, in a term of its own.
+    // The node that was stopped last may have led meanwhile, in a term of its own.
     const [first, second] = states as [State, State]
     if (first.position !== second.position) return engine.count('compare: at other positions')
     const hashes = states.map((state) => withoutKeys(hashesOf(state)))

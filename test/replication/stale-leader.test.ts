@@ -1,10 +1,11 @@
-// Goal:   a leader that another node has replaced, and that does not know it yet, takes nothing for
-//         absent: what was created since is there at its own callers' next request, too.
-// Method: two nodes, a process each, and three nats-servers. The leader is stopped (SIGSTOP), or
-//         nothing passes between it and the servers, until the other node leads; identities,
-//         threads and tickets are made there. Requests about them are sent to the old leader: to
-//         one that is stopped before it goes on, so that the first iteration of its event loop
-//         answers them.
+// Goal:   a leader that another node has replaced, and that does not know it yet, never reports
+//         anything as absent: objects that were created since exist for its own callers' next
+//         request, too.
+// Method: two nodes, each a process of its own, and three nats-servers. The leader is stopped
+//         (SIGSTOP), or nothing passes between it and the servers, until the other node leads;
+//         identities, threads and tickets are created there. Requests about them are sent to the
+//         old leader; a stopped one receives them before it continues, so that the first iteration
+//         of its event loop answers them.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -49,7 +50,7 @@ interface Asked {
   key: string
 }
 
-/** The answer to a request, sent again until it is no 503. */
+/** Sends a request until the answer is not 503, and returns the answer. */
 function insist(node: ReplicatedNode, path: string, asked: Partial<Asked> = {}): Promise<Answer> {
   const key = `a-key-of-a-test-${keys++}`
   return until(`an answer to ${path}`, async () => {
@@ -58,7 +59,9 @@ function insist(node: ReplicatedNode, path: string, asked: Partial<Asked> = {}):
   })
 }
 
-/** What was made at a node: an identity by its token, a thread, and a ticket to reply to that. */
+/**
+ * The objects created at a node: an identity (its token), a thread, and a ticket to reply to it.
+ */
 interface Made {
   token: string
   path: string
@@ -75,7 +78,7 @@ async function made(node: ReplicatedNode, title: string): Promise<Made> {
   return { token: token!, path: `/api/threads/${thread_id}`, publish }
 }
 
-/** Requests about something that exists; each is answered as if it did, or refused for now. */
+/** Sends requests about existing objects; each must be answered accordingly, or refused for now. */
 function requestsAbout(node: ReplicatedNode, { token, path, publish }: Made) {
   const reply = { token, body: { content: 'a reply' } }
   return [
@@ -88,7 +91,7 @@ function requestsAbout(node: ReplicatedNode, { token, path, publish }: Made) {
   ]
 }
 
-/** Those that say that it does not exist. A connection may end: then nothing is said. */
+/** Returns the answers that deny existence. If a connection ends, there is no answer. */
 async function denials(requests: Promise<Answer>[]): Promise<string[]> {
   const found: string[] = []
   for (const outcome of await Promise.allSettled(requests)) {
@@ -122,7 +125,7 @@ for (const [who, flags] of [
     await insist(next, `${before.path}/replies`, { token: before.token, body: { content: 'new' } })
     const waiting = [1, 2, 3].flatMap(() => requestsAbout(old, since))
     const pages = [1, 2, 3].map(() => ask(old, before.path))
-    await sleep(200) // they are on their way; if not, they are answered later, and hold as well
+    await sleep(200) // in transit by now; a late one is answered later, and must hold as well
     old.resume()
     t.same(await denials(waiting), [])
     for (const outcome of await Promise.allSettled(pages)) {
@@ -130,7 +133,7 @@ for (const [who, flags] of [
       const contents = outcome.value.body.messages!.map(({ content }) => content)
       t.same(contents, ['the beginning of before', 'new'], 'no page is older than one shown before')
     }
-    // Until it follows.
+    // Repeats them until the old leader follows.
     await until('the old leader to follow', async () => {
       t.same(await denials(requestsAbout(old, since)), [])
       return (await old.status())?.role === 'follower'

@@ -1,6 +1,6 @@
-// Goal:   a standby leads when the lease has lapsed, and only with everything that the stream has;
-//         of several, one does; and none while the leader shows a sign of life.
-// Method: a stream in memory; what leading means is a function of the test.
+// Goal:   a standby leads once the lease has lapsed, and only with everything that the stream has;
+//         of several standbys, one leads; and none leads while the leader shows a sign of life.
+// Method: a stream in memory; a function of the test takes the place of leading.
 
 import t, { type Test } from 'tap'
 import type { StreamMessage } from '../../src/replication/log-stream.ts'
@@ -11,7 +11,7 @@ import { MemoryStream } from './memory-stream.ts'
 const takeoverMs = 100
 const holder = { version: 1 as const, node: 'leader', term: 1, since: 0 }
 
-/** A stream whose leader holds the lease, with one message of its term. */
+/** Makes a stream whose leader holds the lease, with one message of its term. */
 async function ledStream(): Promise<MemoryStream> {
   const stream = new MemoryStream()
   await stream.publish({ first: 1, last: 3, term: 1, bytes: new Uint8Array() }, 0)
@@ -80,7 +80,7 @@ t.test('standby: another node began a term: its lease goes back, and it waits', 
   const { seen } = standbyOf(t, stream, 'a', 2)
   await until('it holds the lease', async () => (await stream.lease.read())?.node === 'a')
   await stream.publish({ first: 4, last: 4, term: 2, bytes: new Uint8Array() }, 1)
-  // It has the records, but those of the new term are missing.
+  // It now has the earlier records, but those of the new term are missing.
   seen.durable = 3
   await until('it gave the lease back', async () => (await stream.lease.read()) === null)
   t.same(seen.led, [])

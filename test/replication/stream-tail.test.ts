@@ -1,6 +1,6 @@
-// Goal:   whoever follows the stream gets every record once, in order, from the place where its
-//         own log ends, whatever interrupts the reading; and knows how far it is behind.
-// Method: a stream in memory and a receiver that remembers; records are their positions.
+// Goal:   a follower of the stream gets every record once, in order, from the place where its own
+//         log ends, whatever interrupts its reading, and knows how far it is behind.
+// Method: a stream in memory and a receiver that remembers; each record contains its position.
 
 import t, { type Test } from 'tap'
 import { StreamTail } from '../../src/replication/stream-tail.ts'
@@ -10,7 +10,7 @@ import { MemoryStream } from './memory-stream.ts'
 
 const store = 'the store'
 
-/** Records as in a frame; each holds its position. */
+/** Returns records as in a frame; each contains its position. */
 function recordsOf(first: number, last: number): Buffer {
   const records: Buffer[] = []
   for (let position = first; position <= last; position++) {
@@ -27,11 +27,11 @@ async function publish(stream: MemoryStream, first: number, last: number, term =
   await stream.publish({ first, last, term, bytes }, stream.messages.length)
 }
 
-/** A follower that remembers what it gets. */
+/** A follower that remembers what it receives. */
 class Remembering {
   readonly taken: number[] = []
   readonly begin: number
-  /** Called before anything is taken. */
+  /** Called before anything is accepted. */
   wait: () => Promise<void> = async () => {}
 
   constructor(begin = 0) {

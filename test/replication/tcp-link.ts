@@ -1,9 +1,9 @@
-// TCP connections through a proxy that can be cut, silenced and slowed, as networks are.
+// TCP connections through a proxy that can be cut, silenced and slowed down, as networks are.
 //
 //   open     bytes pass, after `delayMs` and at most `bytesPerSecond` in each direction
 //   cut      connections are reset, and new ones are refused
-//   silent   connections stay open, new ones are accepted, and no byte passes: what is received
-//            meanwhile passes when the link opens again, as TCP sends again what was not received
+//   silent   connections stay open, new ones are accepted, and no byte passes: bytes that are
+//            received meanwhile pass when the link opens again, just as TCP retransmits
 
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
@@ -11,12 +11,14 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 export type LinkState = 'open' | 'cut' | 'silent'
 
 export interface Pace {
-  /** How long each piece takes to the other side. */
+  /** The delay of each piece on its way to the other side. */
   delayMs: number
   bytesPerSecond: number
 }
 
-/** What a link holds of one direction before it stops reading: the sender then waits. */
+/**
+ * The bytes that a link buffers per direction before it stops reading, so that the sender waits.
+ */
 const heldBytesMax = 256 * 1024
 
 const full: Pace = { delayMs: 0, bytesPerSecond: Number.POSITIVE_INFINITY }
@@ -33,7 +35,7 @@ export class Links {
     return new Links(await Promise.all(ports.map((port) => TcpLink.to(port))))
   }
 
-  /** For `--replicate` and `--follow`. */
+  /** The URL for `--replicate` and `--follow`. */
   get url(): string {
     return this.all.map(({ port }) => `nats://127.0.0.1:${port}`).join(',')
   }
@@ -58,9 +60,9 @@ export class Links {
 export class TcpLink {
   readonly port: number
   pace = full
-  /** What has passed, in both directions. */
+  /** The number of bytes that have passed, in both directions. */
   bytes = 0
-  /** How often somebody has connected. */
+  /** The number of connections that were made. */
   connections = 0
   readonly #target: number
   readonly #server: Server
@@ -114,7 +116,7 @@ export class TcpLink {
   }
 }
 
-/** The bytes from one socket to another, in their order, each piece when it is due. */
+/** The bytes from one socket to another, in order, each piece when it is due. */
 class Direction {
   readonly end: () => void
   readonly #link: TcpLink
@@ -135,7 +137,7 @@ class Direction {
     to.on('drain', () => this.#readOn())
   }
 
-  /** Sends what is due, unless the link is silent. */
+  /** Sends the bytes that are due, unless the link is silent. */
   proceed(): void {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null

@@ -1,7 +1,7 @@
-// Goal:   whatever happens to the index, the forum answers and publishes as before, and the index
-//         ends with everything in it, and with nothing that was removed.
-// Method: the real program and its process of the index: killed, its files damaged, its directory
-//         unusable, its disk full.
+// Goal:   whatever happens to the index, the forum answers and publishes as before, and in the end
+//         the index contains every message except those that were removed.
+// Method: the real program and its index process: the process is killed, the index's files are
+//         damaged, its directory is unusable, or its disk is full.
 
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -19,7 +19,7 @@ import { find, findAll, indexed, searchedForum } from './forum.ts'
 
 t.setTimeout(timeoutMs)
 
-/** The process of the index; undefined while there is none. */
+/** Returns the id of the index process, or undefined while there is none. */
 function indexProcess({ pid }: Forum): number | undefined {
   return childrenOf(pid).find((child) => {
     try {
@@ -30,13 +30,16 @@ function indexProcess({ pid }: Forum): number | undefined {
   })
 }
 
-/** Publishes messages with these numbers, many at once. */
+/** Publishes messages with these numbers, all of them concurrently. */
 async function publish(author: Client, thread: string, from: number, to: number): Promise<void> {
   const numbers = Array.from({ length: to - from }, (_, i) => from + i)
   await Promise.all(numbers.map((number) => author.reply(thread, `common only${number}`)))
 }
 
-/** The index has exactly these messages: all are found by a common word, and each by its own. */
+/**
+ * Checks that the index has exactly these messages: a common word finds all of them, and a unique
+ * word finds each one of a sample.
+ */
 async function isComplete(t: Test, forum: Forum, count: number): Promise<void> {
   await indexed(forum)
   const all = await findAll(forum.anonymous, 'common', 'limit=100')
@@ -223,7 +226,7 @@ t.test(
     const forum = await searchedForum(t, ['--segment-mb', '4'])
     const ana = await forum.identity()
     const thread = await publishedThread(ana, { content: 'first' })
-    // In pieces, so that the word itself is in no memory but that of the node.
+    // Assembled from pieces, so that only the node's memory contains the word as a whole.
     const word = ['removed', 'word', `${process.pid}`].join('')
     for (let i = 0; i < 30; i++) await ana.reply(thread, `a message with ${word} in it ${i}`)
     await publish(ana, thread, 0, 200)
@@ -242,7 +245,7 @@ t.test(
     for (const [i, { id }] of withWord.entries()) {
       const done = await run(['admin', 'remove-message', id, '--data', forum.data, '--no-wait'])
       t.equal(done.code, 0, done.stderr)
-      // By other words of it: what is searched for is in the memory, too.
+      // Searched by other words of the message, because a query's words are in memory, too.
       t.equal(
         (await findAll(ana, '"a message with"')).length,
         29 - i,

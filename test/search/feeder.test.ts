@@ -1,4 +1,4 @@
-// What the index is given of the forum: E1 of search/feeder.ts.
+// The entries that the index is given by the forum: E1 of search/feeder.ts.
 
 import t from 'tap'
 import { eraseMessage } from '../../src/forum/moderation.ts'

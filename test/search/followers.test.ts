@@ -1,6 +1,6 @@
-// Goal:   each node of a replicated log has an index of its own, of what it has applied: a follower
-//         answers searches as its leader does, forgets what is removed there, and goes on when it
-//         leads.
+// Goal:   each node of a replicated log has its own index of the records that it has applied: a
+//         follower answers searches as its leader does, forgets messages that are removed there,
+//         and continues when it becomes the leader.
 // Method: real programs on data directories of their own, and a real nats-server.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -17,10 +17,10 @@ t.setTimeout(timeoutMs)
 
 const engine = ['--replicate-replicas', '1', '--takeover-seconds', '1', '--segment-mb', '4']
 
-/** A caller at another node, with the same token. */
+/** Returns a caller at another node, with the same token. */
 const at = (forum: Forum, { token, id }: Client) => new Client(forum, token, id)
 
-/** The files of the index that hold this word; a stopped node has written what it has. */
+/** Returns the files of the index that contain this word; a stopped node has written its index. */
 function filesWith(forum: Forum, word: string): string[] {
   const dir = path.join(forum.data, 'search')
   if (!existsSync(dir)) return []

@@ -1,4 +1,4 @@
-// A forum with a search: the compiled server in a process of its own, with its index beside it.
+// A forum with search: the compiled server in a process of its own, with its index beside it.
 
 import type { Test } from 'tap'
 import type { SearchPage } from '../../src/client/types.ts'
@@ -27,7 +27,7 @@ export async function searchedForum(
   return forum
 }
 
-/** One page of what is found. Throws when the search is refused. */
+/** Returns one page of results. Throws if the search is refused. */
 export async function find(client: Client, q: string | null, query = ''): Promise<SearchPage> {
   const words = q === null ? '' : `q=${encodeURIComponent(q)}&`
   const { status, text } = await client.get(`/api/search?${words}${query}`)
@@ -35,7 +35,7 @@ export async function find(client: Client, q: string | null, query = ''): Promis
   return JSON.parse(text) as SearchPage
 }
 
-/** The contents of all that is found, page by page. */
+/** Returns the contents of all results, page by page. */
 export async function findAll(client: Client, q: string | null, query = ''): Promise<string[]> {
   const contents: string[] = []
   for (let before = ''; ; ) {
@@ -46,7 +46,7 @@ export async function findAll(client: Client, q: string | null, query = ''): Pro
   }
 }
 
-/** Waits until everything that is published now can be found. */
+/** Waits until everything that has been published by now can be found. */
 export async function indexed({ anonymous }: Forum): Promise<void> {
   const { text } = await anonymous.get('/api/status')
   const { position } = JSON.parse(text) as { position: number }

@@ -1,21 +1,22 @@
-// What the index must find, by looking at every message: no data structure, no engine.
+// The results that the index must return, found by examining every message: no data structure, no
+// engine.
 
 import { wordsOf } from '../../src/search/words.ts'
 
 export interface Message {
   number: number
-  /** The texts in which runs of words are looked for, each by itself. */
+  /** The texts in which runs of words are searched, each separately. */
   texts: string[]
   author: number
   thread: number
-  /** Who may read it; null: everybody. */
+  /** The identities that may read the message, or null if everybody may. */
   members: number[] | null
   isRemoved: boolean
 }
 
-/** What is searched for. */
+/** A search. */
 export interface ModelSearch {
-  /** Runs of words that must occur, and that must not. */
+  /** Runs of words that must occur, and runs that must not. */
   all: string[]
   none: string[]
   author?: number
@@ -25,13 +26,13 @@ export interface ModelSearch {
   limit: number
 }
 
-/** Whether the words of the run stand next to each other in one of the texts. */
+/** Returns whether the words of the run are adjacent in one of the texts. */
 function has(texts: readonly string[], run: string): boolean {
   const wanted = ` ${wordsOf(run).join(' ')} `
   return texts.some((text) => ` ${wordsOf(text).join(' ')} `.includes(wanted))
 }
 
-/** The numbers of the messages that are to be found, newest first. */
+/** Returns the numbers of the messages that must be found, newest first. */
 export function naiveSearch(messages: readonly Message[], search: ModelSearch): number[] {
   const { all, none, author, thread, caller, before, limit } = search
   return messages
@@ -56,7 +57,7 @@ const vocabulary = [
 /** Words of the texts that can be typed as they are. */
 export const typeable = vocabulary.filter((word) => wordsOf(word).length > 0)
 
-/** A text of words that occur often and of some that occur once. */
+/** Returns a text of words that occur often and some that occur once. */
 export function randomText(random: () => number, number: number): string {
   const pick = () => vocabulary[Math.floor(random() ** 2 * vocabulary.length)]!
   const words = Array.from({ length: 1 + Math.floor(random() * 12) }, pick)

@@ -1,5 +1,5 @@
-// A forum of random messages and an index of them, which is used as the process of the index does
-// it. Shards are small, so that there are many.
+// A forum of random messages and an index of them, which is used in the same way as by the index
+// process. Shards are small, so that there are many.
 
 import { mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ const batchMax = 16
 export class Scene {
   readonly dir: string
   readonly messages: Message[] = []
-  /** The position of the newest record, and of the last removal. */
+  /** The positions of the newest record and of the last removal. */
   position = 0
   erased = 0
   readonly removals: [message: number, position: number][] = []
@@ -37,7 +37,7 @@ export class Scene {
     this.index = this.#open()
   }
 
-  /** As the process of the index does it, with the answers of the node. */
+  /** Opens the index as the index process does, with the answers of the node. */
   #open(identity = 'a forum'): Index {
     const index = new Index({
       engine: this.#engine,
@@ -92,7 +92,7 @@ export class Scene {
     this.index.erased = this.position
   }
 
-  /** Indexes one batch; false: there is nothing to index. */
+  /** Indexes one batch. Returns false if there is nothing to index. */
   work(): boolean {
     const from = this.index.next()
     if (from === -1) return false
@@ -111,7 +111,7 @@ export class Scene {
     this.index = this.#open()
   }
 
-  /** Nothing is saved. */
+  /** Reopens the index without saving anything. */
   crash(identity?: string): void {
     this.index = this.#open(identity)
   }
@@ -127,7 +127,7 @@ export class Scene {
         const file = readlinkSync(`/proc/self/fd/${descriptor}`)
         return file.startsWith(this.dir) && file.endsWith('.shard (deleted)') ? [file] : []
       } catch {
-        return [] // that of the directory which is read
+        return [] // the descriptor of the directory that is being read
       }
     })
   }
@@ -169,7 +169,7 @@ export class Scene {
     }
   }
 
-  /** Compares what the two find. */
+  /** Compares the results of the index with those of the naive search. */
   compare(t: Test, searches: number): void {
     for (let i = 0; i < searches; i++) {
       const search = this.randomSearch()

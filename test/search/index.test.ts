@@ -1,5 +1,5 @@
-// The index against a search that looks at every message: the same hits in the same order, through
-// removals, restarts and damage.
+// The index compared with a search that examines every message: the same hits in the same order,
+// through removals, restarts and damage.
 
 import {
   closeSync,
@@ -50,7 +50,7 @@ t.test(model, { timeout: timeoutMs }, async (t) => {
   }
 })
 
-/** While it is behind, the index finds less, but never what was removed or is private. */
+/** Checks that an index that is behind finds less, but never a removed or a private message. */
 function removedAreHidden(t: Test, scene: Scene): void {
   for (let i = 0; i < 10; i++) {
     const search = { ...scene.randomSearch(), limit: 10_000 }
@@ -60,7 +60,7 @@ function removedAreHidden(t: Test, scene: Scene): void {
   }
 }
 
-/** A scene with several sealed shards and one that is being built. */
+/** Returns a scene with several sealed shards and one that is being built. */
 function filled(t: Test): Scene {
   const scene = new Scene(t, seededRandom(1))
   scene.publish(perShard * 5 + 7)
@@ -68,7 +68,7 @@ function filled(t: Test): Scene {
   return scene
 }
 
-/** Has the files watched and checked as the process does it, and builds what is missing. */
+/** Has the files watched and checked as the index process does it, and rebuilds what is missing. */
 function recover(scene: Scene): void {
   scene.index.watch()
   for (const _ of scene.index.check());
@@ -124,7 +124,7 @@ for (const [what, damage] of Object.entries(damages)) {
       recover(scene)
       scene.compare(t, 30)
       t.equal(scene.index.covered, scene.messages.length)
-      // libsql keeps a file open until its statements are collected as garbage.
+      // libsql keeps a file open until its statements are garbage-collected.
       if (findEngine()!.name === 'libsql') continue
       t.same(scene.removedFilesInUse, [], 'its space is free')
     }
@@ -197,7 +197,8 @@ t.test(
     scene.remove()
     const hasSecret = () =>
       scene.files.some((name) => readFileSync(path.join(scene.dir, name)).includes('removedsecret'))
-    // What the forum says now is indexed anew first, so that the secret is in.
+    // The shard is first rebuilt from the forum as it is now, so that the index contains the
+    // secret.
     flip(path.join(scene.dir, before.sort()[1]!), 5000)
     recover(scene)
     t.ok(hasSecret())
@@ -218,7 +219,7 @@ t.test('index: in a directory that cannot be made: throws, and goes on when it c
   const scene = new Scene(t, seededRandom(2))
   scene.publish(perShard * 2)
   rmSync(scene.dir, { recursive: true })
-  closeSync(openSync(scene.dir, 'w')) // a file stands in its place
+  closeSync(openSync(scene.dir, 'w')) // a file stands in the place of the directory
   t.throws(() => scene.finish())
   rmSync(scene.dir)
   scene.finish()

@@ -1,4 +1,4 @@
-// Searches on their way between a node and its index, and what comes that is no message.
+// Searches in transit between a node and its index, and incoming bytes that are not a message.
 
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { SearchLink } from '../../src/search/link.ts'
 import { type FromNode, receive, type Search, send } from '../../src/search/protocol.ts'
 import { until } from '../until.ts'
 
-/** Both ends of a connection. */
+/** Returns both ends of a connection. */
 async function connection(t: Test): Promise<{ node: Socket; index: Socket }> {
   const dir = mkdtempSync(path.join(tmpdir(), 'agent-forum-link-'))
   const server = createServer().listen(path.join(dir, 'socket'))

@@ -1,6 +1,7 @@
-// Goal:   a process of the index that outlives its node writes no file any more: the next one would
-//         not know of it, and what is removed then would stay in it.
-// Method: a process that has built a shard seals it after its parent was killed, and before.
+// Goal:   an index process that outlives its node writes no more files: the next index process
+//         would not know of such a file, and messages that are removed later would stay in it.
+// Method: a process that has built a shard seals it, once after its parent was killed, and once
+//         while the parent is alive.
 
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,7 +14,7 @@ import { until } from '../until.ts'
 
 t.setTimeout(timeoutMs)
 
-/** Builds a shard; when `go` is there, seals it and writes what came of it to `outcome`. */
+/** Builds a shard. Once `go` exists, seals the shard and writes the result to `outcome`. */
 const child = `
   import { existsSync, writeFileSync } from 'node:fs'
   import { findEngine } from '${new URL('../../src/search/engine.js', import.meta.url)}'

@@ -1,4 +1,4 @@
-// The search of a reader: whether it expects an index, and what a connection that breaks leaves.
+// The search of a reader: whether it expects an index, and the state after a broken connection.
 
 import { closeSync, fstatSync, mkdtempSync, openSync, rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
@@ -45,10 +45,10 @@ t.test('reader: its index ends while a search is in flight: no other file is clo
   const search = { publicMatch: 'word', privateMatch: '', before: 1, limit: 1, turn: 'a caller' }
   void link.find(search)
   await until('a connection', () => connections.length === 1)
-  // These have the lowest free numbers, among them that of the directory.
+  // These take the lowest free descriptors, among them that of the directory.
   const files = Array.from({ length: 50 }, () => openSync('/dev/null', 'r'))
   t.teardown(() => files.forEach(closeSync))
-  connections[0]!.destroy() // what it has not read resets the connection
+  connections[0]!.destroy() // unread bytes reset the connection
   await until('another connection', () => connections.length === 2)
   for (const file of files) t.doesNotThrow(() => fstatSync(file))
   connections[1]!.destroy()

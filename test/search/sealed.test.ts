@@ -1,7 +1,7 @@
-// Goal:   damage to a file of the index that is in use costs work, and nobody notices but who
-//         searches meanwhile: what is found is right, and in the end it is everything.
+// Goal:   damage to an index file in use costs work, but only callers who search meanwhile notice
+//         it: the results are correct, and in the end they are complete.
 // Method: the real program, with more messages than a shard has; its sealed file is flipped, cut
-//         off, removed and exchanged while it runs, and while its process is killed.
+//         off, removed and exchanged while the program runs, and while its index process is killed.
 
 import { readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -17,7 +17,7 @@ import { findAll, indexed, searchedForum } from './forum.ts'
 t.setTimeout(timeoutMs)
 
 const messages = shardMessages + 2_000
-/** Messages of the sealed shard, at its beginning, within it and at its end, and a later one. */
+/** Messages of the sealed shard, at its beginning, within it and at its end, and later ones. */
 const looked = [1_000, 60_000, shardMessages - 1, shardMessages, messages - 1]
 
 const damages: Record<string, (file: string) => void> = {
@@ -53,7 +53,7 @@ t.test('search: a sealed file is damaged while the node runs: made again', async
       return forum.log.match(/"msg":"search_damaged"/g)?.length === count
     })
     t.equal((await forum.anonymous.get('/api/threads?limit=1')).status, 200)
-    // What is found meanwhile is right, if not everything.
+    // The results meanwhile are correct, if not complete.
     for (const text of await findAll(forum.anonymous, 'quick 131071 brown')) {
       t.match(text, /^131071 The quick brown/)
     }

@@ -1,4 +1,5 @@
-// GET /api/search over HTTP: what is found, by whom, in which pages, and what is refused.
+// GET /api/search over HTTP: which messages are found, by whom, in which pages, and which requests
+// are refused.
 
 import { existsSync } from 'node:fs'
 import path from 'node:path'

@@ -1,4 +1,4 @@
-// What the words of a text are, what a query finds among them, and what an excerpt shows.
+// The words of a text, the words that a query finds among them, and the content of an excerpt.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -174,7 +174,7 @@ t.test(
         for (let i = 0; i < 10; i++) {
           spacedWords(text)
           excerptOf(text, query)
-          parseQuery(text.slice(0, 500)) // no longer one is accepted
+          parseQuery(text.slice(0, 500)) // a longer query is not accepted
         }
         const { user, system } = process.cpuUsage(before)
         return (user + system) / 1000
@@ -194,7 +194,7 @@ t.test('X1: as many more terms, and as much more text: takes as much longer', as
     excerptOf(`${'\u3042'.repeat(30 * length)} ${q}`, parseQuery(q))
   }
   t.ok(isLinear(work, 60))
-  // Terms with one last word, and a long term of which all but the first word is there.
+  // Terms with one last word, and a long term of which all words but the first are present.
   const phrases = (length: number) => {
     const pairs = Array.from({ length }, (_, i) => `"${String.fromCodePoint(0x4e00 + 7 * i)}a"`)
     excerptOf('a '.repeat(20 * length), parseQuery(pairs.join('')))

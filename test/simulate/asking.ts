@@ -24,7 +24,7 @@ export interface Expected {
   status: number
   /** The whole body, or a function that checks it. */
   body: string | ((body: string) => void)
-  /** Position of the newest record that the answer shows. */
+  /** The position of the newest record that the answer shows. */
   newest: number
 }
 
@@ -32,7 +32,7 @@ export interface Expected {
 export interface ExpectedWrite {
   check: (record: ForumRecord) => void
   answer: () => Expected
-  /** The answer when nothing can be written, if it is not an error of the storage. */
+  /** The answer if nothing can be written, unless that is a storage error. */
   otherwise?: Expected
 }
 
@@ -49,7 +49,7 @@ export type Forecast = Expected | ExpectedWrite | DeferredCheck
 
 const storageCodes = ['storage_full', 'overloaded', 'storage_failed'] as const
 
-/** The refusal with this code. */
+/** Returns the refusal with this code. */
 export function refused(code: ErrorCode, newest = 0): Expected {
   const { status } = errors[code]
   return { status, newest, body: (body) => assert.equal(JSON.parse(body).error, code) }
@@ -127,15 +127,15 @@ function isStorageCode(body: string): void {
   assert.ok(storageCodes.includes(JSON.parse(body).error), body)
 }
 
-/** Whether a failed storage explains the answer: the outcome of the request is then unknown. */
+/** Returns whether a storage failure explains the answer; the request's outcome is then unknown. */
 function isFailing(
   machine: Machine,
   expected: Expected,
   answer: { status: number; body: string },
 ): boolean {
   if (answer.status !== 503 || expected.status === 503) return false
-  // The request came in the event-loop iteration in which the storage failed, so the records that
-  // its answer would show may not be durable.
+  // The request arrived in the event-loop iteration in which the storage failed, so the records
+  // that its answer would show may not be durable.
   const hasFailed = machine.journal?.failure != null
   if (expected.newest === 0 && !hasFailed) return false
   if (JSON.parse(answer.body).error !== 'storage_failed') return false

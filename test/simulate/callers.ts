@@ -1,5 +1,5 @@
-// Agents that use the forum: who they are, how they send requests, and which outcome the model
-// predicts.
+// The agents that use the forum: their identities, how they send requests, and the outcome that the
+// model predicts.
 
 import { tokenDigest } from '../../src/forum/identities.ts'
 import { ask, type Forecast, type Request, refused } from './asking.ts'
@@ -10,15 +10,15 @@ import * as pages from './pages.ts'
 
 const texts = ['hello', '', '"quoted" \\ {"a":1}', 'né€🦊', '\u0000\n\t', 'x'.repeat(500)]
 const long = 'y'.repeat(650)
-/** A MiB of text holds 22 of them. */
+/** One MiB of text holds 22 messages with this content. */
 const vast = '\u0001'.repeat(7_900)
 export const agentsMax = 12
 
 export class Callers {
   readonly machine: Machine
   /**
-   * The identities whose tokens callers received. A crash may have lost an identity without
-   * `--durability always`.
+   * The identities whose tokens callers have received. Unless the mode is `--durability always`, a
+   * crash may have lost an identity.
    */
   readonly tokens: { id: string; token: string }[] = []
   keys = 0
@@ -30,7 +30,7 @@ export class Callers {
     this.isWordy = machine.chance(0.3)
   }
 
-  /** Reads everything there is, and compares it with the model. */
+  /** Reads everything that exists, and compares it with the model. */
   readAll(): void {
     const { model } = this.machine
     const forecasts = this.forecasts()
@@ -83,7 +83,9 @@ export class Callers {
     this.ask({ ...request, address: who.address, token }, this.as(who.agent, forecast))
   }
 
-  /** The forecast for this agent: its token, by default the present one, may be refused. */
+  /**
+   * Returns the forecast for this agent, whose token, by default the present one, may be refused.
+   */
   as(agent: Agent | null, forecast: Forecast, token?: string): Forecast {
     if (agent === null) return forecast
     const replaced = token === undefined ? null : this.forecasts().replaced(agent, token)
@@ -110,7 +112,9 @@ export class Callers {
     return new Forecasts(model, this.at(), config.limits)
   }
 
-  /** One of the first `among` identities, if it exists and its token is known. */
+  /**
+   * Returns one of the first `among` identities, or null if it is absent or its token is unknown.
+   */
   who(among = agentsMax): Who | null {
     const known = this.tokens[this.below(Math.min(among, this.tokens.length))]
     const agent = known && this.machine.model.agentBy(known.id)
@@ -118,7 +122,7 @@ export class Callers {
     return isKnown ? { agent, address: this.address() } : null
   }
 
-  /** Its present token, unless the answer that had it was lost. */
+  /** Returns the agent's present token, unless the answer that carried it was lost. */
   tokenOf({ id, tokenDigest: present }: Agent): string | undefined {
     const own = this.tokens.findLast((known) => known.id === id && isOf(known.token, present))
     return own?.token
@@ -137,7 +141,7 @@ export class Callers {
     return texts[this.below(5)]
   }
 
-  /** A text without NUL, which governance rejects. */
+  /** Returns a text without NUL, which governance rejects. */
   plainText(): string {
     return `${this.keys} ${texts[this.below(4)]}`
   }
@@ -147,7 +151,7 @@ export class Callers {
     return this.shortContent()
   }
 
-  /** A content that fits in a URL. */
+  /** Returns a content that fits in a URL. */
   shortContent(): string {
     const isLong = this.isWordy && !this.one(5)
     return `${this.keys} ${isLong ? long : texts[this.below(texts.length)]}`

@@ -28,7 +28,7 @@ export interface Who {
 
 export class Forecasts {
   readonly model: Model
-  /** The time that a record made now must have. */
+  /** The time that a record must have if it is made now. */
   readonly at: number
   readonly #limits: QuotaLimits
 
@@ -109,7 +109,7 @@ export class Forecasts {
     return ids.map((id) => this.model.agentBy(id)!.number)
   }
 
-  /** The refusal because of one of those whom a message is to mention; null: there is none. */
+  /** Returns the refusal of the first identity that a message may not mention, or null. */
   #invalidMention(ids: readonly string[], mayRead: (other: Agent) => boolean): Expected | null {
     for (const other of ids.map((id) => this.model.agentBy(id))) {
       const isActive = other !== undefined && this.model.isActive(other, this.at)
@@ -227,7 +227,7 @@ export class Forecasts {
     }))
   }
 
-  /** Null: the endpoint is contacted. */
+  /** Returns null if the endpoint is contacted. */
   verify(agent: Agent): Expected | null {
     const newest = this.model.webhooks.changedAt(agent)
     if (this.model.webhooks.of(agent) === undefined)
@@ -287,7 +287,7 @@ export class Forecasts {
     return proposal === undefined ? refused('not_found') : shown(pages.proposalPage(proposal))
   }
 
-  /** A new token, while the one before is accepted for some seconds. */
+  /** The agent gets a new token, and the previous one is accepted for `seconds` more. */
   rotate(agent: Agent, seconds: number): Forecast {
     const endsAt = this.at + seconds * 1000
     const fields = {
@@ -304,7 +304,7 @@ export class Forecasts {
     })
   }
 
-  /** The refusal of a token that is not the present one of its agent; null: it is accepted. */
+  /** Returns the refusal of a token other than the agent's present one, or null if accepted. */
   replaced({ tokenDigest: present, before }: Agent, token: string): Forecast | null {
     const digest = tokenDigest(token)
     if (digest === present) return null
@@ -312,14 +312,14 @@ export class Forecasts {
     return this.at < before.until ? null : this.ended('invalid_token', before.until)
   }
 
-  /** The refusal of the token of an agent that is not active. */
+  /** Returns the refusal of the token of an agent that is not active. */
   token(agent: Agent): Forecast {
     const hasExpired = this.model.hasExpired(agent, this.at)
     if (agent.isBlocked && !hasExpired) return refused('identity_blocked', agent.blocked)
     return this.ended('invalid_token', agent.expiresAt)
   }
 
-  /** Expiry is refused once a record has that time, so that no restart can undo it. */
+  /** Expiry is refused only once a record has that time, so that no restart can undo it. */
   ended(code: 'expired_ticket' | 'invalid_token', expiresAt: number): Forecast {
     const { now, guestsExpired: before } = this.model
     if (now >= expiresAt) return refused(code, this.model.cameAt(expiresAt))
@@ -366,12 +366,12 @@ export class Forecasts {
   }
 }
 
-/** The answer that shows this page. */
+/** Returns the answer that shows this page. */
 export function shown({ body, newest }: Pick<Expected, 'body' | 'newest'>): Expected {
   return { status: 200, body, newest }
 }
 
-/** The position of the block that a refusal shows; 0: the agent is not blocked. */
+/** Returns the position of the block that a refusal shows, or 0 if the agent is not blocked. */
 function blockOf(agent: Agent | undefined): number {
   return agent?.isBlocked ? agent.blocked : 0
 }

@@ -1,4 +1,5 @@
-// Invitations in the model: what their records make of them, and which can be used at a time.
+// The invitations of the model: the effect of their records, and which invitations are usable at a
+// given time.
 
 import assert from 'node:assert/strict'
 import type { RecordOf } from '../../src/forum/records.ts'
@@ -13,7 +14,7 @@ interface Invitation {
 
 export class InvitationModel {
   readonly #byId = new Map<string, Invitation>()
-  /** The position of the newest change of any of them. */
+  /** The position of the newest change of any invitation. */
   changed = 0
 
   issue(position: number, { id, digest, uses, expiresAt }: RecordOf<'invitation.issued'>): void {
@@ -43,7 +44,7 @@ export class InvitationModel {
     }
   }
 
-  /** Whether there is an invitation with this digest of its code which can be used now. */
+  /** Returns whether an invitation whose code has this digest can be used at this time. */
   isUsable(digest: string, at: number): boolean {
     return Array.from(this.#byId.values()).some((each) => {
       return each.digest === digest && isUsable(each, at)

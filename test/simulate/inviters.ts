@@ -1,5 +1,6 @@
-// Operators who invite in the simulation: they issue and revoke invitations, and somebody registers
-// with a code that is good, used up, revoked, expired, lost in a crash, or was never issued.
+// The simulated operators who manage invitations: they issue and revoke invitations, and somebody
+// registers with a code that is good, used up, revoked, expired, lost in a crash, or was never
+// issued.
 
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
@@ -14,20 +15,20 @@ import {
 import { createIdentity } from '../../src/forum/identities.ts'
 import type { Machine } from './machine.ts'
 
-/** So many codes are remembered. */
+/** The number of codes that are remembered. */
 const codesMax = 5
 
 export class Inviters {
   readonly #machine: Machine
   #codes: string[] = []
-  /** Forum time when the last command began. */
+  /** The forum time when the last command began. */
   #at = 0
 
   constructor(machine: Machine) {
     this.#machine = machine
   }
 
-  /** Does one random thing. */
+  /** Performs one random action. */
   act(): void {
     const drawn = this.#below(6)
     if (drawn === 0 || this.#codes.length === 0) this.#issue()
@@ -68,12 +69,12 @@ export class Inviters {
     })
   }
 
-  /** One that was issued, or one that nobody has. */
+  /** Returns a code that was issued, or one that nobody has. */
   #code(): string {
     return this.#codes[this.#below(this.#codes.length + 1)] ?? `inv_${'0'.repeat(64)}`
   }
 
-  /** Whether the code could be used when the command began. */
+  /** Returns a function that tells whether the code could be used when the command began. */
   #usable(code: string): () => boolean {
     const { model } = this.#machine
     const digest = hash('sha256', code, 'hex')

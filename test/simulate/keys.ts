@@ -1,5 +1,5 @@
 // The keys of the node, with which the model predicts tickets, quotas and signing secrets. The node
-// makes its secret at its first start; the machine reads it from the disk.
+// creates its secret at its first start; the machine reads it from the disk.
 
 import { deriveKey } from '../../src/storage/node-files.ts'
 

@@ -1,8 +1,10 @@
 // A machine on which a node runs, dies and restarts: simulated time, disk and network. It keeps
-// every record that the node appended to its log, and up to which position callers have seen them.
+// every record that the node appended to its log, and the position up to which callers have seen
+// them.
 //
-//   facts      every appended record, by position; after a crash those that survived
-//   promised   position of the newest one that an answer or a wakeup showed: no crash may lose it
+//   facts      every appended record, by position; after a crash, those that survived
+//   promised   the position of the newest record that an answer or a wakeup showed: no crash may
+//              lose it
 //
 // K1. After a restart the log holds a prefix of the facts that includes the promised one.
 // K2. The secret of a node that has served is never lost.
@@ -29,7 +31,7 @@ import { settled, VirtualTime } from './virtual-time.ts'
 const begins = Date.UTC(2026, 8, 20)
 const stepsMax = 20_000
 
-/** A request to a webhook that is not answered yet. */
+/** A request to a webhook that has not been answered yet. */
 export interface Calling {
   post: Post
   answer: (sent: Sent) => void
@@ -38,8 +40,8 @@ export interface Calling {
 let running: Machine | null = null
 let isRequest = false
 const { append, flush } = Writer.prototype
-// Each request is an event-loop iteration of its own here. The log must not flush at its end, or
-// every record would be a frame of its own.
+// Each request is an event-loop iteration of its own here. The log must not flush at the end of a
+// request, or every record would be a frame of its own.
 Writer.prototype.flush = function (this: Writer): void {
   if (!isRequest) flush.call(this)
 }
@@ -61,31 +63,31 @@ export class Machine {
   model = new Model()
   facts: Fact[] = []
   promised = 0
-  /** The records that the present step has appended. */
+  /** The records that the current step has appended. */
   fresh: Fact[] = []
   /** The node's journal, once it has appended a record. */
   journal: Writer | null = null
   calling: Calling[] = []
   /** Called when a receiver gets a request. */
   called: (post: Post) => void = () => {}
-  /** Lets a receiver answer one request. It is called when nothing else can happen. */
+  /** Lets a receiver answer one request. Called when nothing else can happen. */
   answerCall: () => Promise<void> = async () => {}
-  /** Why the node stopped by itself. */
+  /** The reason why the node stopped by itself. */
   failure: Error | null = null
-  /** Whether an answer was `storage_failed`, after which the node must stop by itself. */
+  /** Whether any answer was `storage_failed`, after which the node must stop by itself. */
   isFailing = false
-  /** It has been told to stop: whoever waits is answered. */
+  /** Whether the node has been told to stop, which answers all waiting polls. */
   isStopping = false
-  /** How often each outcome has occurred, by name. */
+  /** The number of occurrences of each outcome, by name. */
   readonly outcomes = new Map<string, number>()
-  /** The position that survives a loss of power in any mode of durability. */
+  /** The position that survives a loss of power in every durability mode. */
   #base = 0
-  /** The last record whose time came from the system clock, and when it was made. */
+  /** The time of the last record that the system clock timed, and when the record was made. */
   #timed = { at: 0, elapsedMs: 0 }
   #node: Node | null = null
   #handler: Handler | null = null
   #durability = 'always'
-  /** The node's secret, since it has served for the first time. */
+  /** The node's secret, from the first time that it served. */
   #secret: string | null = null
 
   constructor(
@@ -122,7 +124,8 @@ export class Machine {
   }
 
   /**
-   * The time of the system clock or, when that is behind, of the log, which advances more slowly.
+   * The time of the system clock or, if that is behind, of the log, which then advances more
+   * slowly.
    */
   get forumTime(): number {
     return Math.max(this.time.wallMs, this.model.now, Math.floor(this.#slowedTime))
@@ -147,12 +150,12 @@ export class Machine {
     this.#timed = { at, elapsedMs: this.time.elapsedMs }
   }
 
-  /** An answer or a wakeup showed the record at this position, and therefore all before it. */
+  /** Notes that an answer or a wakeup showed the record at this position, and so all before it. */
   promise(position: number): void {
     this.promised = Math.max(this.promised, position)
   }
 
-  /** Starts the node. Returns false when it stopped before it served. */
+  /** Starts the node. Returns false if it stopped before it served. */
   async start(): Promise<boolean> {
     this.failure = null
     this.isStopping = false
@@ -211,13 +214,13 @@ export class Machine {
     useSecret(secret)
   }
 
-  /** Begins a checkpoint, which is written while everything else goes on. Resolves at its end. */
+  /** Begins a checkpoint, which is written while everything else continues. Resolves at its end. */
   async checkpoint(): Promise<void> {
     this.trace(() => 'checkpoint')
     await this.#node?.takeCheckpoint()
   }
 
-  /** Gives the node a command of an operator; what has effect already stays so. */
+  /** Gives the node an operator's command. A command that is already in effect changes nothing. */
   operate({ command, id, makes, hasEffect, changed }: Operation): void {
     this.trace(() => `${command} ${id}`)
     const had = hasEffect()
@@ -240,7 +243,7 @@ export class Machine {
     })
   }
 
-  /** Gives the node a command about access. `judge` is called when the outcome is durable. */
+  /** Gives the node a command about access. `judge` is called once the outcome is durable. */
   administer<T extends Positioned>(
     name: string,
     run: (forum: Forum) => T | Rejection,
@@ -258,7 +261,7 @@ export class Machine {
     })
   }
 
-  /** Stops the node as a signal does. */
+  /** Stops the node, as a signal does. */
   async stop(): Promise<void> {
     let isOver = false
     this.trace(() => 'stop')
@@ -289,7 +292,6 @@ export class Machine {
     this.isFailing = false
   }
 
-  /** Counts an outcome. */
   count(outcome: string): void {
     this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1)
   }
@@ -320,7 +322,7 @@ export class Machine {
     this.facts.length = position
     this.model = new Model(this.facts)
     this.#timeFrom(this.model.now)
-    // A start syncs what it has replayed before it is complete.
+    // Before a start is complete, it syncs what it has replayed.
     this.promised = this.#base = position
   }
 }

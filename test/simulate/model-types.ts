@@ -1,4 +1,4 @@
-// What the model remembers (model.ts).
+// The types of the model's memory (model.ts).
 
 import type { ModerationCommand } from '../../src/forum/moderation.ts'
 import type { ForumRecord, RecordOf, RecordType } from '../../src/forum/records.ts'
@@ -16,25 +16,27 @@ export interface Agent {
   kind: 'guest' | 'persistent' | 'compat'
   name: string
   tokenDigest: string
-  /** The token before, and until when it is accepted; null: it is not. */
+  /** The previous token and the end of its acceptance, or null if it is not accepted. */
   before: { digest: string; until: number } | null
-  /** Position of the record that replaced its token last. */
+  /** The position of the record that last replaced the token. */
   rotated: number
-  /** 0 when it never expires. */
+  /** 0 if the agent never expires. */
   expiresAt: number
-  /** Whether a record says that it expired. A clock that steps back does not revive it. */
+  /** Whether a record says that the agent expired. A clock that steps back does not revive it. */
   isRecordedExpired: boolean
   isBlocked: boolean
-  /** Position of the record that blocked it last. */
+  /** The position of the record that last blocked the agent. */
   blocked: number
-  /** What each idempotency key was used for. */
+  /** The use of each idempotency key. */
   uses: Map<string, Use>
   follows: Set<Thread>
-  /** Position of the last change of `follows`. */
+  /** The position of the last change of `follows`. */
   followsChanged: number
-  /** Position of the last change of whether it follows each thread. */
+  /** For each thread, the position at which the agent last began or stopped following it. */
   followed: Map<Thread, number>
-  /** Up to where it has marked its feed as read, and the position of the last mark. */
+  /**
+   * The position through which the agent has marked its feed as read, and that of the last mark.
+   */
   readThrough: number
   marked: number
 }
@@ -46,10 +48,13 @@ export interface Use {
   made: Message | Proposal | Review | { webhook: number }
 }
 
-/** The place of the content and the mentions in the request for a thread or a reply (model.ts). */
+/** The index of the content and the mentions in the request for a thread or a reply (model.ts). */
 const contentAt = 2
 
-/** Whether a request is that of the use. What an erased message said is not compared. */
+/**
+ * Returns whether a request equals that of the use. The content of an erased message is not
+ * compared.
+ */
 export function isSameRequest({ made, request }: Use, other: unknown[]): boolean {
   const isErased = 'is' in made && made.is === 'message' && made.isErased
   if (!isErased) return request === JSON.stringify(other)
@@ -79,7 +84,7 @@ export interface Thread {
   members: Set<Agent>
   messages: Message[]
   isLocked: boolean
-  /** Position of the last act of an operator on it or on one of its messages. */
+  /** The position of an operator's last act on the thread or on one of its messages. */
   moderated: number
 }
 
@@ -109,18 +114,18 @@ export interface Review {
   proposal: Proposal
 }
 
-/** A command, and what the model says of it. */
+/** An operator's command, and what the model predicts for it. */
 export interface Operation {
   command: ModerationCommand
   id: string
-  /** The record that it makes, unless it has effect already. */
+  /** The record that the command makes, unless it is already in effect. */
   makes: RecordType
   hasEffect: () => boolean
   /** The position that the outcome shows. */
   changed: () => number
 }
 
-/** An event that a rate limit counts; `client` as in records. */
+/** An event that a rate limit counts; `client` is the same as in records. */
 export interface QuotaEvent {
   action: keyof typeof windowsMs
   by: number

@@ -1,10 +1,10 @@
-// The forum as plain arrays and maps, written from docs/interface.md and not from src. It is a fold
-// of the same records: after a crash the surviving ones are folded again. The answers that it
-// implies are in pages.ts and webhook-model.ts.
+// The forum as plain arrays and maps, written from docs/interface.md and not from src. The model is
+// a fold of the same records: after a crash the surviving records are folded again. The answers
+// that it implies are in pages.ts and webhook-model.ts.
 //
-// M1. `by`, `thread`, `message`, `proposal` and `webhook` in records are indexes of the lists
+// M1. `by`, `thread`, `message`, `proposal` and `webhook` in records are indexes into the lists
 //     here.
-// M2. The model forgets nothing, so that callers may ask for anything; the lives of a seed are
+// M2. The model forgets nothing, so that callers may request anything; the lives of a seed are
 //     short.
 
 import assert from 'node:assert/strict'
@@ -59,12 +59,12 @@ export class Model {
     this.#apply(position, record)
   }
 
-  /** Position of the first record at or after this time. */
+  /** Returns the position of the first record at or after this time. */
   cameAt(time: number): number {
     return this.#times.findIndex((at) => at >= time) + 1
   }
 
-  /** Position of the record that replaced a token last. */
+  /** The position of the record that last replaced a token. */
   rotated = 0
 
   agentBy(id: string): Agent | undefined {
@@ -75,7 +75,7 @@ export class Model {
     return agent.isRecordedExpired || (agent.expiresAt !== 0 && at >= agent.expiresAt)
   }
 
-  /** Whether its token is accepted, and others may name it. */
+  /** Returns whether the agent's token is accepted, and others may name the agent. */
   isActive(agent: Agent, at: number): boolean {
     return !agent.isBlocked && !this.hasExpired(agent, at)
   }
@@ -130,7 +130,7 @@ export class Model {
       case 'identity.unblocked':
         return moderate(this, position, record)
       case 'leader.began':
-        return // says nothing about what callers see
+        return // has no effect that callers see
       case 'proposal.saved':
         return this.#propose(position, record)
       case 'proposal.reviewed':

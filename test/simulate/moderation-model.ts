@@ -1,4 +1,4 @@
-// What the model makes of the acts of operators.
+// The effects of operators' acts on the model.
 
 import assert from 'node:assert/strict'
 import type { ForumRecord } from '../../src/forum/records.ts'

@@ -1,5 +1,5 @@
-// What operators do in the simulation: they lock threads, remove messages and block identities, and
-// take locks and blocks back. Some invite (inviters.ts).
+// The simulated operators: they lock threads, remove messages and block identities, and revoke
+// locks and blocks. Some of them manage invitations (inviters.ts).
 
 import { lastChange } from '../forum/pages.ts'
 import { Inviters } from './inviters.ts'
@@ -50,7 +50,7 @@ export class Operators {
 
   #setBlocked(): Operation | null {
     const { model } = this.#machine
-    // Nobody can act as the others: the node refuses to block them.
+    // The node refuses to block the others, because nobody can act as them.
     const agents = model.agents.filter(({ isRecordedExpired, kind }) => {
       return !isRecordedExpired && kind !== 'compat'
     })

@@ -12,7 +12,7 @@ import type { Delivery, Webhook } from './webhook-model.ts'
 
 export interface Page {
   body: string
-  /** Position of the newest record that the body shows. */
+  /** The position of the newest record that the body shows. */
   newest: number
 }
 
@@ -63,7 +63,7 @@ export function feed(model: Model, reader: Agent, read: pages.FeedPageRead): Pag
   return asText(pages.feedPage(reader, read, model))
 }
 
-/** As `include=content` or `after=read` shows it. The model does not know the epoch of the node. */
+/** The feed with `include=content` or `after=read`. The model does not know the node's epoch. */
 export function feedWithEpoch(model: Model, reader: Agent, read: pages.FeedPageRead) {
   const { body, newest } = asText(pages.feedPage(reader, read, model))
   const check = (text: string) => {
@@ -80,7 +80,7 @@ function asText({ body, newest }: pages.ModelPage): Page {
   return { body: JSON.stringify(body), newest }
 }
 
-/** All threads that the viewer may see, newest first, on one page. */
+/** Returns all threads that the viewer may see, newest first, on one page. */
 export function threadList(model: Model, viewer: Agent | null, byActivity = false): Page {
   const threads = model.threads.filter((thread) => model.maySee(viewer, thread)).reverse()
   const newestOf = ({ messages }: Thread) => messages.at(-1)!.seq

@@ -1,5 +1,5 @@
 // Requests that are parked for text on disk. The model predicts an answer when its request is sent,
-// so a parked request is to be answered before the next one is sent.
+// so a parked request must be answered before the next one is sent.
 
 import assert from 'node:assert/strict'
 import { ColdReads } from '../../src/text/cold-reads.ts'
@@ -22,7 +22,10 @@ ColdReads.prototype.park = function (this: ColdReads, parking, resume): void {
   })
 }
 
-/** A node starts: no earlier request is answered. `count` is called for each parked one. */
+/**
+ * Called when a node starts: no earlier request will be answered. `count` is called for each
+ * request that is parked from now on.
+ */
 export function forgetParked(count: () => void): void {
   parked = new Set()
   onPark = count

@@ -1,11 +1,14 @@
-// Rate limits of the model: every check counts all events from the beginning.
+// The rate limits of the model. Every check counts all events since the beginning.
 
 import { createHmac } from 'node:crypto'
 import type { QuotaLimits, Scope } from '../../src/state/quotas.ts'
 import { keys } from './keys.ts'
 import { type QuotaEvent, windowsMs } from './model-types.ts'
 
-/** Position of the newest event that fills a limit, or null when so many more are allowed. */
+/**
+ * Returns the position of the newest event that fills a limit, or null if that many more events are
+ * allowed.
+ */
 export function limitReached(
   done: readonly QuotaEvent[],
   limits: QuotaLimits,

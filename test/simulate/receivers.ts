@@ -1,5 +1,5 @@
 // The receivers of webhooks: endpoints that pass verification, accept wakeups, refuse them, or do
-// not answer. Each request that they get is checked on arrival.
+// not answer. Each request is checked when it reaches its receiver.
 
 import assert from 'node:assert/strict'
 import { errors } from '../../src/api/errors.ts'
@@ -20,9 +20,9 @@ const failures: Sent[] = [
 
 export class Receivers {
   readonly #machine: Machine
-  /** Positions of the records of verifications, by the answer that each causes. */
+  /** The positions of the records of verifications, by the answer that each of them causes. */
   readonly #verified = new Map<string, number>()
-  /** Event ids of wakeups, by webhook and range of messages. */
+  /** The event ids of wakeups, by webhook and range of messages. */
   readonly #ids = new Map<string, string>()
 
   constructor(machine: Machine) {
@@ -31,7 +31,9 @@ export class Receivers {
     machine.answerCall = () => this.answerOne(0)
   }
 
-  /** An endpoint answers one of the open requests, well or badly. */
+  /**
+   * Has an endpoint answer one of the open requests, correctly with a probability of `wellChance`.
+   */
   async answerOne(wellChance: number): Promise<void> {
     const { calling } = this.#machine
     if (calling.length === 0) return
@@ -46,7 +48,7 @@ export class Receivers {
     for (const fact of this.#machine.fresh) this.#noteVerification(fact)
   }
 
-  /** The outcome of a verification is answered to the caller, however late it comes. */
+  /** The caller gets the outcome of a verification, however late it comes. */
   #noteVerification({ position, record }: Fact): void {
     if (record.type !== 'webhook.verified' && record.type !== 'webhook.verify_failed') return
     const webhook = this.#machine.model.webhooks.all[record.webhook]
@@ -80,7 +82,7 @@ export class Receivers {
     this.#machine.promise(delivery.started)
   }
 
-  /** An agent requests the verification of its webhook. */
+  /** Sends an agent's request to verify its webhook. */
   verify(request: Request, agent: Agent): void {
     const { model, config, forumTime: at } = this.#machine
     const isActive = model.isActive(agent, at)
@@ -90,7 +92,7 @@ export class Receivers {
     const { status: limited } = errors.rate_limited
     const isOpen = forecast === null || ('status' in forecast && forecast.status === limited)
     const refusals = ['webhook_not_registered', 'overloaded', 'storage_full', 'storage_failed']
-    refusals.push('identity_blocked') // meanwhile
+    refusals.push('identity_blocked') // if the agent is blocked meanwhile
     const judge = (status: number, body: string) => {
       const hasExpired = this.#machine.model.hasExpired(agent, this.#machine.forumTime)
       if (hasExpired) refusals.push('invalid_token')
@@ -112,7 +114,7 @@ export class Receivers {
   }
 }
 
-/** The answer of an endpoint that works: it returns the challenge. */
+/** The answer of an endpoint that works, which returns the challenge. */
 function good({ type, challenge }: Record<string, unknown>): Sent {
   if (type !== 'webhook.challenge') return { status: 204, error: null, body: '' }
   return { status: 200, error: null, body: JSON.stringify({ challenge }) }

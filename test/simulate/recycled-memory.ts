@@ -1,5 +1,5 @@
 // Gives the memory of dead nodes to new ones. A node allocates a large zeroed chunk for each of its
-// columns, and the simulation starts thousands of nodes that fill a few rows. Zeroing and
+// columns, and the simulation starts thousands of nodes that fill only a few rows. Zeroing and
 // collecting the chunks took more than half of its time.
 //
 // Y1. Recycled memory looks new: it is zero wherever a short life can have written.
@@ -20,8 +20,8 @@ const free = new Map<string, Memory[]>()
 let inUse: { owner: string | null; key: string; memory: Memory }[] = []
 
 /**
- * From now on large allocations reuse the memory of dead nodes if there is any. `ownerOf` returns
- * which of several nodes allocates.
+ * Makes large allocations reuse the memory of dead nodes from now on, if there is any. `ownerOf`
+ * returns which of several nodes is allocating.
  */
 export function recycleMemory(ownerOf: () => string | null = () => null): void {
   for (const [name, real] of Object.entries(recycled)) {
@@ -43,7 +43,7 @@ export function keepMemory(): void {
   Object.assign(globalThis, recycled)
 }
 
-/** A node is dead, or all are: their memory may be reused. */
+/** Frees the memory of one dead node, or of all nodes, for reuse. */
 export function freeMemory(owner: string | null = null): void {
   const kept = owner === null ? [] : inUse.filter((used) => used.owner !== owner)
   for (const used of inUse) {
@@ -58,7 +58,7 @@ export function freeMemory(owner: string | null = null): void {
   inUse = kept
 }
 
-/** A slab of the text begins with a scratch page, and the ring of feed items with a slot. */
+/** A slab of the text begins with a scratch page, and the ring of feed items begins with a slot. */
 function clear(memory: ArrayBuffer): void {
   const bytes = Math.min(memory.byteLength, pageBytes + bytesUsedMax)
   new recycled.Uint8Array(memory, 0, bytes).fill(0)

@@ -1,5 +1,5 @@
-// The first seeds of the simulation, whose goal and method are in simulation.ts; `npm run simulate`
-// runs more.
+// The first seeds of the simulation. simulation.ts describes its goal and method, and
+// `npm run simulate` runs more seeds.
 
 import t from 'tap'
 import { sizeOf, sizes, timeoutMs } from '../depth.ts'
@@ -36,7 +36,8 @@ t.test('a whole node: the same seed twice: the same life, line by line', async (
   t.same(await traced(), first)
 })
 
-// Outcomes that must occur in that many seeds; otherwise the simulation covers less than it claims.
+// Outcomes that must occur within that many seeds; otherwise the simulation covers less than it
+// claims.
 const mustHappen = [
   'crash: power',
   'crash: kill',

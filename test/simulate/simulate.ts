@@ -1,6 +1,6 @@
-// npm run simulate -- --seeds N [--seed S] [--nodes 2]: simulates N seeds from S on, and prints how
-// often each outcome occurred. The seed of a failure is printed; `--seed S` alone repeats it and
-// prints each step.
+// npm run simulate -- --seeds N [--seed S] [--nodes 2]: simulates N seeds from S on, and prints the
+// number of occurrences of each outcome. The seed of a failure is printed; `--seed S` alone repeats
+// it and prints each step.
 
 import { counted } from '../../src/base/counted.ts'
 import { scriptFlags } from '../script-flags.ts'

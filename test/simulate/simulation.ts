@@ -6,7 +6,8 @@
 //         iterates, the disk completes operations, receivers answer, time passes. It ends in a loss
 //         of power, a kill, a failed sync or a clean stop, often in the middle of an operation,
 //         sometimes during a recovery. A model predicts the answer to every request; after every
-//         start everything is read and compared with it. At the end every pending delivery is made.
+//         start everything is read and compared with the model. At the end, every pending delivery
+//         is made.
 
 import assert from 'node:assert/strict'
 import { pack, unpack } from 'msgpackr'
@@ -40,11 +41,11 @@ export interface Simulated {
   outcomes: Map<string, number>
 }
 
-/** What is left when all is over. */
+/** The result of a simulation, for further checks. */
 export interface Left extends Simulated {
-  /** Its disk has the log and the checkpoints. */
+  /** The machine, whose disk holds the log and the checkpoints. */
   machine: Machine
-  /** Of the identities that callers know. */
+  /** The tokens of the identities that callers know. */
   tokens: readonly string[]
 }
 
@@ -76,7 +77,7 @@ export async function simulate(
 async function live(machine: Machine, callers: Workload): Promise<void> {
   await comeUp(machine)
   await readAndRetry(machine, callers)
-  // Only what a checkpoint has saved is ever read from disk again.
+  // Only text that a checkpoint has saved is ever read from disk again.
   if (machine.chance(machine.isVast ? 0.8 : 0.3)) await checkpointInFull(machine)
   if (machine.chance(0.15)) machine.disk.failSync(1 + machine.below(25))
   if (machine.chance(0.3)) machine.disk.freezeAfter(machine.below(120))
@@ -102,7 +103,7 @@ async function readAndRetry(machine: Machine, callers: Workload): Promise<void> 
   await finishParked(machine)
 }
 
-/** Starts the node, after a few starts that a crash interrupts. */
+/** Starts the node, possibly after a few starts that a crash interrupts. */
 async function comeUp(machine: Machine): Promise<void> {
   forgetParked(() => machine.count('parked for text on disk'))
   for (let cuts = machine.chance(0.5) ? 1 + machine.below(2) : 0; cuts > 0; cuts--) {
@@ -144,7 +145,7 @@ async function checkpointInFull(machine: Machine): Promise<void> {
   await machine.until(() => isOver)
 }
 
-/** Nobody does anything for a while: the node finishes what it can, unless the disk hangs. */
+/** Lets the node finish what it can while no caller acts; a disk that hangs prevents it. */
 async function rest(machine: Machine, callers: Workload): Promise<void> {
   const { time, disk } = machine
   for (let steps = 500; steps > 0 && machine.isUp; steps--) {
@@ -166,7 +167,7 @@ async function checkpointInPart(machine: Machine): Promise<void> {
   }
 }
 
-/** Sets the wall clock: an hour back, up to eight days ahead, now and then ten years. */
+/** Sets the wall clock: an hour back, up to eight days ahead, or occasionally ten years ahead. */
 function stepTheClock(machine: Machine): void {
   const { time } = machine
   const hours = [-1, 0, 0, 0.02, 1, 26, 24 * 8][machine.below(7)]
@@ -181,7 +182,7 @@ function changeCapacity(machine: Machine): void {
   disk.capacityBytes = isFull ? Number.POSITIVE_INFINITY : used + machine.below(3) * 4096
 }
 
-/** Without faults, every pending delivery is made and nothing waits any longer. */
+/** Runs without faults until every pending delivery is made and nothing waits any longer. */
 async function deliverAll(machine: Machine, callers: Workload): Promise<void> {
   await comeUp(machine)
   const { webhooks } = machine.model
@@ -197,24 +198,24 @@ async function deliverAll(machine: Machine, callers: Workload): Promise<void> {
     else if (machine.calling.length === 0) await machine.time.advance(30_000)
     await settled()
   }
-  if (machine.isVast) await checkpointInFull(machine) // the full pages leave memory
+  if (machine.isVast) await checkpointInFull(machine) // so that the full pages leave memory
   await readAndRetry(machine, callers)
   await rest(machine, callers)
   await machine.stop()
   machine.crash('kill')
 }
 
-/** The hash of the state to which the surviving records fold. */
+/** Returns the hash of the state to which the surviving records fold. */
 function foldedHash(machine: Machine): string {
   return stateHash(folded(machine, emptyState(machine)))
 }
 
-/** An empty state with the limits of this machine; `uses` as in `StateOptions.for`. */
+/** Returns an empty state with the limits of this machine; `uses` as in `StateOptions.for`. */
 export function emptyState({ config }: Machine, uses: StateOptions['for'] = 'commands'): State {
   return new State({ retentionMs: 24 * hourMs, seed: 1, limits: config.limits, for: uses })
 }
 
-/** The state, with all surviving records behind its position applied to it. */
+/** Applies all surviving records after the state's position to the state, and returns it. */
 export function folded({ facts }: Machine, state: State): State {
   for (const { position, record } of facts.slice(state.position)) {
     apply(state, position, decode(unpack(pack(encode(record)))))

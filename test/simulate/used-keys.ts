@@ -1,10 +1,10 @@
-// What the model predicts for an idempotency key that was used before.
+// The model's prediction for an idempotency key that was used before.
 
 import { type Expected, refused } from './asking.ts'
 import { type Agent, isSameRequest } from './model-types.ts'
 import * as pages from './pages.ts'
 
-/** The answer to a key that was used before, or null. */
+/** Returns the answer to a key that was used before, or null if it was not. */
 export function answerToUsed(agent: Agent, key: string, request: unknown[]): Expected | null {
   const use = agent.uses.get(key)
   if (use === undefined) return null

@@ -1,15 +1,16 @@
-// Time, randomness and the event loop of a simulated process, or of several that live and die on
-// their own. What Node and the system do by themselves happens here only on request. `leave`
-// restores the real ones.
+// Time, randomness and the event loop of a simulated process, or of several that live and die
+// independently. What Node and the system do by themselves happens here only on request. `leave`
+// restores the real functions.
 //
 //   immediates   run by `turn`, in their order
 //   timers       run by `advance` when they are due; a long advance is like a machine that slept,
 //                so a timer that is due several times runs once
 //   clocks       Date.now is `wallMs`, which may step; performance.now only increases
 //   randomness   node:crypto and Math.random draw from the seed
-//   memory       the process holds none, so that it never refuses writes for lack of it
-//   owners       what runs inside `as`, with all that it starts, belongs to one process, and ends
-//                when that is forgotten; while that is stopped (SIGSTOP), none of it runs
+//   memory       the process reports none, so that it never refuses writes for lack of memory
+//   owners       code that runs inside `as`, with all that it starts, belongs to one process, and
+//                ends when that process is forgotten; while the process is stopped (SIGSTOP), none
+//                of it runs
 //
 // Between `enter` and `leave` only microtasks run: the process is a function of its seed.
 
@@ -19,7 +20,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import timers from 'node:timers/promises'
 import { freeMemory, keepMemory, recycleMemory } from './recycled-memory.ts'
 
-/** A process, by its name. Null: there is only one. */
+/** The name of a process, or null if there is only one. */
 type Owner = string | null
 
 interface Immediate {
@@ -44,7 +45,7 @@ const real = {
   global: { setImmediate, setTimeout, setInterval, clearImmediate, clearTimeout, clearInterval },
 }
 
-/** Resolves when no microtask is left, because the `nextTick` queue runs after them. */
+/** Resolves when no microtask is left, because the `nextTick` queue runs after the microtasks. */
 export function settled(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve))
 }
@@ -57,7 +58,7 @@ export class VirtualTime {
   #immediates: Immediate[] = []
   readonly #timers = new Set<Timer>()
   readonly #stopped = new Set<Owner>()
-  /** Made when there are several processes, because it slows down promises. */
+  /** Created only when there are several processes, because it slows down promises. */
   #owners: AsyncLocalStorage<string> | null = null
 
   constructor(random: () => number, wallMs: number) {
@@ -65,7 +66,7 @@ export class VirtualTime {
     this.wallMs = wallMs
   }
 
-  /** From now on the process runs in this time. */
+  /** Makes the process run in this time from now on. */
   enter(): void {
     const fill = (bytes: Uint8Array) => this.#fill(bytes)
     const later = (run: () => void, ms = 0) => this.#add(run, ms, null)
@@ -96,7 +97,7 @@ export class VirtualTime {
 
   leave(): void {
     this.forget()
-    // Otherwise each promise of all later simulations would carry it on.
+    // Otherwise each promise of all later simulations would propagate it.
     this.#owners?.disable()
     keepMemory()
     Object.assign(crypto, real.crypto)
@@ -119,7 +120,7 @@ export class VirtualTime {
     return this.#owners?.getStore() ?? null
   }
 
-  /** Runs a part of one of several processes. */
+  /** Runs `work` as part of the process `owner`. */
   as<T>(owner: string, work: () => T): T {
     this.#owners ??= new AsyncLocalStorage()
     return this.#owners.run(owner, work)
@@ -130,12 +131,12 @@ export class VirtualTime {
     return this.#immediates.some((each) => this.#runs(each))
   }
 
-  /** Runs nothing of this process until it goes on. */
+  /** Stops a process: none of its code runs until `goOn`. */
   stop(owner: string): void {
     this.#stopped.add(owner)
   }
 
-  /** Lets it go on: what has become due meanwhile is due now. */
+  /** Continues a stopped process: whatever has become due in the meantime is due now. */
   goOn(owner: string): void {
     this.#stopped.delete(owner)
   }
@@ -164,7 +165,7 @@ export class VirtualTime {
     }
   }
 
-  /** Milliseconds until the next timer; Infinity when there is none. */
+  /** The number of milliseconds until the next timer, or Infinity if there is none. */
   get untilTimer(): number {
     let next = Number.POSITIVE_INFINITY
     for (const timer of this.#timers) {
@@ -173,7 +174,7 @@ export class VirtualTime {
     return Math.max(0, next)
   }
 
-  /** Drops the timers and immediates of a process that is dead; without an owner, of all. */
+  /** Drops the timers and immediates of a dead process or, without an owner, of all processes. */
   forget(owner: Owner = null): void {
     const stays = (each: Immediate) => owner !== null && each.owner !== owner
     this.#immediates = this.#immediates.filter(stays)

@@ -1,9 +1,9 @@
-// Polls that wait for news in the simulation, and the checker of their history.
+// The waiting polls of the simulation, and the checker of their history.
 //
 // W1. An answer with items is a page of the model as it was at some moment since the request.
-// W2. An answer without items comes when the time of the poll is over, or when the node stops.
-// W3. No wakeup is lost: whenever all records are durable and nothing is left to do, no poll waits
-//     for which there are items, none whose time is over, and none whose caller is blocked.
+// W2. An answer without items comes when the poll has timed out, or when the node stops.
+// W3. No wakeup is lost: whenever all records are durable and nothing is left to do, no poll still
+//     waits that has items to return, has timed out, or belongs to a blocked caller.
 // W4. A poll whose client has hung up is not answered.
 
 import assert from 'node:assert/strict'
@@ -18,10 +18,10 @@ const waitSecondsMax = 50
 
 interface WaitingPoll {
   agentId: string
-  /** The page that the model shows at this moment. */
+  /** Returns the page that the given model shows. */
   page: (model: Model) => pages.Page
   until: number
-  /** The position of the log when it was sent. */
+  /** The position of the log when the poll was sent. */
   since: number
   exchange: SimulatedExchange | null
 }
@@ -36,7 +36,7 @@ export class WaitingPolls {
     this.#machine = callers.machine
   }
 
-  /** Somebody waits for news of a feed or of a thread. */
+  /** Sends a poll for news in the agent's feed or in a thread. */
   begin(agent: Agent, threadId: string | null): void {
     const { model, time } = this.#machine
     const seconds = this.#machine.below(waitSecondsMax + 1)
@@ -66,12 +66,12 @@ export class WaitingPolls {
     if (this.#waiting.has(poll)) this.#machine.count('poll: waits')
   }
 
-  /** The ids of those who wait. */
+  /** The ids of the agents whose polls wait. */
   get callers(): string[] {
     return Array.from(this.#waiting, ({ agentId }) => agentId)
   }
 
-  /** The client of one of the polls hangs up. */
+  /** Has the client of one of the polls hang up. */
   hangUpOne(): void {
     const waiting = [...this.#waiting]
     if (waiting.length === 0) return
@@ -81,7 +81,7 @@ export class WaitingPolls {
     this.#machine.count('poll: hangs up')
   }
 
-  /** The node is dead: nobody is answered any more. */
+  /** Drops all polls, because the node is dead and will not answer them. */
   forget(): void {
     this.#waiting.clear()
   }
@@ -108,7 +108,7 @@ export class WaitingPolls {
     assert.ok(this.#waiting.delete(poll), 'W4')
     if (status === 503) {
       const { error } = JSON.parse(body)
-      // A stop ends polls, and a poll that is run again for it may need text that is on disk.
+      // A stop runs waiting polls once more, and such a poll may need text that is on disk.
       if (isStopping && error === 'shutting_down') return 0
       assert.equal(error, 'storage_failed')
       this.#machine.isFailing = true
@@ -134,7 +134,8 @@ export class WaitingPolls {
       assert.ok(isStopping || time.elapsedMs >= poll.until, 'W2: an empty answer before its time')
       this.#machine.count(isStopping ? 'poll: ended by a stop' : 'poll: timed out')
     } else this.#machine.count('poll: has news')
-    // The oldest state with this page promises least: what came since may have left no mark on it.
+    // The oldest state with this page promises the least: later records may have left no trace on
+    // the page.
     for (let position = poll.since; position <= facts.length; position++) {
       const then = position === facts.length ? model : new Model(facts.slice(0, position))
       const page = poll.page(then)

@@ -1,4 +1,5 @@
-// Webhooks and deliveries of the model: whom a message wakes, and the outcomes of the attempts.
+// The webhooks and deliveries of the model: which owners a message wakes, and the outcomes of
+// attempts.
 
 import assert from 'node:assert/strict'
 import type { ForumRecord, RecordOf } from '../../src/forum/records.ts'
@@ -18,7 +19,7 @@ export interface Delivery {
   nextAttemptAt: number
   lastStatus: number
   lastError: string
-  /** Position of the record with which the last attempt began. */
+  /** The position of the record with which the last attempt began. */
   started: number
 }
 
@@ -38,14 +39,14 @@ export interface Webhook {
 
 const retentionMs = 7 * dayMs
 
-/** What webhooks need to know about identities. */
+/** The part of the model's identities that webhooks need. */
 interface Identities {
   readonly agents: readonly Agent[]
   readonly messages: ReadonlyMap<string, Message>
   isActive(agent: Agent, at: number): boolean
 }
 
-/** The records about webhooks and deliveries, which model.ts passes on. */
+/** The records about webhooks and deliveries, which model.ts hands to the webhook model. */
 export type WebhookRecord = Extract<
   ForumRecord,
   { type: `webhook.${string}` | 'webhooks.lapsed' | `delivery.${string}` | 'deliveries.expired' }
@@ -54,7 +55,7 @@ export type WebhookRecord = Extract<
 export class WebhookModel {
   /** Every webhook that was ever registered. */
   readonly all: Webhook[] = []
-  /** Position of the last change in what an identity sees of its webhook. */
+  /** The position of the last change in what an identity sees of its webhook. */
   readonly changed = new Map<Agent, number>()
   readonly #identities: Identities
 
@@ -78,8 +79,8 @@ export class WebhookModel {
   }
 
   /**
-   * A message wakes every follower of its thread, and everybody whom it mentions, who has an active
-   * webhook and is not blocked, except its author.
+   * A message wakes every follower of its thread and every identity that it mentions, as long as
+   * that identity has an active webhook, is not blocked, and is not the author.
    */
   wake({ seq, thread, author, mentions, at }: Message): void {
     for (const webhook of this.all) {
@@ -94,7 +95,7 @@ export class WebhookModel {
     }
   }
 
-  /** Whether the owner's feed shows any message in the range of the delivery. */
+  /** Returns whether the owner's feed shows any message in the range of the delivery. */
   hasNews({ webhook: { owner }, first, through }: Delivery, at: number): boolean {
     if (!this.#identities.isActive(owner, at)) return false
     const inRange = [...this.#identities.messages.values()].filter(({ seq, author }) => {
@@ -132,7 +133,7 @@ export class WebhookModel {
       case 'deliveries.expired':
         return this.#expire(position, record.at)
       default:
-        // A new type of record does not compile before the model knows it.
+        // A new type of record does not compile until the model handles it.
         record satisfies never
     }
   }

@@ -31,7 +31,7 @@ export class Workload extends Callers {
     this.operators = new Operators(machine, this.polls)
   }
 
-  /** One agent sends a random request. */
+  /** Has one agent send a random request. */
   act(): void {
     if (this.tokens.length === 0 || (this.tokens.length < agentsMax && this.one(9))) {
       return this.#createIdentity()
@@ -58,7 +58,9 @@ export class Workload extends Callers {
     }
   }
 
-  /** Retries the newest keys: each must be answered as before, or as new if the write was lost. */
+  /**
+   * Retries the newest keys: each must get its earlier answer, or a new one if the write was lost.
+   */
   tryAllAgain(): void {
     for (const { by, run } of this.#again.slice(-12)) this.#retry(by, run)
   }
@@ -91,7 +93,7 @@ export class Workload extends Callers {
     })
   }
 
-  /** Somebody uses a token that may have been replaced. */
+  /** Reads with a token that may have been replaced. */
   #readAsBefore(): void {
     const { model } = this.machine
     const used = this.tokens[this.below(this.tokens.length)]
@@ -134,7 +136,7 @@ export class Workload extends Callers {
     })
   }
 
-  /** Ids of those whom a message mentions: mostly nobody. */
+  /** Returns the ids of the identities that a message mentions: mostly none. */
   #mentioned(): string[] {
     if (!this.one(3)) return []
     const ids = this.some(this.machine.model.agents, 3).map(({ id }) => id)
@@ -209,7 +211,7 @@ export class Workload extends Callers {
     )
   }
 
-  /** An agent marks what it has read, or asks how far that is. */
+  /** Has an agent mark its feed as read, or read its mark. */
   #mark(): void {
     const who = this.who()
     if (who === null) return

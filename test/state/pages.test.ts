@@ -21,7 +21,7 @@ const step = fc.oneof(
 )
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 
-/** All bytes of a store, which must not be frozen. */
+/** Returns all bytes of a store, which must not be frozen. */
 function bytesOf(store: PagedStore): Buffer {
   const bytes = Buffer.alloc(store.freeze())
   store.thaw(null)
@@ -32,7 +32,7 @@ function bytesOf(store: PagedStore): Buffer {
   return bytes
 }
 
-/** A checkpoint of one store, on a disk that is an array of pages. */
+/** The checkpoints of one store, on a disk that is an array of pages. */
 class Saver {
   readonly store: PagedStore
   saved: Buffer[] = []
@@ -63,7 +63,7 @@ class Saver {
     }
   }
 
-  /** Finishes the present checkpoint, and takes another of the store as it is now. */
+  /** Finishes the current checkpoint, and takes another of the store as it is now. */
   finish(): void {
     while (this.#next !== null) this.#write(1)
     this.#begin()
@@ -108,7 +108,7 @@ class Saver {
 interface Subject {
   store: PagedStore
   change(seed: number): void
-  /** An empty store of the same kind, which is then filled from the saved pages. */
+  /** Returns an empty store of the same kind, which is then filled from the saved pages. */
   empty(): PagedStore
 }
 

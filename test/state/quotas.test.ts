@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Quotas, Window } from '../../src/state/quotas.ts'
 
-/** The same rule, which keeps and examines every event. */
+/** An implementation of the same rule that keeps and examines every event. */
 class NaiveWindow {
   readonly #events: { subject: string; at: number }[] = []
   readonly most: number
@@ -26,7 +26,7 @@ class NaiveWindow {
   }
 }
 
-// Steps in time from zero to more than two windows. Some events are counted although they were not
+// Time steps from zero to more than two windows. Some events are counted although they were not
 // allowed, as in a log that was written under other limits.
 const anyStep = fc.record({
   subject: fc.constantFrom('a', 'b', 'c'),

@@ -21,7 +21,8 @@ t.test('R1: a key of one identity: looked up by it and by another: only its own'
 t.test(
   'R1: a key is evicted in one run and kept in a replay: used again: one receipt',
   async (t) => {
-    // The running node evicted it before its second use; a replay with a longer retention has not.
+    // The running node evicted the key before its second use; a replay with a longer retention has
+    // not.
     const receipts = new Receipts(retentionMs, 1)
     receipts.add(3, 'same-key', 'thread', 17, 5)
     receipts.add(3, 'same-key', 'reply', 99, 7)
@@ -41,7 +42,7 @@ t.test('R2: fewer than a million: years go by: none is evicted', async (t) => {
 t.test('R2, R3: a million and more: evicted oldest first, only when old', async (t) => {
   const receipts = new Receipts(retentionMs, 0xffffffff)
   const known = (n: number) => receipts.find(n % 7, key(n)) !== -1
-  // The newest million is younger than the retention: more than a million are kept.
+  // The newest million are younger than the retention, so more than a million are kept.
   for (let n = 0; n < million + 10; n++) receipts.add(n % 7, key(n), 'reply', n, n)
   t.equal(receipts.count, million + 10)
   let lost = 0
@@ -62,7 +63,7 @@ t.test('R2, R3: a million and more: evicted oldest first, only when old', async 
   t.same([known(11), known(12)], [false, true])
   t.ok(known(n - 1))
 
-  // Numbers are reused: the old receipts are gone, and the new ones are right.
+  // Numbers are reused: the old receipts are gone, and the new ones are correct.
   for (let i = 0; i < 20; i++) add(910_000 + retentionMs)
   t.equal(receipts.count, million)
   t.same([known(30), known(31), known(32)], [false, false, true])

@@ -1,7 +1,8 @@
-// Goal:   whatever part of text or names is lost, the state is healed: entries that were not lost
-//         read as before, and lost ones keep their number, position, author and time. H1 of
-//         state/salvage.ts.
-// Method: a small state with one of each kind. Each window of its bytes is lost, one at a time.
+// Goal:   whatever part of the text or of the names is lost, the state is healed: entries that were
+//         not lost read as before, and lost ones keep their number, position, author and time. H1
+//         of state/salvage.ts.
+// Method: a small state with one entry of each kind. Each window of its bytes is lost, one at a
+//         time.
 
 import assert from 'node:assert/strict'
 import t from 'tap'
@@ -52,7 +53,7 @@ interface Entry {
   text: string
 }
 
-/** All entries as a reader receives them. */
+/** Returns all entries as a reader receives them. */
 function entriesOf(state: State): Map<string, Entry> {
   const { identities, threads, messages, proposals, reviews } = state
   const entries = new Map<string, Entry>()

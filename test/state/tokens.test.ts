@@ -1,6 +1,7 @@
-// Goal:   a token finds its identity, and the one before it while its grace lasts, whatever is
-//         rotated when, also after the tokens were saved and restored.
-// Method: random rotations, and the times between them, beside a list of all tokens ever made.
+// Goal:   a token finds its identity, and so does the previous token while its grace period lasts,
+//         whatever the order and times of rotations, also after the tokens were saved and restored.
+// Method: random rotations with random pauses between them, compared with a list of all tokens ever
+//         made.
 
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
@@ -17,7 +18,7 @@ function digestOf(n: number): string {
 interface Known {
   digest: string
   identity: number
-  /** Infinity: it is the present one; 0: it has ended. */
+  /** Infinity for the present token; 0 for one that has ended. */
   until: number
 }
 
@@ -28,7 +29,7 @@ const rotation = fc.record({
   isSaved: fc.boolean(),
 })
 
-/** The facts as a checkpoint has them, in tokens of which the stores are the same. */
+/** Returns tokens that were restored from the facts as a checkpoint saves them. */
 function restored(tokens: Tokens): Tokens {
   const facts = packr.unpack(packr.pack(tokens.facts()))
   const other = new Tokens()

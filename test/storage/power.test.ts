@@ -1,7 +1,8 @@
-// Goal:   the small files of a data directory survive a loss of power at any step: each is there as
-//         it was or as it shall be, and what a start has used is what the next one finds.
-// Method: a simulated disk stops after the n-th change, loses power, and keeps by seed some of what
-//         was not synced. The next start reads what is left; so does one after another loss.
+// Goal:   the small files of a data directory survive a loss of power at any step: each has either
+//         its old or its new content, and the next start finds the content that a start has used.
+// Method: a simulated disk stops after the n-th change, loses power, and keeps some of the unsynced
+//         changes, chosen by seed. The next start reads what is left, and so does one after another
+//         loss.
 
 import { pino } from 'pino'
 import t from 'tap'
@@ -34,8 +35,8 @@ function newDisk(seed: number): SimulatedDisk {
 }
 
 /**
- * Runs `work` on each disk that stops after some number of its changes, and loses power then; hands
- * what `work` returned, null if it was cut off, to `check`, with the disk of the next boot.
+ * Runs `work` once on each disk that stops after some number of its changes and then loses power.
+ * Calls `check` with the disk of the next boot and the result of `work`, or null if it was cut off.
  */
 function cutAnywhere<T>(
   prepare: (disk: SimulatedDisk) => void,

@@ -1,4 +1,4 @@
-// The block cache compared with a plain model, through random holds, loads, releases, drops and
+// The block cache, compared with a plain model through random holds, loads, releases, drops and
 // lookups.
 
 import fc from 'fast-check'
@@ -14,7 +14,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   block: fc.nat(blockCount - 1),
 })
 
-/** What a holder knows: the slot, and the content that it has put there. */
+/** A holder's knowledge: the slot, and the content that the holder has put there. */
 interface Held {
   block: number
   slot: number

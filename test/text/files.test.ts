@@ -1,8 +1,8 @@
-// Goal:   text that was given back reads as it was appended, from page files that are damaged in
-//         any byte, on a disk that is full now and then, and when its page has moved to another
-//         file; what cannot be had is refused, and never shown otherwise.
-// Method: two texts, checkpoints of them on a simulated disk, and starts from these. Parity is a
-//         part of the checkpoints.
+// Goal:   text that has left memory reads as it was appended, from page files that are damaged in
+//         any byte, on a disk that is full at times, and when its page has moved to another file;
+//         text that is unavailable is refused, and never shown differently.
+// Method: two texts, checkpoints of them on a simulated disk, and starts from these checkpoints.
+//         Parity is a part of the checkpoints.
 
 import assert from 'node:assert/strict'
 import { crc32 } from 'node:zlib'
@@ -56,7 +56,7 @@ class Life {
     })
   }
 
-  /** A start on a copy of the disk. */
+  /** Starts on a copy of the disk. */
   async restart(disk = this.disk.copy()): Promise<Life> {
     const next = new Life(disk)
     const target = { stores: next.#stores, rows: new Map(), restore: () => {} }
@@ -64,7 +64,10 @@ class Life {
     return next
   }
 
-  /** The page in the text, from memory or by each block's place; `mended` counts those rebuilt. */
+  /**
+   * Returns a page of the text, from memory or block by block from disk; `mended` counts the blocks
+   * that were rebuilt.
+   */
   async read(page: number): Promise<{ bytes: Buffer; mended: number }> {
     const { text, disk, checkpoints } = this
     if (text.holds(page)) return { bytes: text.pages.bytesOf(page), mended: 0 }
@@ -91,12 +94,12 @@ class Life {
   }
 }
 
-/** Appends so many KiB, each different. */
+/** Appends `count` KiB, each with different content. */
 function fill(text: Text, count: number): void {
   for (let n = 0; n < count; n++) text.append(`${text.bytes} `.repeat(kib).slice(0, kib))
 }
 
-/** What `fill` has appended. */
+/** Returns the pages that `fill` appends. */
 function expected(count: number): Buffer {
   const text = new Text()
   fill(text, count)
@@ -167,7 +170,10 @@ t.test(
   },
 )
 
-/** The first page of the text lies in a file of which the next checkpoint copies it. */
+/**
+ * Returns a life in which the first page of the text lies in a file from which the next checkpoint
+ * will copy it.
+ */
 async function sparse(): Promise<{ life: Life; file: number }> {
   const life = new Life()
   fill(life.text, 1900)

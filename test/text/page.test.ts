@@ -4,10 +4,10 @@ import { Page } from '../../src/text/page.ts'
 import { pageBytes } from '../../src/text/page-slots.ts'
 import { Text } from '../../src/text/text.ts'
 
-/** Two of them do not fit in one slab. */
+/** Two fillers do not fit in one slab. */
 const filler = 'x'.repeat(40 * 2 ** 20)
 
-/** A text of two slabs with the entries in turn in the one and in the other. */
+/** Returns a text of two slabs, with the entries alternating between them. */
 function twoSlabs(texts: string[]): { text: Text; addresses: number[] } {
   const text = new Text()
   const addresses: number[] = []

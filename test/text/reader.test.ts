@@ -1,5 +1,5 @@
-// The reader of text on real files: where they put the bytes, and their results for blocks that
-// are good, damaged, cut off or missing.
+// The reader of text on real files: where its reads put the bytes, and their results for blocks
+// that are good, damaged, cut off or missing.
 
 import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import path from 'node:path'

@@ -1,5 +1,5 @@
-// The thread that reads text, simulated: what it receives and sends is copied as between threads,
-// and it serves a request when the simulated disk completes one of its operations.
+// A simulation of the thread that reads text: messages to and from it are copied as between
+// threads, and it serves a request when the simulated disk completes one of its operations.
 
 import { PageReads, type StartReading } from '../../src/text/reader.ts'
 import type { SimulatedDisk } from '../wal/simulated-disk.ts'

@@ -45,13 +45,13 @@ t.test('A1: one, two, three and four bytes: cut between characters: whole texts'
   t.equal(text.text(address, 6, 11), '🦊z')
 })
 
-/** A text with a budget, the disk that its checkpoints are on, and what was appended. */
+/** A text with a memory budget, the disk with its checkpoints, and the appended entries. */
 class Life {
   readonly bytesMax: number
   text: Text
   readonly disk: Uint8Array[] = []
   readonly appended: { entry: string; address: number; bytes: number }[] = []
-  /** Reads that found everything, and that had to read blocks first. */
+  /** The numbers of reads that found everything in memory, and that had to read blocks first. */
   found = { hot: 0, cold: 0 }
   #page: Page
 
@@ -79,7 +79,7 @@ class Life {
     this.check()
   }
 
-  /** The node starts again, from the checkpoint: what was not saved is appended once more. */
+  /** Restarts the node from the checkpoint: text that was not saved is appended once more. */
   restart(): void {
     const saved = this.disk.reduce((sum, bytes) => sum + bytes.length, 0)
     const crcs = Array.from({ length: Math.floor(saved / blockBytes) }, (_, i) =>
@@ -102,7 +102,7 @@ class Life {
     this.check()
   }
 
-  /** Reads cold pages into memory that is left, the newest first. */
+  /** Reads cold pages into the remaining memory, the newest first. */
   async readAhead(): Promise<void> {
     const { text } = this
     for (let page = text.pageToRead(Number.POSITIVE_INFINITY); page !== -1; ) {
@@ -140,7 +140,7 @@ class Life {
     assert.ok(expected.equals(written), 'the entry reads as it was appended')
   }
 
-  /** Reads a block from the place that the text says. */
+  /** Reads a block from the place that the text names. */
   #load(block: number): number {
     const { text, disk } = this
     const { offset, bytes, crc } = text.placeOf(block)!
@@ -178,7 +178,7 @@ const step = fc.oneof(
   },
 )
 
-/** Entries of every size: most are short, some longer than a page. */
+/** Returns an entry. Most are short; some are longer than a page. */
 function entryOf(size: number): string {
   const length = size % 5 === 0 ? size % (3 * mib) : size % 300_000
   return `é${size}`.repeat(Math.ceil(length / 8)).slice(0, length + 1)
@@ -204,7 +204,7 @@ t.test('A2 A4: random lives with little memory: every entry reads as it was', as
     found.hot += life.found.hot
     found.cold += life.found.cold
   })
-  // The lives are random: if they read too little from disk or from memory, there are more.
+  // The lives are random. If they read too little from disk or from memory, more of them are run.
   const isEnough = () => found.hot > 30 && found.cold > 30
   for (let rounds = 0; rounds < 5 && !isEnough(); rounds++) {
     await fc.assert(property, { numRuns: 12, endOnFailure: true })

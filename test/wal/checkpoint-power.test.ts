@@ -3,8 +3,8 @@
 // Method: each seed runs several lives on a simulated disk. In each life it appends, takes
 //         checkpoints in random slices, completes the disk's operations in random order, and ends
 //         in a crash; some lives end after a number of changes to the disk, even during the start.
-//         Page files are scrubbed meanwhile. Once in each seed one byte of a page file rots, or its
-//         parity is missing. WAL_SEED=n CHECKPOINT_SEEDS=1 repeats one seed.
+//         Page files are scrubbed meanwhile. Once per seed, one byte of a page file rots or the
+//         parity of a file is removed. WAL_SEED=n CHECKPOINT_SEEDS=1 repeats one seed.
 
 import t from 'tap'
 import { scrubFile } from '../../wal/checkpoint/scrub.ts'
@@ -30,7 +30,8 @@ interface World {
   /** The number of records that the next start must have. */
   promised: number
   /**
-   * How many lives began with a checkpoint, dropped segments, or were interrupted in their start.
+   * The number of occurrences of each outcome, such as a life that began with a checkpoint, dropped
+   * segments, or was interrupted in its start.
    */
   met: Record<Met, number>
   /** The fault of this seed, until it has been caused. */
@@ -71,7 +72,7 @@ async function live(world: World): Promise<void> {
   }
   const { fold, journal, notices, from } = folding
   if (from > 0) world.met.from += 1
-  // C1: a loss of power takes the whole checkpoint, or nothing of it.
+  // C1: after a loss of power the checkpoint is complete or absent.
   for (const { name, why } of folding.checkpoints.bad) throw new Error(`${name} is bad: ${why}`)
   if (fold.position < world.promised) throw new Error(`${world.promised} were promised`)
   world.log.length = fold.position
@@ -101,7 +102,7 @@ async function live(world: World): Promise<void> {
     }
     await turn()
     for (let n = Math.floor(random() * 4); n > 0 && disk.pending > 0; n--) {
-      // Now and then the newest operation completes first, before earlier ones.
+      // At times the newest operation completes first, before earlier ones.
       if (isHasty) disk.complete(disk.pending - 1)
       else disk.completeOne()
       await turn()
@@ -117,7 +118,7 @@ async function live(world: World): Promise<void> {
   crash(world)
 }
 
-/** Returns null when the disk froze before the start was complete. */
+/** Returns null if the disk froze before the start was complete. */
 async function start({ disk }: World): Promise<Folding | null> {
   let started: Folding | null | undefined
   let error: unknown

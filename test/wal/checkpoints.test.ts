@@ -1,5 +1,6 @@
 // Starts with checkpoints that are undamaged, damaged, missing, newer or of another store, and the
-// files that taking one leaves behind. C1 to C4 are invariants of wal/checkpoint/checkpoints.ts.
+// files that remain when a checkpoint has been taken. C1 to C4 are invariants of
+// wal/checkpoint/checkpoints.ts.
 
 import t, { type Test } from 'tap'
 import { crcOf } from '../../wal/checkpoint/manifest.ts'
@@ -14,7 +15,7 @@ const second = '0000000002'
 interface Known {
   disk: SimulatedDisk
   log: Row[]
-  /** Positions of the checkpoints. */
+  /** The positions of the checkpoints. */
   taken: number[]
 }
 
@@ -28,7 +29,7 @@ async function append({ append, journal }: Folding, log: Row[], count: number): 
   await until(() => journal.durable === log.length)
 }
 
-/** A closed store with a log and checkpoints. */
+/** Makes a closed store with a log and checkpoints. */
 async function aStore(records: number[], length = 100): Promise<Known> {
   const disk = new SimulatedDisk(length)
   const folding = await startFolding(disk)
@@ -49,7 +50,7 @@ function namesOf(disk: SimulatedDisk, pattern: RegExp): string[] {
     .sort()
 }
 
-/** Starts on the disk, checks that it has the whole log, and closes it. */
+/** Starts on the disk, checks that the state holds the whole log, and closes the journal. */
 async function start({ disk, log }: Known): Promise<Folding> {
   const folding = await startFolding(disk)
   folding.fold.compare(log)
@@ -115,7 +116,7 @@ t.test('C3: any byte of the newest manifest flipped: the older one takes over', 
   t.pass(`${bytes.length} bytes`)
 })
 
-/** Removes all parity, as if an earlier program had written the checkpoints. */
+/** Removes all parity, as if an earlier version of the program had written the checkpoints. */
 function eraseParity(disk: SimulatedDisk): void {
   for (const name of namesOf(disk, /parity$/)) disk.erase(`/data/${name}`)
 }
@@ -224,7 +225,7 @@ t.test('C4: the disk is full while one is taken: it is abandoned, the log goes o
   await append(folding, log, 300)
   await until(() => disk.pending === 0)
   const before = namesOf(disk, /./)
-  // Pages take about 3,200 bytes, their parity the same, the manifest the rest.
+  // Pages take about 3,200 bytes, their parity as many again, and the manifest the rest.
   for (const room of [0, 100, 2000, 3400, 5000, 6700]) {
     let used = 0
     for (const bytes of disk.contents().values()) used += bytes.length

@@ -1,4 +1,4 @@
-// A log that is removed to make room for another copy of the same history.
+// The removal of a log that makes room for another copy of the same history.
 
 import t from 'tap'
 import { clearLog, planClearing } from '../../wal/tools/begin-log.ts'

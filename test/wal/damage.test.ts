@@ -14,10 +14,10 @@ const first = `${dir}/0000000001.wal`
 const second = `${dir}/0000000002.wal`
 const third = `${dir}/0000000003.wal`
 
-/** Of each frame other bytes are changed, because frames begin at multiples of 512. */
+/** The step changes different bytes of each frame, because frames begin at multiples of 512. */
 const step = sizeOf('DAMAGE_STEP')
 
-/** A log of `count` records of about `size` bytes, each in its own frame. */
+/** Makes a log of `count` records of about `size` bytes, each in its own frame. */
 async function logOf(count: number, size: number, sealed: boolean): Promise<SimulatedDisk> {
   const disk = new SimulatedDisk(count)
   const { journal } = await open(disk)
@@ -42,7 +42,7 @@ async function outcome(disk: SimulatedDisk): Promise<{ records: unknown[]; error
   }
 }
 
-/** All files except the lock, which a dead owner may have left. */
+/** Returns all files except the lock, which a dead owner may have left. */
 function logOn(disk: SimulatedDisk): Map<string, Buffer> {
   return new Map([...disk.contents()].filter(([name]) => name !== `${dir}/lock`))
 }
@@ -51,7 +51,7 @@ function isDamage(error: unknown): boolean {
   return error instanceof JournalError && error.exitCode === 77
 }
 
-/** Opening must refuse with 77 and a useful message, and leave every file unchanged. */
+/** Checks that opening is refused with 77 and a useful message, and leaves every file unchanged. */
 async function refused(t: Test, disk: SimulatedDisk, words: RegExp): Promise<void> {
   const before = logOn(disk)
   const { error } = await outcome(disk)

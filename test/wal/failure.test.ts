@@ -132,7 +132,7 @@ async function fillUp(journal: Journal): Promise<number> {
   return position
 }
 
-/** Appends once more when there is space again, and closes. */
+/** Appends once more when there is space again, and closes the journal. */
 async function goOn(journal: Journal): Promise<void> {
   await until(() => journal.health === 'ok')
   await appendEach(journal, ['after'])
@@ -145,7 +145,7 @@ for (const code of ['ENOSPC', 'EROFS', 'EMFILE', 'EACCES']) {
     disk.refuse('create', null)
     const { journal, notices } = await open(disk)
     await until(() => disk.pending === 0)
-    // The next roll takes the spare; the one after it cannot be made.
+    // The next segment is the spare; the one after it cannot be made.
     disk.refuse('create', code)
     const accepted = await fillUp(journal)
     t.equal(journal.stats().segment, 2)

@@ -18,7 +18,7 @@ const busyValues = 100
 
 export interface Row {
   value: number
-  /** Only makes the log longer. */
+  /** Padding that only makes the log longer. */
   text: string
 }
 
@@ -69,7 +69,7 @@ export interface Folding {
   journal: Journal
   checkpoints: Checkpoints
   fold: Fold
-  /** Position of the checkpoint with which it began. */
+  /** The position of the checkpoint with which the program started. */
   from: number
   notices: Notice[]
   append(value: number, length?: number): number

@@ -1,5 +1,5 @@
-// Which page files may have old copies of a page: compared with a list of all copies that were ever
-// written, while pages fill, change, and move out of files that are emptied.
+// The calculation of which page files may hold old copies of a page, compared with a list of all
+// copies that were ever written, while pages fill, change, and move out of files that are emptied.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -19,10 +19,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant('empty' as const), file: fc.nat(40) }),
 )
 
-/** What checkpoints write of one store: after each step, one is taken. */
+/** Simulates the checkpoints of one store; one is taken after each step. */
 function run(steps: readonly Step[]): void {
   let table = new PageTable(0, pageBytes)
-  /** By file: the pages of which it has copies, and whether each was erased before. */
+  /** For each file, the pages of which it has copies. */
   const copies = new Map<number, Set<number>>()
   let number = 0
   for (const each of steps) {

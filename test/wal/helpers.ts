@@ -41,15 +41,15 @@ export async function open(
   return { journal, records, positions, notices }
 }
 
-/** Waits for one event-loop iteration, in which planned batches are written. */
+/** Waits for one event-loop iteration, in which scheduled batches are written. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Longer than any test needs on a busy machine, on a real disk too. */
+/** Longer than any test needs on a busy machine, even with a real disk. */
 const patienceMs = 60_000
 
-/** Waits for iterations until `condition` holds. Fails when it does not in a minute. */
+/** Waits for iterations until `condition` holds. Fails if it does not hold within a minute. */
 export async function until(condition: () => boolean): Promise<void> {
   const giveUpAt = performance.now() + patienceMs
   while (!condition()) {
@@ -58,7 +58,7 @@ export async function until(condition: () => boolean): Promise<void> {
   }
 }
 
-/** Appends each record in a separate batch and waits until all are durable. */
+/** Appends each record in a batch of its own and waits until it is durable. */
 export async function appendEach(journal: Journal, records: unknown[]): Promise<void> {
   for (const record of records) {
     await until(() => journal.health === 'ok')
@@ -67,7 +67,7 @@ export async function appendEach(journal: Journal, records: unknown[]): Promise<
   }
 }
 
-/** Closes while background work is completed by hand. */
+/** Closes the journal, and meanwhile completes its background operations. */
 export async function closeByHand(disk: SimulatedDisk, journal: Journal): Promise<void> {
   let closed = false
   const closing = journal.close().then(() => {

@@ -1,4 +1,4 @@
-// What `wal inspect` shows of checkpoints, and of a log whose beginning they made unnecessary.
+// The report of `wal inspect` on checkpoints, and on a log whose beginning they made unnecessary.
 
 import t from 'tap'
 import { describeReport, inspectLog } from '../../wal/tools/inspect.ts'

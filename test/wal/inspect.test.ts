@@ -1,4 +1,4 @@
-// What `wal inspect` shows to an operator.
+// The report of `wal inspect` for an operator.
 
 import t from 'tap'
 import { describeReport, inspectLog } from '../../wal/tools/inspect.ts'

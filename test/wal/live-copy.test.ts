@@ -1,7 +1,7 @@
-// Goal:   a copy of a log that is being written is a prefix with everything that was synced when
-//         the copy began. Damage is not mistaken for a frame in flight.
+// Goal:   a copy of a log that is being written is a prefix of the log, with everything that was
+//         synced when the copy began. Damage is not mistaken for a frame in flight.
 // Method: the simulated disk answers one read of a segment, partly or completely, with its bytes
-//         from some frames earlier, as reads beside writes may.
+//         from some frames earlier, as may happen to reads that are concurrent with writes.
 
 import t from 'tap'
 import type { Disk } from '../../wal/disk.ts'
@@ -16,7 +16,7 @@ const second = `${dir}/0000000002.wal`
 const recordsOf = (count: number) =>
   Array.from({ length: count }, (_, index) => `${index}`.padEnd(600, '.'))
 
-/** A node that has written `count` records and still runs. */
+/** Returns a node that has written `count` records and is still running. */
 async function runningNode(count: number) {
   const disk = new SimulatedDisk(count)
   disk.makeDirectory(to)
@@ -50,7 +50,7 @@ function showingOnce(disk: SimulatedDisk, name: string, bytes: Buffer): Disk {
   }) as Disk
 }
 
-/** The records that a node replays when it starts on the copy. */
+/** Returns the records that a node replays when it starts on the copy. */
 async function restored(disk: SimulatedDisk): Promise<unknown[]> {
   const { journal, records } = await open(disk, { dir: to })
   await journal.close()

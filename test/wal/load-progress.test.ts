@@ -5,7 +5,7 @@ import { SimulatedDisk } from './simulated-disk.ts'
 
 const pageBytes = 64
 
-/** A store that holds only its last page after a load, as one with cold pages. */
+/** A store that holds only its last page after a load, like one with cold pages. */
 class LastPageStore extends MemoryStore {
   holds(page: number): boolean {
     return (page + 1) * this.pageBytes >= this.bytes.length

@@ -58,7 +58,7 @@ t.test('its owner was killed and is a zombie: taken', async (t) => {
   const parent = spawn('sh', ['-c', script, process.execPath, owning, where])
   t.teardown(() => parent.kill('SIGKILL'))
   let text = ''
-  // The shell's line comes before the child's or behind it.
+  // The shell's line may come before or after the child's.
   const pid = await new Promise<number>((resolve) =>
     parent.stdout.on('data', (chunk) => {
       text += chunk

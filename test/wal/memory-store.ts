@@ -58,7 +58,7 @@ export class MemoryStore implements PagedStore {
     return this.bytes.subarray(page * this.pageBytes)
   }
 
-  /** The bytes that were filled in count as saved. */
+  /** Marks the bytes that were filled in as saved. */
   filled(): void {
     this.#saved = Buffer.from(this.bytes)
   }

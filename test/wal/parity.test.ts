@@ -17,7 +17,7 @@ interface Store {
   log: Row[]
 }
 
-/** Two checkpoints that name the same old pages, and the log behind them. */
+/** Makes two checkpoints whose manifests name the same old pages, and the log after them. */
 async function smallStore(): Promise<Store> {
   const disk = new SimulatedDisk(1)
   const folding = await startFolding(disk)
@@ -40,14 +40,14 @@ function namesOf(disk: SimulatedDisk, pattern: RegExp): string[] {
   return names.sort().map((name) => `${dir}/${name}`)
 }
 
-/** Starts, and checks that it has the whole log. */
+/** Starts, and checks that the state holds the whole log. */
 async function start({ log }: Store, disk: SimulatedDisk): Promise<Folding> {
   const folding = await startFolding(disk)
   folding.fold.compare(log)
   return folding
 }
 
-/** Scrubs every page file, and counts repaired pages, lost pages and new parities. */
+/** Scrubs every page file, and counts repaired pages, lost pages and new parity files. */
 async function scrub({ checkpoints }: Folding, disk: SimulatedDisk) {
   const found = { mended: 0, lost: 0, newParity: 0 }
   const { kept } = checkpoints
@@ -67,7 +67,7 @@ function filesOf(disk: SimulatedDisk): Map<string, Buffer> {
   return new Map(names.map((name) => [name, Buffer.from(disk.bytesOf(name))]))
 }
 
-/** Loads the newest good checkpoint, as a start does, and checks it with the log up to there. */
+/** Loads the newest good checkpoint, as a start does, and compares it with the log up to there. */
 async function load({ log }: Store, disk: SimulatedDisk): Promise<number> {
   const checkpoints = new Checkpoints({ disk, dir, form: 1, onNotice: () => {} })
   const fold = new Fold()
@@ -80,7 +80,7 @@ async function load({ log }: Store, disk: SimulatedDisk): Promise<number> {
 
 const step = sizeOf('DAMAGE_STEP')
 
-/** Flips a bit of each byte of the files of checkpoints, or of every third, one at a time. */
+/** Flips a bit of each byte of the checkpoint files, or of every third byte, one at a time. */
 async function eachFlip(
   disk: SimulatedDisk,
   visit: (name: string, at: number) => Promise<void>,
@@ -145,7 +145,7 @@ t.test('S1 S2: a bit flipped, scrubbed while serving: the files are as they were
       mended += found.mended
       if (found.lost > 0) t.fail(`${name} at ${at}: lost`)
       for (const [other, bytes] of filesOf(disk)) {
-        // Pages that no manifest names any more are not repaired, but get parity.
+        // Pages that no manifest names any more are not repaired, but are covered by new parity.
         const isNamed = found.mended > 0 || name.endsWith('.parity')
         if (isNamed && !bytes.equals(wanted.get(other)!)) t.fail(`${name} at ${at}: ${other}`)
       }
@@ -228,7 +228,7 @@ t.test('C3: pages damaged beyond parity: refused with 77, each is named', async 
   const { disk } = await smallStore()
   const [oldest] = namesOf(disk, /pages$/)
   const parity = oldest!.replace('pages', 'parity')
-  // A page, the block that could rebuild it, and another page of the same block.
+  // A page, the parity block that could rebuild it, and another page that the same block covers.
   for (const at of [10, 300]) disk.bytesOf(oldest!)[at]! ^= 1
   disk.bytesOf(parity)[100]! ^= 1
   const before = disk.contents()

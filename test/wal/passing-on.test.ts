@@ -1,4 +1,4 @@
-// Records that are passed on from one log to another: live, as frames are written, and from the
+// Records that are forwarded from one log to another: live, as frames are written, and from the
 // files of the log.
 
 import { Unpackr } from 'msgpackr'
@@ -24,7 +24,7 @@ function valuesOf(records: Uint8Array, count: number): unknown[] {
   return values
 }
 
-/** All that the cursor finds now. */
+/** Returns everything that the cursor finds now. */
 function readAll(cursor: LogCursor): Passed[] {
   const found: Passed[] = []
   for (let next = cursor.next(); next !== null; next = cursor.next()) {
@@ -37,7 +37,7 @@ function flat(passed: readonly Passed[]): unknown[] {
   return passed.flatMap(({ values }) => values)
 }
 
-/** Records of different sizes, which need several segments. */
+/** Returns records of different sizes, which need several segments. */
 function manyRecords(count: number): { n: number; text: string }[] {
   return Array.from({ length: count }, (_, i) => ({ n: i + 1, text: 'x'.repeat((i * 37) % 900) }))
 }

@@ -1,9 +1,10 @@
-// Goal:   after any loss of power or death of the process, durable records are there, complete and
-//         in order; other records are completely there or completely absent; and the journal always
-//         opens again.
+// Goal:   after any loss of power or death of the process, durable records are present, complete
+//         and in order; other records are completely present or completely absent; and the journal
+//         always opens again.
 // Method: each seed runs several lives on one simulated disk. A life appends records, lets syncs
-//         return in any order or fail, and ends in a loss of power, a death or a clean close. What
-//         the next life replays is compared with what was appended and what was durable.
+//         return in any order or fail, and ends in a loss of power, a death or a clean close. The
+//         records that the next life replays are compared with those that were appended and those
+//         that were durable.
 
 import t, { type Test } from 'tap'
 import type { Durability, Journal } from '../../wal/journal/journal.ts'

@@ -1,7 +1,8 @@
-// Goal:   records that are not part of the common history leave the log for a file of their own,
-//         and no crash on the way loses a record or leaves a log that cannot be opened.
+// Goal:   records that are not part of the common history are moved from the log to a file of their
+//         own, and no crash on the way loses a record or leaves a log that cannot be opened.
 // Method: logs of several segments on the simulated disk, cut at every position; then a tool that
-//         freezes after n changes, for every n, and a loss of power or a death of the process.
+//         freezes after n changes, for every n, followed by a loss of power or a death of the
+//         process.
 
 import t from 'tap'
 import { beginLog } from '../../wal/tools/begin-log.ts'
@@ -14,7 +15,7 @@ const recordOf = (position: number) => `${position}`.padEnd(700, '.')
 const recordsOf = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, index) => recordOf(first + index))
 
-/** A closed log of `count` records, up to four in a frame, in segments of 16 KiB. */
+/** Makes a closed log of `count` records, up to four in a frame, in segments of 16 KiB. */
 async function closedLog(seed: number, count: number): Promise<SimulatedDisk> {
   const disk = new SimulatedDisk(seed)
   const { journal } = await open(disk)
@@ -29,7 +30,7 @@ async function closedLog(seed: number, count: number): Promise<SimulatedDisk> {
 
 const cut = (disk: SimulatedDisk, from: number) => putAside({ disk, dir, from, onNotice: () => {} })
 
-/** The records of the files that were put aside, in order of the names. */
+/** Returns the records of the files that were put aside, in the order of the file names. */
 async function keptIn(disk: SimulatedDisk): Promise<unknown[]> {
   const names = disk.list(dir).filter((name) => name.includes('.wal.replaced'))
   const records = new Map<number, unknown>()
@@ -165,7 +166,7 @@ function emptyDirectory(seed: number): SimulatedDisk {
   return disk
 }
 
-/** The number of changes to the disk that `work` makes when nothing disturbs it. */
+/** Returns the number of changes to the disk that `work` makes if nothing disturbs it. */
 async function changesOf(disk: SimulatedDisk, work: (disk: SimulatedDisk) => Promise<unknown>) {
   const before = disk.changesMade
   await work(disk)

@@ -1,5 +1,5 @@
-// Goal:   recovery may die at any step, again and again, without losing durable records or records
-//         that an earlier start has shown.
+// Goal:   recovery may die at any step, repeatedly, without losing durable records or records that
+//         an earlier start has shown.
 // Method: a log with a torn or unsealed tail is opened by a process that freezes after n changes to
 //         the disk, for every n until opening succeeds. Each time the power is lost or the process
 //         dies, and the next process opens what is left.
@@ -8,7 +8,7 @@ import t from 'tap'
 import { appendEach, open, turn, until } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 
-/** A disk whose last records are written and not synced. */
+/** Returns a disk whose last records are written but not synced. */
 async function brokenLog(seed: number, count: number): Promise<SimulatedDisk> {
   const disk = new SimulatedDisk(seed)
   const { journal } = await open(disk)
@@ -66,7 +66,7 @@ function startsWith(records: unknown[], wanted: unknown[]): boolean {
   return wanted.every((record, index) => records[index] === record)
 }
 
-/** The number of changes that an undisturbed opening makes to the disk. */
+/** Returns the number of changes to the disk that an undisturbed opening makes. */
 async function stepsOf(disk: SimulatedDisk): Promise<number> {
   disk.manual = true
   const before = disk.changesMade

@@ -1,5 +1,5 @@
-// Goal:   whatever happened to a log, after a repair it starts and has the longest prefix of what
-//         was written that the damage allows, and nothing else.
+// Goal:   whatever happened to a log, after a repair it starts and has the longest prefix of the
+//         written records that the damage allows, and nothing else.
 // Method: a log of several segments on the simulated disk, damaged in many ways, one at a time.
 
 import t, { type Test } from 'tap'
@@ -26,7 +26,9 @@ interface Repaired {
   positions: number[]
 }
 
-/** Repairs, starts with a replay behind `from`, and compares the records with what was written. */
+/**
+ * Repairs the log, starts with a replay after `from`, and compares the records with those written.
+ */
 async function repaired(
   t: Test,
   disk: SimulatedDisk,

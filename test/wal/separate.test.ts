@@ -1,4 +1,5 @@
-// Records in separate segments, so that the one can leave the disk before the other.
+// The separation of records into different segments, so that one can leave the disk before the
+// other.
 
 import fs from 'node:fs'
 import path from 'node:path'
@@ -65,7 +66,7 @@ for (const mode of ['none', 'always'] as const) {
     journal.onDurable = (position) => {
       durable = position
     }
-    // Together they need the next segment, so that there is none left to separate anything with.
+    // Together they need the next segment, so that no spare is left for the separation.
     for (let n = 0; n < 3; n++) journal.append(record)
     journal.separate(journal.position)
     t.equal(durable, 0, 'nobody hears of it before the caller has decided')

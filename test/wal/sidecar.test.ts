@@ -13,7 +13,7 @@ import { Sidecar } from '../../wal/checkpoint/sidecar.ts'
 import { dir } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 
-/** A file of random pages with its parity, on a new disk. */
+/** Makes a file of random pages with its parity, on a new disk. */
 async function protectedFile(bytes: number): Promise<{ disk: SimulatedDisk; content: Buffer }> {
   const disk = new SimulatedDisk(1)
   disk.makeDirectory(dir)

@@ -1,8 +1,9 @@
-// A file or directory of the simulated disk: what is seen, what is kept, and where they differ.
+// A file or directory of the simulated disk: its visible content, its durable content, and where
+// they differ.
 
 export const sectorBytes = 512
 
-/** A generator of numbers from 0 to 1, which is determined by its seed. */
+/** Returns a generator of numbers from 0 to 1, which is determined by its seed. */
 export function seededRandom(seed: number): () => number {
   let state = seed | 0
   return () => {
@@ -13,7 +14,7 @@ export function seededRandom(seed: number): () => number {
   }
 }
 
-/** What a sync that has started will make durable. */
+/** The content that a started sync will make durable. */
 export interface SyncCopy {
   size: number
   sectors: Map<number, Buffer>
@@ -21,9 +22,9 @@ export interface SyncCopy {
 
 export class Inode {
   readonly isDirectory: boolean
-  /** The bytes that are seen. */
+  /** The visible content. */
   cache: Buffer = Buffer.alloc(0)
-  /** The bytes that are kept. */
+  /** The durable content. */
   disk: Buffer = Buffer.alloc(0)
   readonly #dirty = new Set<number>()
 
@@ -62,7 +63,9 @@ export class Inode {
     this.#clean(copy)
   }
 
-  /** A failed sync: some sectors reach the disk, and the cache forgets which ones did not. */
+  /**
+   * Applies a failed sync: some sectors reach the disk, and the cache forgets which ones did not.
+   */
   storeSome(copy: SyncCopy, random: () => number): void {
     const sectors = new Map([...copy.sectors].filter(() => random() < 0.5))
     this.store({ size: copy.size, sectors })
@@ -94,7 +97,7 @@ export class Inode {
     return this.cache.subarray(index * sectorBytes, (index + 1) * sectorBytes)
   }
 
-  // Sectors that were written again after the copy stay dirty.
+  // Sectors that were written again after the copy was made stay dirty.
   #clean(copy: SyncCopy): void {
     for (const [index, bytes] of copy.sectors) {
       if (this.#seen(index).equals(bytes)) this.#dirty.delete(index)
@@ -102,7 +105,7 @@ export class Inode {
   }
 }
 
-// The beginning of the old bytes followed by noise, which is the worst content of a sector.
+// Keeps the beginning of the old bytes and adds noise, the worst possible content of a sector.
 function fillWithGarbage(sector: Buffer, random: () => number): void {
   for (let at = Math.floor(random() * sector.length); at < sector.length; at++) {
     sector[at] = Math.floor(random() * 256)

@@ -5,7 +5,7 @@ import type { Durability } from '../../wal/journal/journal.ts'
 import { appendEach, open, turn, until } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 
-/** Behaves as the kernel does: after lost writes the next sync of each descriptor fails, once. */
+/** Behaves as the kernel does: after lost writes, the next sync of each descriptor fails, once. */
 class ErrorOncePerDescriptor extends SimulatedDisk {
   readonly held: { file: number; done: (error: Error | null) => void }[] = []
   isHolding = false
@@ -16,7 +16,7 @@ class ErrorOncePerDescriptor extends SimulatedDisk {
     else super.dataSyncLater(file, done)
   }
 
-  /** The result of a sync that checks for errors now. */
+  /** Returns the result of a sync that checks for errors now. */
   answer(file: number): Error | null {
     if (this.#reported.has(file)) return null
     this.#reported.add(file)
