@@ -58,6 +58,8 @@ export interface Population {
   /** Threads from all parts of the forum, in no particular order. */
   scattered: string[]
   replies: SentReply[]
+  /** The ids of ten identities, which a message may mention. */
+  mentioned: string[]
   follower: { token: string; after: number }
 }
 
@@ -71,6 +73,7 @@ const scatteredTold = 20_000
 const followedMax = 1_000
 const newsCount = 10
 const newestTold = 4
+const mentionsPerMessage = 10
 const commandsPerTurn = 512
 const filler = 'The quick brown agent jumps over the lazy benchmark. '
 
@@ -148,6 +151,9 @@ async function build(
     longThreads: Array.from({ length: longThreadsOf(size) }, (_, t) => state.threads.id(t)),
     scattered: scatter(threads, scatteredTold).map((t) => state.threads.id(t)),
     replies,
+    mentioned: spread(identities, tokensTold)
+      .slice(0, mentionsPerMessage)
+      .map((i) => state.identities.id(i)),
     follower: { token: follower, after },
   }
 }

@@ -62,11 +62,12 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'feed-news',
     title: `poll a feed with about ${newsPerPoll} news`,
-    ring({ tokens, position, size }) {
-      const back = Math.ceil((newsPerPoll * size.threads) / threadsFollowed)
-      const after = Math.max(0, position - back)
-      return ringOf(tokens.slice(0, ringLength).map((token) => poll(token, after)))
-    },
+    ring: (population) => news(population, ''),
+  },
+  {
+    name: 'feed-content',
+    title: 'the same, with the texts of the messages',
+    ring: (population) => news(population, '&include=content'),
   },
   {
     name: 'feed-1000',
@@ -110,6 +111,17 @@ export const scenarios: readonly Scenario[] = [
       ringOf(Array.from({ length: ringLength }, (_, i) => replyOf(population, i))),
   },
   {
+    name: 'reply-mentions',
+    title: 'post a reply that mentions ten identities',
+    ring: (population) =>
+      ringOf(
+        Array.from({ length: ringLength }, (_, i) => {
+          const { body, ...request } = replyOf(population, i)
+          return { ...request, body: { ...body, mention_ids: population.mentioned } }
+        }),
+      ),
+  },
+  {
     name: 'thread',
     title: 'post a thread',
     ring: ({ tokens, size }) =>
@@ -149,6 +161,13 @@ export const scaleScenarios: readonly Scenario[] = [
 ]
 
 const key = freshKey
+
+/** Polls of feeds with about `newsPerPoll` news each. */
+function news({ tokens, position, size }: Population, query: string): Ring {
+  const back = Math.ceil((newsPerPoll * size.threads) / threadsFollowed)
+  const after = `${Math.max(0, position - back)}${query}`
+  return ringOf(tokens.slice(0, ringLength).map((token) => poll(token, after)))
+}
 
 /** Each identity polls once per cycle of the ring, and receives what was published since. */
 function mixed(population: Population): Ring {

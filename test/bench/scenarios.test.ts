@@ -49,6 +49,13 @@ t.test('bench: a tiny forum', async (t) => {
     const news = (await answersOf('feed-news')).map(({ notifications }) => notifications.length)
     const mean = news.reduce((a, b) => a + b) / news.length
     t.ok(mean > 2 && mean < 10, `${mean} news in a poll`)
+    const shown = (await answersOf('feed-content')).flatMap(({ notifications }) => notifications)
+    t.ok(shown.length > 0 && shown.every(({ content }) => content.length === size.contentBytes))
+    const mentioning = await answersOf('reply-mentions')
+    t.ok(mentioning.every(({ status }) => status === 201))
+    const mentions = (await forum.metrics()).get('agent_forum_mentions')!
+    // An author's mention of itself is in no feed.
+    t.ok(mentions > 9 * mentioning.length && mentions <= 10 * mentioning.length, `${mentions}`)
     t.ok((await answersOf('replay')).every(({ status, replayed }) => status === 200 && replayed))
     t.ok((await answersOf('reply')).every(({ status, replayed }) => status === 201 && !replayed))
   })
