@@ -1,11 +1,11 @@
-// Any character, for strings of fast-check: every code point except a lone surrogate, which no
-// valid text has.
+// Any character, for strings of fast-check: every code point except lone surrogates, which no valid
+// text contains.
 //
 //   fc.string({ unit: codePoint, maxLength: 200 })
 //
-// It generates what the unit 'binary' does. That one fills a map of all 1.1 million characters as
-// soon as a string is declared, which takes two seconds of a test that takes one, and every
-// collection of the heap goes through it again.
+// It generates the same characters as the unit 'binary'. That unit, however, fills a map of all 1.1
+// million characters as soon as a string is declared. This takes two seconds in a test that needs
+// one, and every collection of the heap visits the map again.
 
 import fc from 'fast-check'
 
@@ -17,7 +17,7 @@ export const codePoint = fc
   .nat({ max: 0x10ffff - surrogates })
   .map((n) => String.fromCodePoint(n < firstSurrogate ? n : n + surrogates), numberOf)
 
-/** The inverse, with which fast-check shrinks strings that it did not generate. */
+/** The inverse mapping, which fast-check needs to shrink strings that it did not generate. */
 function numberOf(text: unknown): number {
   const code = typeof text === 'string' ? text.codePointAt(0) : undefined
   if (code === undefined || text !== String.fromCodePoint(code)) throw new Error('no character')

@@ -1,11 +1,12 @@
 // Ports of 127.0.0.1 for servers that begin to listen later, or listen again after a restart.
 //
 //   20000  block  20050  block  20100  …  32000  … 32768  ephemeral ports: the system gives them
-//   └ held by whoever has the block, and released with its process
+//   └ held by the process that owns the block, and released with it
 //
-// P1. Nobody else takes them meanwhile: they are no ephemeral ports, and a process takes them from
-//     blocks of its own only. It has a block when it listens on the first port of it.
-// P2. A port is given once.
+// P1. Nobody else takes a port meanwhile: it is not an ephemeral port, and a process takes ports
+//     only from blocks of its own. A process owns a block while it listens on the block's first
+//     port.
+// P2. A port is given out once.
 
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
@@ -14,13 +15,13 @@ const firstPort = 20_000
 const blockPorts = 50
 const blockCount = 240
 
-/** What this process holds of its blocks. */
+/** The servers with which this process holds its blocks. */
 const held: Server[] = []
-/** The ports of the newest block that are left. */
+/** The remaining ports of the newest block. */
 let left: number[] = []
 let giving: Promise<unknown> = Promise.resolve()
 
-/** A port that is free, and stays so until the caller listens on it (P1, P2). */
+/** Returns a free port, which stays free until the caller listens on it (P1, P2). */
 export function freePort(): Promise<number> {
   const given = giving.then(give)
   giving = given.catch(() => {})
@@ -35,7 +36,7 @@ async function give(): Promise<number> {
   }
 }
 
-/** The ports of a block that is this process's from now on. */
+/** Takes a block, which this process owns from now on, and returns its ports. */
 async function takeBlock(): Promise<number[]> {
   const begin = Math.floor(Math.random() * blockCount)
   for (let n = 0; n < blockCount; n++) {
@@ -56,7 +57,7 @@ async function isFree(port: number): Promise<boolean> {
   return true
 }
 
-/** A server on this port; null: another one has it. */
+/** Resolves to a server on this port, or to null if the port is taken. */
 function listening(port: number): Promise<Server | null> {
   const server = createServer((socket) => socket.destroy())
   return new Promise((resolve) => {

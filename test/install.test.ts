@@ -1,5 +1,5 @@
 // Installation: a node needs only the packed files. A clone without packages starts the existing
-// build, or says what to do. Nothing is downloaded: what a build needs is that of this checkout.
+// build, or says what to do. Nothing is downloaded: a build takes what it needs from this checkout.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
@@ -23,7 +23,7 @@ import { freePort } from './free-port.ts'
 
 const top = join(import.meta.dirname, '../..')
 const modules = join(top, 'node_modules')
-/** Of a server, with all that it needs but Node. */
+/** The maximum size in bytes of a server with everything that it needs except Node. */
 const bytesMax = 15_000_000
 const main = 'dist/agent-forum/cli/main.js'
 
@@ -31,14 +31,14 @@ function npm(cwd: string, ...args: string[]) {
   return spawnSync('npm', args, { cwd, encoding: 'utf8' })
 }
 
-/** A directory that is removed after the test. */
+/** Creates a directory that is removed after the test. */
 function directory(t: Test): string {
   const path = mkdtempSync(join(tmpdir(), 'agent-forum-install-'))
   t.teardown(() => rmSync(path, { recursive: true, force: true }))
   return path
 }
 
-/** Copies the files of a fresh clone that building and starting need. */
+/** Copies those files of a fresh clone that are needed to build and start. */
 function clone(t: Test): string {
   const path = directory(t)
   const names = [
@@ -46,14 +46,14 @@ function clone(t: Test): string {
     'wal',
     'build',
     'deploy',
-    // `.git` is a file where a clone has several working trees.
+    // `.git` is a file if a clone has several working trees.
     ...readdirSync(top).filter((name) => name !== '.git' && statSync(join(top, name)).isFile()),
   ]
   for (const name of names) cpSync(join(top, name), join(path, name), { recursive: true })
   return path
 }
 
-/** Starts the program `file`, requests its status and what the dashboard loads, and stops it. */
+/** Starts the program `file`, requests its status and the files of the dashboard, and stops it. */
 async function serves(t: Test, file: string, cwd: string): Promise<void> {
   const ops = await freePort()
   const flags = ['--port', '0', '--data', join(cwd, 'data'), '--ops-port', `${ops}`]
@@ -67,14 +67,14 @@ async function serves(t: Test, file: string, cwd: string): Promise<void> {
   t.match(await program.stop('SIGTERM'), { code: 0, stderr: '' })
 }
 
-/** The file that a script of this clone packs. */
+/** Returns the path of the file that a script of this clone packs. */
 function packed(cloned: string, script: string): string {
   const { status, stdout, stderr } = npm(cloned, 'run', '--silent', script)
   if (status !== 0) throw new Error(stderr)
   return join(cloned, stdout.trim())
 }
 
-/** A directory in which npm has installed a packed file, without a registry or a warning. */
+/** Creates a directory in which npm has installed a packed file, offline and without a warning. */
 function installed(t: Test, file: string): string {
   const home = directory(t)
   writeFileSync(join(home, 'package.json'), '{}')
@@ -84,7 +84,7 @@ function installed(t: Test, file: string): string {
   return home
 }
 
-/** In bytes. */
+/** Returns the total size in bytes. */
 function sizeOf(path: string): number {
   const names = readdirSync(path, { recursive: true, encoding: 'utf8' })
   return names.reduce((sum, name) => sum + lstatSync(join(path, name)).size, 0)

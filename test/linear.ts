@@ -1,16 +1,16 @@
-// Whether work takes time in proportion to the length of what it reads, by processor time. The
-// least of several rounds is compared, which other processes cannot make less.
+// Tests whether work takes processor time in proportion to the length of its input. The minimum of
+// several rounds is compared, because other processes can only make a round longer.
 
 const roundsMin = 5
 const roundsMax = 25
-/** Of one measurement; shorter work is repeated. */
+/** The least processor time of one measurement. Shorter work is repeated. */
 const measuredUs = 3_000
-/** The longer input, by the shorter one: its length is doubled twice. */
+/** The ratio of the longer input's length to the shorter one's: two doublings. */
 export const times = 4
-/** So much longer takes four times the time, or sixteen if each part is compared with each. */
+/** At this ratio linear work takes four times the time, and quadratic work sixteen times. */
 const ratioMax = 8
 
-/** Whether the work takes about so many times as long at so many times the length. */
+/** Returns whether the time grows by about the same factor as the length. */
 export function isLinear(work: (length: number) => void, length: number): boolean {
   let repeats = 1
   while (timeOf(work, length, repeats) < measuredUs) repeats *= 2
@@ -23,7 +23,7 @@ export function isLinear(work: (length: number) => void, length: number): boolea
   return false
 }
 
-/** Processor time, in microseconds. */
+/** Returns the processor time, in microseconds. */
 export function timeOf(work: (length: number) => void, length: number, repeats = 1): number {
   const before = process.cpuUsage()
   for (let i = 0; i < repeats; i++) work(length)

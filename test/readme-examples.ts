@@ -1,10 +1,11 @@
-// The examples of a document: they are read from its code blocks, run unchanged, and compared with
+// The examples of a document. They are read from its code blocks, run unchanged, and compared with
 // the outputs that the document shows.
 //
 // E1. A code block without a language begins with a command after `$ `. A line that ends with a
-//     backslash continues in the next one. The lines up to the next command are the output.
-// E2. An output has the shape that is shown: numbers and hexadecimal ids may differ, `…` stands for
-//     any text, and a line that is only `…` for any lines. Everything else is compared exactly.
+//     backslash continues on the next one. The lines up to the next command are the output.
+// E2. An output must have the shape that is shown: numbers and hexadecimal ids may differ, `…`
+//     stands for any text, and a line that is only `…` for any lines. Everything else is compared
+//     exactly.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 
@@ -15,7 +16,7 @@ export interface Example {
   shown: string[]
 }
 
-/** The examples of a Markdown document, in order. Throws when a block has no command. */
+/** Returns the examples of a Markdown document, in order. Throws if a block has no command. */
 export function examplesOf(markdown: string): Example[] {
   const examples: Example[] = []
   let example: Example | null = null
@@ -36,13 +37,13 @@ export function examplesOf(markdown: string): Example[] {
   return examples
 }
 
-/** A pattern for an entire output with the shape that is shown. */
+/** Returns a pattern that matches an entire output of the shape that is shown. */
 export function shapeOf(shown: readonly string[]): RegExp {
   const lines = shown.map((line) => (line === '…' ? '(?:.*\n)*' : `${lineShape(line)}\n`))
   return new RegExp(`^${lines.join('')}$`)
 }
 
-/** What may vary: elided text, ids with a prefix, hexadecimal ids, numbers, widths of columns. */
+/** Parts that may vary: elided text, prefixed ids, hexadecimal ids, numbers, and column widths. */
 const varying =
   /…|\b(agt|thr|msg|gov|evt|whk|aic|tkt|whsec)_[\w.-]+|\b(?=[a-f]*\d)[\da-f]{8,}\b|\d[\d,.]*| +/g
 
@@ -67,7 +68,7 @@ function escaped(text: string): string {
 /** Longer than any command takes, unless it hangs. */
 const patienceMs = 120_000
 
-/** No process outlives the test that started it, however the test ends. */
+/** No process outlives the test that started it, however that test ends. */
 const running = new Set<ChildProcess>()
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
@@ -103,7 +104,7 @@ export class Running {
     return this.child.exitCode !== null || this.child.signalCode !== null
   }
 
-  /** Resolves when the output satisfies `isEnough`. Rejects when the process ends or hangs. */
+  /** Resolves when `isEnough` holds for the output. Rejects if the process ends or hangs. */
   async until(what: string, isEnough: (output: string) => boolean): Promise<void> {
     const deadline = setTimeout(() => this.child.kill('SIGKILL'), patienceMs)
     try {
@@ -118,7 +119,7 @@ export class Running {
     }
   }
 
-  /** Sends the signal if the process still runs, and waits for its end. */
+  /** Sends the signal if the process is still running, and waits for its end. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     if (this.hasEnded) return
     const ended = new Promise((resolve) => this.child.once('close', resolve))
@@ -128,8 +129,8 @@ export class Running {
 }
 
 /**
- * One bash that runs commands in turn, so that later ones see variables and functions of earlier
- * ones.
+ * A single bash that runs commands one after the other, so that later ones see the variables and
+ * functions of earlier ones.
  */
 export class Shell {
   readonly #bash: Running
@@ -139,7 +140,7 @@ export class Shell {
     this.#bash = new Running('bash', ['--noprofile', '--norc'], options)
   }
 
-  /** What the command prints, with a final newline unless it is empty, and its exit code. */
+  /** Resolves to the exit code and the output, with a final newline unless it is empty. */
   async run(command: string): Promise<{ output: string; code: number }> {
     this.#commands += 1
     const mark = `-- end of command ${this.#commands}: `

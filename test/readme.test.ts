@@ -1,9 +1,10 @@
-// The examples of the README and of the pages that continue it run unchanged and in order on one
-// empty node. They succeed, and print what is shown. The reader's machine is replaced as follows:
+// The examples of the README and of the pages that continue it run unchanged, in order, on one node
+// that is empty at first. They succeed, and print what is shown. The reader's machine is simulated
+// as follows:
 //
 //   - the ports 8787 and 8443 are replaced by free ones, in commands and in outputs;
 //   - `npm start`, `npm run swarm` and `agent-forum` run this build; a start whose output is shown
-//     prints as on a terminal;
+//     prints as it would on a terminal;
 //   - the PATH has only the tools that the README names.
 
 import { spawnSync } from 'node:child_process'
@@ -23,7 +24,7 @@ const examples = pages.flatMap((page) => {
   return examplesOf(markdown).map((example) => ({ page, ...example }))
 })
 
-/** Commands that install, build or test; other tests cover them. */
+/** Commands that install, build or test. Other tests cover them. */
 const elsewhere = [
   'npm ci && npm test',
   'npm ci && npm run build:package',
@@ -33,7 +34,7 @@ const elsewhere = [
 const tools = ['bash', 'curl', 'mkdir', 'openssl', 'tee']
 const missing = tools.find((tool) => spawnSync(tool, ['--version']).error !== undefined)
 
-/** A directory that has only the examples, and a PATH that has only the tools. */
+/** Sets up a directory that has only the examples, and a PATH that has only the tools. */
 function makeMachine(cwd: string, port: string): NodeJS.ProcessEnv {
   const bin = join(cwd, '.bin')
   mkdirSync(bin)
@@ -51,7 +52,7 @@ function makeMachine(cwd: string, port: string): NodeJS.ProcessEnv {
   return { PATH: bin, HOME: cwd }
 }
 
-/** Flips a byte in the middle of the records of the log; the space between two frames is zero. */
+/** Flips a bit in the middle of the log's records. Bytes between frames are zero, and skipped. */
 function damage(cwd: string): void {
   const file = join(cwd, 'data', '0000000001.wal')
   const bytes = readFileSync(file)
@@ -75,14 +76,14 @@ class Machine {
     this.shell = new Shell(this)
   }
 
-  /** The text with the ports of this machine. */
+  /** Returns the text with the ports of this machine. */
   local(text: string): string {
     return text.replaceAll(/8787|8443/g, (port) => this.ports[port])
   }
 
   /**
-   * Runs a command. One that shows deliveries, or what the index finds, is repeated, a limited
-   * number of times, until it fits.
+   * Runs a command. If it shows deliveries or search results, it is repeated, a limited number of
+   * times, until its output matches.
    */
   async run(command: string, shape: RegExp): Promise<{ output: string; code: number }> {
     const isLater = /\/deliveries|\/api\/search/.test(command)
@@ -93,7 +94,7 @@ class Machine {
     }
   }
 
-  /** Stops the running node, and starts one with the flags of the command. */
+  /** Stops the running node, and starts one with the flags in the command. */
   async startNode({ command, shown }: Example): Promise<string> {
     await this.node?.stop()
     const flags = command.split(' -- ')[1]?.split(' ') ?? []
@@ -108,7 +109,7 @@ class Machine {
     return `${node.output.replaceAll(program, './dist/agent-forum/cli/main.js').trimEnd()}\n`
   }
 
-  /** Starts a program that keeps running; its output is compared at the end. */
+  /** Starts a program that keeps running. Its output is compared at the end. */
   async startOther(example: Example): Promise<void> {
     const [file, ...args] = this.local(example.command).split(' ')
     const port = args.length < 3 ? [this.ports['8443']] : []
@@ -126,7 +127,7 @@ class Machine {
 
 // The examples need curl and openssl, which the README lists.
 const skip = missing === undefined ? false : `${missing} is not installed`
-t.setTimeout(300_000) // it runs a whole swarm
+t.setTimeout(300_000) // the examples run a whole swarm
 t.test('README and guides: every example: prints what is shown', { skip }, async (t) => {
   const machine = new Machine({ 8787: `${await freePort()}`, 8443: `${await freePort()}` })
   t.teardown(() => machine.stop())

@@ -1,5 +1,5 @@
 // The flags of `npm run simulate` and `npm run fuzz`. The process exits here with 0 after --help,
-// and with 64 for a flag that cannot be used.
+// and with 64 if a flag cannot be used.
 
 import type { ParseArgsConfig } from 'node:util'
 import { asksForHelp, ConfigError, helpFlag, readArgs } from '../src/base/arguments.ts'
@@ -9,7 +9,7 @@ const numberMax = 1_000_000_000
 
 export interface ScriptFlags {
   isGiven(name: string): boolean
-  /** A whole number, or `preset` where the flag is not given. */
+  /** Returns a whole number, or `preset` if the flag is not given. */
   number(name: string, preset: number): number
   choice<T extends string>(name: string, choices: readonly [T, ...T[]]): T
 }

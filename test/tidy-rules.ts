@@ -1,6 +1,6 @@
 // The style of this repository as rules. Each finds violations in one file, and says what to write
-// instead. biome checks the format and the length of functions; these are the rules that it cannot
-// check.
+// instead. biome checks the format and the length of functions; these rules are the ones that it
+// cannot check.
 
 import { posix } from 'node:path'
 
@@ -15,29 +15,29 @@ export interface Rule {
   instead: string
   /** Whether the rule applies to this file. */
   covers(path: string): boolean
-  /** The violations, each as a line number or a few words. */
+  /** Returns the violations, each as a line number or a few words. */
   find(source: Source): string[]
 }
 
 const lineMax = 100
 const linesMax = 400
 
-/** Files that may be longer, and why. */
+/** Files that may be longer, with the reason. */
 const longFiles = new Map([
   ['test/wal/simulated-disk.ts', 'one disk: what is seen, what is durable, what a crash leaves'],
 ])
 
-// The rooms that a room may import, apart from itself and `src/base`, which all may import except
-// those whose files are loaded elsewhere: the client, and what runs in browsers.
+// The rooms that a room may import, in addition to itself and `src/base`. All rooms may import the
+// latter, except those whose files are loaded elsewhere: the client, and what runs in browsers.
 //
 //   cli → node → replication, readers, admin → role → http → api → search → forum → state → text
 //     → columns → wal
 //
-// Actors import nothing of src: state holds them, and decides in what. The node puts all of it
-// together, and hands delivery the commands it may give. Swarm and client do not know the forum:
-// they use its interface; mcp goes through the client, and takes the schemas of its tools from api;
-// shell goes through the client, too.
-// What runs in browsers imports only what they can load.
+// Actors import nothing of src: state holds them, and decides in which structures. The node puts
+// everything together, and hands delivery the commands that it may run. Swarm and client do not
+// know the forum, because they use its interface. mcp goes through the client, and takes the
+// schemas of its tools from api. shell goes through the client, too. What runs in browsers imports
+// only what browsers can load.
 const stored = ['src/state', 'src/text', 'src/columns', 'wal']
 const decided = ['src/forum', 'src/actors', ...stored]
 const answered = ['src/http', 'src/api', 'src/search', ...decided]
@@ -89,15 +89,15 @@ const below: Record<string, readonly string[]> = {
   ],
 }
 
-// What routes load; of other files they import types. So a declaration of the interface is read
-// without a forum, as by the tools of mcp.
+// What routes may load; from other files they import only types. So a declaration of the interface
+// can be read without loading the forum, which the tools of mcp rely on.
 const declared = ['src/api', 'src/base', 'src/actors', 'src/forum/rejection.ts']
 
-/** Whether its files are loaded where no other file of the project is. */
+/** Whether the room's files are loaded where no other file of the project is. */
 const standsAlone = (room: string) => room === 'src/client' || room === 'src/browser'
 
-// Where else than in stamp.ts time and randomness may be used: to measure, or for what no record
-// contains.
+// The places besides stamp.ts where time and randomness may be used: for measurements, or for
+// values that no record contains.
 const anything = /./
 const chance: [place: string, allowed: RegExp][] = [
   ['src/forum/stamp.ts', anything],
@@ -251,7 +251,8 @@ export const rules: readonly Rule[] = [
 ]
 
 /**
- * Benchmarks whose head does not state their question. A file that another one imports is a part.
+ * Returns the benchmarks whose head does not state their question. A file that another one imports
+ * counts as a part.
  */
 export function benchesWithoutQuestion(sources: readonly Source[]): string[] {
   const benches = sources.filter(({ path }) => path.startsWith('bench/') && isCode(path))
@@ -269,8 +270,8 @@ export function benchesWithoutQuestion(sources: readonly Source[]): string[] {
 }
 
 /**
- * Import cycles, type imports included: for each cycle, its files. No file of a cycle can be
- * understood before the others.
+ * Returns the import cycles, type imports included, each as a list of files. No file in a cycle can
+ * be understood before the others.
  */
 export function importCycles(sources: readonly Source[]): string[][] {
   const imports = new Map<string, string[]>()
@@ -301,31 +302,32 @@ export function importCycles(sources: readonly Source[]): string[][] {
 const answer = /(?:\brefuse\(\w+, |\b(?:rejected|code): |\breturn | [?:] )'([a-z]+(?:_[a-z]+)*)'/g
 
 /**
- * Error codes with which a request is answered: passed to `refuse`, in a rejection, or returned.
+ * Returns the error codes with which a request is answered: passed to `refuse`, in a rejection, or
+ * returned.
  */
 export function answeredCodes(text: string): string[] {
   return [...text.matchAll(answer)].map(([, code]) => code)
 }
 
-/** The room of a file: its directory, or the one below `src`. */
+/** Returns the room of a file: its directory, or the one below `src`. */
 function roomOf(path: string): string {
   const [top, second, third] = path.split('/')
   return top === 'src' && third !== undefined ? `${top}/${second}` : top
 }
 
-/** The project's own files that a file imports. */
+/** Returns the project's own files that a file imports. */
 function importsOf(path: string, text: string): string[] {
   const named = text.matchAll(/(?:from|import\(|^import)\s*['"](\.{1,2}\/[^'"]+)['"]/gm)
   return [...named].map(([, name]) => posix.join(posix.dirname(path), name))
 }
 
-/** The project's own files that a file loads: of those that it imports, not the ones of types. */
+/** Returns the project's own files that a file loads: those that it imports not only as types. */
 function loadsOf(path: string, text: string): string[] {
   const types = /^(?:import|export) type\b[^='"]*['"][^'"]*['"]|typeof import\([^)]*\)/gm
   return importsOf(path, text.replaceAll(types, ''))
 }
 
-/** The files that are loaded when these are, sooner or later. */
+/** Returns all files that are loaded, directly or indirectly, when these are. */
 export function loadedWith(paths: readonly string[], sources: readonly Source[]): Set<string> {
   const texts = new Map(sources.map(({ path, text }) => [path, text]))
   const loaded = new Set(paths)
@@ -335,7 +337,7 @@ export function loadedWith(paths: readonly string[], sources: readonly Source[])
   return loaded
 }
 
-/** Whether a file is one of these, or in one of these rooms. */
+/** Returns whether a file is one of these, or in one of these rooms. */
 function isIn(places: readonly string[], path: string): boolean {
   return places.includes(path) || places.includes(roomOf(path))
 }

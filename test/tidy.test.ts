@@ -1,4 +1,4 @@
-// Checks every file against the rules of style (tidy-rules.ts), and each rule with good and bad
+// Checks every file against the style rules (tidy-rules.ts), and each rule against good and bad
 // examples.
 
 import { readdirSync, readFileSync } from 'node:fs'
@@ -70,7 +70,7 @@ t.test('tidy: the commands of the shell: are loaded: with the client alone', asy
   t.same([...rooms].sort(), ['base', 'client', 'mcp', 'shell'])
 })
 
-/** Codes with which the edge, the schemas and authentication answer. */
+/** Returns the codes with which the edge, the schemas and authentication answer. */
 function codesOfTheEdge(): Set<string> {
   const others = ['src/api/schema.ts', 'src/forum/identities.ts'] // the latter rejects tokens
   const answering = sources.filter(({ path }) => {
@@ -79,7 +79,7 @@ function codesOfTheEdge(): Set<string> {
   return new Set(answering.flatMap(({ text }) => answeredCodes(text)))
 }
 
-/** Codes that a route declares, in its list or in its schemas. */
+/** Returns the codes that a route declares, in its list or in its schemas. */
 function codesOfRoutes(declared: readonly Route[]): Set<string> {
   const inSchemas = declared.map(({ query, body, id }) => JSON.stringify([query, body, id]))
   const marked = inSchemas.flatMap((text) => [...text.matchAll(/"x-error":"(\w+)"/g)])
@@ -109,7 +109,7 @@ t.test('errors: a code in the code: counts where a request is answered with it',
   for (const text of others) t.same(answeredCodes(text), [], text)
 })
 
-// Each rule with text in which it must find a violation, and text that it must accept.
+// Examples for each rule: text in which it must find a violation, and text that it must accept.
 const head = '// What this is.\n'
 const examples: { rule: string; path?: string; wrong: string[]; right: string[] }[] = [
   {

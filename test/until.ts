@@ -1,14 +1,12 @@
-// Polls for a condition for a limited time. The error at its end says what was waited for.
+// Polls for a condition for a limited time. The error at the end names the condition.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Longer than any test needs on a busy machine, so only a condition that never holds takes it. */
+/** Longer than any test needs on a busy machine: only a condition that never holds takes it. */
 const patienceMs = 60_000
 const pauseMs = 20
 
-/**
- * Resolves to the first result that is neither false, null nor undefined; rejects after the limit.
- */
+/** Resolves to the first result that is not false, null or undefined. Rejects after the limit. */
 export async function until<T>(
   what: string,
   look: () => T | Promise<T>,

@@ -1,5 +1,5 @@
-// Goal:   the codes of states and kinds on disk never change (actors/actor.ts, K1).
-// Method: this file lists all of them. A line may be added; none may be changed or removed.
+// Goal:   the on-disk codes of states and kinds never change (actors/actor.ts, K1).
+// Method: this file lists all of them. Lines may be added, but none may be changed or removed.
 
 import t from 'tap'
 import { identityKinds } from '../../src/actors/identity.ts'

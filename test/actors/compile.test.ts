@@ -7,7 +7,8 @@ import { compile } from '../../src/actors/compile.ts'
 import { runEveryWay } from './every-way.ts'
 import { generatedMachine } from './generated-machine.ts'
 
-// A machine of two states, `a` and `b`: `state` defines `a`, `parts` go to the machine.
+// Makes a machine of two states, `a` and `b`. `state` defines `a`; `parts` are added to the
+// machine.
 function machineWith(state: object, parts: object = {}, implementations: object = {}) {
   const config = { id: 'm', context: { x: 1, y: 2 }, initial: 'a', ...parts }
   const states = { a: state, b: {}, ...('states' in parts ? (parts.states as object) : {}) }
@@ -89,7 +90,7 @@ interface Numbers {
 }
 const compileAny = (machine: AnyStateMachine) => compile<Numbers, { type: string }>(machine)
 
-// H1. One row for each construct that a table cannot represent, and how the error names it.
+// H1. One row for each construct that a table cannot represent, with the name in the error.
 const go = (transition: object) => machineWith({ on: { go: transition } })
 const refused: [what: string, make: () => AnyStateMachine, says: string][] = [
   ['nested states', () => machineWith({ states: { c: {} }, initial: 'c' }), 'flat'],

@@ -1,6 +1,6 @@
-// Runs one kind of actor in every way at once, and asserts that all ways agree after every event:
-// xstate's own interpreter (the reference), the compiled table on a plain object, and an
-// ActorTable.
+// Drives one kind of actor through three implementations at once, and asserts that they agree after
+// every event: xstate's own interpreter (the reference), the compiled table on a plain object, and
+// an ActorTable.
 
 import assert from 'node:assert/strict'
 import type { EventObject } from 'xstate'
@@ -11,8 +11,8 @@ import { ActorTable } from '../../src/state/actor-table.ts'
 type Numbers = Record<string, number>
 
 /**
- * Throws at the first event after which the ways differ, and returns the names of all visited
- * states. The ActorTable is left out when the context contains texts.
+ * Returns the names of all visited states. Throws at the first event after which the
+ * implementations differ. The ActorTable is left out if the context contains texts.
  */
 export function runEveryWay(kind: AnyActorKind, events: readonly EventObject[]): Set<string> {
   const { machine, compiled } = kind
@@ -43,7 +43,7 @@ export function runEveryWay(kind: AnyActorKind, events: readonly EventObject[]):
   return visited
 }
 
-// One actor of a table, between two others that receive no events.
+// One actor in a table, between two others that receive no events.
 class Rows {
   readonly #kind: ActorKind<Numbers, EventObject>
   readonly #table: ActorTable<Numbers, EventObject, string>
@@ -54,7 +54,7 @@ class Rows {
     for (let n = 0; n < 3; n++) assert.equal(this.#table.add(), n)
   }
 
-  /** Whether the event was accepted; asserts that `may` and `tell` agree. */
+  /** Returns whether the event was accepted. Asserts that `may` and `tell` agree. */
   tell(event: EventObject): boolean {
     const may = this.#table.may(1, event)
     if (may) this.#table.tell(1, event)

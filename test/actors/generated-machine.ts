@@ -1,6 +1,6 @@
-// Random machines that can be compiled, with random events: transitions with and without guards,
-// targets and assigns. An assign is one function or goes field by field; assigns read each other's
-// fields, so that the order of reading and writing matters.
+// Random compilable machines with random events: transitions with and without guards, targets and
+// assigns. An assign is one function or one function per field. Assigns read each other's fields,
+// so that the order of reads and writes matters.
 
 import fc from 'fast-check'
 import type { EventObject } from 'xstate'
@@ -56,7 +56,7 @@ const rowsOfState = fc.dictionary(
   { noNullPrototype: true },
 )
 
-/** A machine, its layout, and events to drive it with. */
+/** A machine, its layout, and the events that drive it. */
 export const generatedMachine: fc.Arbitrary<Generated> = fc
   .record({
     rows: fc.tuple(...states.map(() => rowsOfState)),

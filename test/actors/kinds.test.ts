@@ -1,7 +1,7 @@
-// Goal:   every kind of actor, and the role of a process, runs compiled exactly as in xstate.
+// Goal:   every kind of actor, and the role of a process, behaves the same compiled as in xstate.
 // Method: random sequences of the kind's own events, generated from their declared shapes with
-//         small numbers, so that guards meet their edges. Every way of running them must give the
-//         same states, contexts and acceptance.
+//         small numbers, so that guards meet their boundary values. All implementations must
+//         produce the same states and contexts, and accept the same events.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -39,7 +39,7 @@ for (const kind of [...actorKinds, roleKind] as readonly AnyActorKind[]) {
       for (const state of runEveryWay(kind, sequence)) visited.add(state)
     })
     const states = Object.keys(kind.codes)
-    // Two in a hundred sequences deliver something: 500 of them may leave a state out.
+    // Only about two in a hundred sequences deliver anything, so 500 of them may miss a state.
     for (let rounds = 0; rounds < 5 && visited.size < states.length; rounds++) {
       fc.assert(property, { numRuns: 500 })
     }

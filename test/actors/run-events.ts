@@ -1,8 +1,8 @@
-// Runs events on a new actor of one kind.
+// Runs a sequence of events on a new actor of one kind.
 
 import type { ActorKind } from '../../src/actors/actor.ts'
 
-/** `taken` has for each event whether it was accepted; `state` and `context` are the final ones. */
+/** `taken` says for each event whether it was accepted; `state` and `context` are final ones. */
 export function runEvents<C, E extends { type: string }, S extends string>(
   { compiled }: ActorKind<C, E, S>,
   events: readonly E[],

@@ -1,7 +1,7 @@
-// Goal:   an operator who is signed in at the operators' port does there what `agent-forum admin`
-//         does, and nobody else does.
-// Method: real nodes; a browser without scripts that keeps its cookie and sends the forms that it
-//         is shown, the command line beside it, and forged requests.
+// Goal:   an operator who is signed in on the operators' port can do there what `agent-forum admin`
+//         does, and nobody else can.
+// Method: real nodes; a browser without scripts that keeps its cookie and submits the forms that it
+//         is shown; the command line beside it; and forged requests.
 
 import t, { type Test } from 'tap'
 import { request } from 'undici'
@@ -57,7 +57,7 @@ class Operator {
     return this.page
   }
 
-  /** Sends a form of the page with these values, and follows where it leads. */
+  /** Submits a form of the page with these values, and follows a redirect. */
   async send(action: string, values: Record<string, string> = {}, headers = {}): Promise<Page> {
     const form = new URLSearchParams(formOn(this.page, action))
     for (const [name, value] of Object.entries(values)) form.set(name, value)
@@ -96,7 +96,7 @@ t.test('operators: sign in by an address of the socket, once', async (t) => {
   t.match(asked.text, /agent-forum admin sign-in/)
   const path = await operator.signInPath()
   t.equal((await operator.go(path)).status, 200)
-  await operator.go(path) // a preview does not use it up
+  await operator.go(path) // a link preview does not use up the sign-in link
   const button = operator.page
   const signedIn = await operator.send('/admin/sign-in')
   t.equal(signedIn.status, 200)

@@ -1,4 +1,4 @@
-// The socket of operators, and the client of `agent-forum admin`, without a node behind it.
+// The operators' socket and the client of `agent-forum admin`, without a node behind the socket.
 
 import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, request } from 'node:http'
@@ -36,7 +36,7 @@ const withoutAccess = {
   signInUrl: () => null,
 }
 
-/** A directory with a socket behind which `outcomes` are given, one for each command. */
+/** Serves a socket in a directory. `outcomes` are returned in order, one for each command. */
 function serve(t: Test, outcomes: ModerationOutcome[], dir = newDirectory(t)) {
   const given: (Moderating & { command: string })[] = []
   const { state } = newWorld().forum
@@ -61,7 +61,7 @@ function serve(t: Test, outcomes: ModerationOutcome[], dir = newDirectory(t)) {
 
 const done: ModerationOutcome = { position: 7, isNew: true, act: null }
 
-/** Sends a text to the socket; resolves to the status. */
+/** Sends a body to the socket, and resolves to the status of the response. */
 function send(dir: string, method: string, path: string, body: string): Promise<number> {
   return withSocketPath(dir, (socketPath) => {
     return new Promise((resolve, reject) => {
@@ -112,14 +112,14 @@ t.test('admin socket: it cannot be made: the log says so, and nothing else fails
   const lines: string[] = []
   const log = pino({}, { write: (line) => lines.push(line) })
   const dir = newDirectory(t)
-  mkdirSync(socketPath(dir)) // it is in the way
+  mkdirSync(socketPath(dir)) // occupies the socket's path
   const { state } = newWorld().forum
   const node = { state, ...withoutAccess, moderate: async () => done, erasure: assertNever }
   serveAdmin(dir, node, log)()
   t.match(lines.join(), 'admin_socket_missing')
 })
 
-/** Why the command fails. */
+/** Resolves to the error with which the command fails. */
 function failureOf(dir: string): Promise<CommandError> {
   return moderateNode(dir, lock, noWait).then(assertNever, (error) => error)
 }

@@ -1,5 +1,5 @@
-// Who may call: bearer tokens and cross-site rules. docs/interface.md, "Authentication"
-// and "Cross-site requests".
+// Authorization of callers: bearer tokens and the cross-site rules. docs/interface.md,
+// "Authentication" and "Cross-site requests".
 
 import t from 'tap'
 import {

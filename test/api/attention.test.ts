@@ -1,5 +1,5 @@
-// Mentions and the place that the node keeps: docs/interface.md, "Mentions" and "What you have
-// read".
+// Mentions, and the read position that the node keeps. docs/interface.md, "Mentions" and "What you
+// have read".
 
 import t from 'tap'
 import {
@@ -24,7 +24,7 @@ async function items(caller: Client, query = '?limit=100'): Promise<Notification
   return (await caller.feed(query)).body.notifications
 }
 
-/** A reply that mentions these, by a client or an id. */
+/** Publishes a reply that mentions these callers, each given as a client or by id. */
 function reply(
   by: Client,
   thread: string,

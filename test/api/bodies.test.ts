@@ -1,5 +1,5 @@
-// Request bodies: type, size, syntax. docs/interface.md, "Bodies"
-// and "Unknown fields and parameters".
+// Request bodies: type, size and syntax. docs/interface.md, "Bodies" and "Unknown fields and
+// parameters".
 
 import t from 'tap'
 import { dropBytesMax } from '../../src/http/incoming-body.ts'
@@ -23,7 +23,7 @@ function post(path: string, body: string | Uint8Array | null, headers: Headers =
   return ana.send('POST', path, { 'idempotency-key': newKey(), ...headers }, body)
 }
 
-/** `body` with an ignored field that pads it to this length. */
+/** Returns `body` as JSON, padded to this length with a field that the server ignores. */
 function padded(body: object, bytes: number): string {
   const start = `${JSON.stringify(body).slice(0, -1)},"x":"`
   return `${start}${'x'.repeat(bytes - Buffer.byteLength(start) - 2)}"}`
@@ -102,7 +102,7 @@ t.test('body: content type with parameters, in any case: read', async (t) => {
   }
 })
 
-/** The answers to bodies with arrays that are nested so deeply, in each place where one may be. */
+/** Resolves to the answers to bodies with arrays nested this deep, wherever an array is allowed. */
 async function answersToNested(depth: number): Promise<string[]> {
   const arrays = '['.repeat(depth) + ']'.repeat(depth)
   const asField = (field: string) => `{"content":"c","title":"t","${field}":${arrays}}`

@@ -1,5 +1,5 @@
-// A node that starts from a checkpoint has everything that was acknowledged, as after a replay of
-// the whole log. docs/faults.md, rows 7 and 8.
+// A node that starts from a checkpoint has everything that was acknowledged, just as after a replay
+// of the whole log. docs/faults.md, rows 7 and 8.
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { type Client, type Forum, newKey, publishedThread, startForum } from './
 import { ask, sample } from './operators.ts'
 import type { LogLine } from './process.ts'
 
-/** Enough log that a clean stop takes a checkpoint. */
+/** Enough replies that a clean stop takes a checkpoint. */
 const manyReplies = 40
 const long = '😀'.repeat(8_000)
 
@@ -19,7 +19,7 @@ interface Callers {
   ben: Client
 }
 
-/** Everything that the callers can read, as bytes. */
+/** Resolves to everything that the callers can read, as bytes. */
 async function view({ ana, ben }: Callers, thread: string) {
   const paths = [
     '/api/threads?limit=50',
@@ -55,7 +55,7 @@ async function publish(forum: Forum): Promise<Callers & { thread: string }> {
   return { ana, ben, thread }
 }
 
-/** The newest log line with this message. */
+/** Returns the newest log line with this message. */
 function logged({ log }: Forum, message: string): LogLine | undefined {
   const lines = log.split('\n').filter((line) => line.startsWith('{'))
   return lines.map((line): LogLine => JSON.parse(line)).findLast(({ msg }) => msg === message)

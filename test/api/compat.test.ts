@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { type Answer, type Client, type Forum, publishedThread, startForum } from './harness.ts'
 import { requestText, wire } from './wire.ts'
 
-/** More tickets than the tests here request. */
+/** More tickets than these tests request. */
 const flags = ['--ticket-limit', '1000']
 const forum = await startForum(t, flags)
 const { anonymous } = forum
@@ -21,7 +21,7 @@ function urlOf(parameters: Parameters): string {
   return `${path}?${new URLSearchParams(parameters)}`
 }
 
-/** Publishes a thread; `parameters` replace or remove those of a valid one. */
+/** Publishes a thread. `parameters` replace or remove the parameters of a valid request. */
 function publish(parameters: Parameters, client = anonymous): Promise<Answer> {
   return client.get(urlOf({ ack: 'publish', content: 'by GET', ...parameters }))
 }
@@ -104,7 +104,8 @@ t.test('checks: several errors at once: the first in order is reported', async (
   const forged = ticket.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))
   const good = { ticket, ack: 'publish', content: 'x', title: 'T' }
   const { ack: _, ...unacknowledged } = good
-  // From the last check to the first: each row also fails the checks of the rows before it.
+  // The rows go from the last check to the first, and each row also fails the checks of all rows
+  // above it.
   const rows: [string, Parameters | string][] = [
     ['404 not_found', { ticket, ack: 'publish', content: 'x', thread_id: absent }],
     ['400 invalid_id', { ticket, ack: 'publish', content: 'x', thread_id: 'thr_x' }],
@@ -227,7 +228,7 @@ t.test('client address: behind a proxy: a ticket is valid for its requester only
     behind.anonymous.get(url, { 'x-forwarded-for': `192.0.2.1, ${address}, 10.0.0.1` })
   for (const [one, other] of [
     ['198.51.100.7', '198.51.100.8'],
-    ['2001:db8::7', '2001:db8::8'], // of one /64, which limits count as one caller
+    ['2001:db8::7', '2001:db8::8'], // in the same /64, which limits count as one caller
   ]) {
     const { body } = await ask('/api/compat/ticket', one)
     const url = urlOf({ ticket: body.ticket, ack: 'publish', content: 'x', title: 'T' })
@@ -246,7 +247,8 @@ async function urlLimit(t: Test, of: Forum): Promise<void> {
   const urlOfLength = async (characters: number) => {
     const ticket = await newTicket(of.anonymous)
     const url = urlOf({ ticket, ack: 'publish', title: 'T', content: 'x' })
-    // A character is written as itself or percent-encoded in three, so the URL can have any length.
+    // A character can be written literally or as a percent-encoded sequence of three characters, so
+    // that the URL can have any length.
     const spare = characters - of.url.length - url.length
     const name = '%74%69%74%6C%65'
     const grown = url.replace('title=T', `${name}=T${'%54'.repeat(Math.floor((spare - 10) / 3))}`)

@@ -1,5 +1,5 @@
-// Compiled schemas: the build compiles the schemas of all routes, and its functions decide as the
-// library does.
+// Compiled schemas: the build compiles the schemas of all routes into functions, which must decide
+// exactly as the library does.
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'

@@ -1,4 +1,4 @@
-// Connections: whatever a caller does to them, the next request is served.
+// Connections: whatever a caller does to its connections, the next request is served.
 
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
@@ -21,7 +21,7 @@ function write(content: string, headers: Record<string, string> = {}): string {
   return requestText('POST', path, all, JSON.stringify({ content }))
 }
 
-/** Whether the connection still serves requests. */
+/** Returns whether the connection still serves requests. */
 async function isUsable(connection: Wire): Promise<boolean> {
   await connection.write(requestText('GET', '/api/status'))
   return (await connection.answer()).status === 200
@@ -138,8 +138,8 @@ t.test('Connection: close: a long answer arrives complete, then it is closed', a
   }
 })
 
-// uWebSockets.js processes one request of a connection at a time, and closes the connection when
-// another arrives before the answer.
+// uWebSockets.js processes one request of a connection at a time, and closes the connection if
+// another request arrives before the answer.
 t.test('a request behind a read: in order, or closed', async (t) => {
   for (const count of [2, 100]) {
     const connection = await wire(t, forum.port)
@@ -160,7 +160,7 @@ t.test('a request behind a read: in order, or closed', async (t) => {
   }
 })
 
-// When the connection is closed, the caller finds out the outcome with its key.
+// If the connection is closed, the caller learns the outcome by retrying with its key.
 t.test('a request behind a write that waits: in order, or closed and safe to retry', async (t) => {
   const text = write('not alone in line')
   const connection = await wire(t, forum.port)

@@ -1,4 +1,4 @@
-// Content comes back exactly as it was sent. docs/interface.md, "Text".
+// Content is returned exactly as it was sent. docs/interface.md, "Text".
 
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
@@ -7,7 +7,7 @@ import { codePoint } from '../code-point.ts'
 import { timeoutMs } from '../depth.ts'
 import { publishedThread, startForum } from './harness.ts'
 
-t.setTimeout(timeoutMs) // on a busy machine tap's 30 s pass before the last test ends
+t.setTimeout(timeoutMs) // on a busy machine tap's 30 s elapse before the last test ends
 
 const forum = await startForum(t)
 const ana = await forum.identity()
@@ -89,7 +89,7 @@ t.test('content: any text that is not blank: returned as well-formed', async (t)
     const { id: messageId, content: shown } = messages.at(-1)!
     assert.deepEqual([messageId, shown], [reply.body.message_id, content])
   })
-  // Where the node is gone, shrinking would show a text that has nothing to do with it.
+  // If the node is gone, shrinking would report a text that is unrelated to the failure.
   await fc.assert(property, { numRuns: 60, endOnFailure: true })
   t.pass('held')
 })

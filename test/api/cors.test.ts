@@ -10,15 +10,15 @@ const preflight = {
   'access-control-request-headers': 'authorization,content-type,idempotency-key',
 }
 
-/** The headers that a browser examines. */
+/** Returns the headers that a browser evaluates. */
 function corsOf({ headers }: Answer): Headers {
   const names = Object.keys(headers).filter((name) => /^access-control-|^vary$/.test(name))
   return Object.fromEntries(names.map((name) => [name, headers[name]]))
 }
 
-/** Creates an identity and a thread as a page of this origin does, and returns both answers. */
+/** Creates an identity and a thread as a page of this origin would. Resolves to both answers. */
 async function write(forum: Forum, origin: string): Promise<Answer[]> {
-  // The browser adds that the request goes to another site.
+  // The browser marks the request as cross-site.
   const headers = { origin, 'sec-fetch-site': 'cross-site' }
   const created = await forum.anonymous.post('/api/identities', {}, headers)
   const authorization = `Bearer ${created.body.token}`

@@ -1,5 +1,5 @@
-// GET /openapi.json and GET /api/status: the document agrees with docs/interface.md.
-// openapi.test.ts tests that it is complete, and all other tests that answers satisfy it.
+// GET /openapi.json and GET /api/status: the OpenAPI document agrees with docs/interface.md.
+// openapi.test.ts tests that the document is complete, and all other tests that answers satisfy it.
 
 import t from 'tap'
 import { type ErrorKind, errors } from '../../src/api/errors.ts'
@@ -18,7 +18,7 @@ const described: [string, Operation][] = Object.entries(openApi.paths).flatMap((
 )
 const operation = Object.fromEntries(described)
 
-/** Codes are part of the contract: clients break when a code moves to another status. */
+/** Codes are part of the contract: a client breaks if a code moves to another status. */
 const statuses: Record<number, string> = {
   400: `invalid_json invalid_field invalid_id invalid_number invalid_cursor invalid_kind
     invalid_visibility invalid_members invalid_mentions invalid_query publish_ack_required
@@ -93,7 +93,7 @@ const only = { name: 'only', in: 'query', required: false, schema: { enum: ['men
 const key = {
   name: 'Idempotency-Key',
   in: 'header',
-  required: true, // generated clients would not send it otherwise
+  required: true, // otherwise generated clients would not send it
   schema: { pattern: '^[A-Za-z0-9_.:-]{8,128}$' },
 }
 const cursor = { name: 'cursor', in: 'query', required: false, schema: { type: 'string' } }
@@ -171,7 +171,7 @@ const answers: Record<string, string> = {
   Subscribed: 'thread_id subscribed notifications delivery follow_up',
   Unsubscribed: 'thread_id subscribed',
 }
-/** Fields beyond the contract, which only some answers have. */
+/** Fields that only some answers have, in addition to the required ones. */
 const optional: Record<string, string[]> = {
   Message: ['mention_ids', 'removed'],
   Notification: ['content', 'display_name', 'kind', 'mention_ids', 'mentioned', 'removed', 'title'],

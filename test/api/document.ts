@@ -35,7 +35,7 @@ export interface OpenApi {
   components: { schemas: Record<string, Json> }
 }
 
-/** An answer as it was received, before any check. */
+/** An answer as it was received, before any checks. */
 export interface Received {
   method: string
   path: string
@@ -66,7 +66,7 @@ export class Document {
     }))
   }
 
-  /** Throws an AssertionError that names the rule which the answer violates. */
+  /** Throws an AssertionError that names the rule that the answer violates. */
   check(received: Received): void {
     const { method, path, status, headers, body } = received
     const what = `${method} ${path}: ${status} ${JSON.stringify(body)?.slice(0, 300)}`
@@ -97,7 +97,7 @@ export class Document {
     }
   }
 
-  /** The same for a request of the service: `name` is one of the document's webhooks. */
+  /** Checks a request that the service sent. `name` is one of the document's webhooks. */
   checkSent(name: string, headers: Record<string, unknown>, body: unknown): void {
     const { parameters, requestBody } = this.openApi.webhooks[name]!.post
     this.#fits(requestBody!.content['application/json']!.schema, body, name)
@@ -123,7 +123,7 @@ export class Document {
   }
 }
 
-/** A copy of the schemas in which objects may have only the described properties. */
+/** Returns a copy of the schemas in which objects may have only the properties described. */
 function closed<T>(part: T): T {
   if (Array.isArray(part)) return part.map(closed) as T
   if (typeof part !== 'object' || part === null) return part

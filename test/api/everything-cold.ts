@@ -1,6 +1,7 @@
-// Loaded into a node by `--import`: text is on disk as soon as that is possible. Checkpoints follow
-// one another as long as something changes; each ends the page that is being filled, so that the
-// next one may drop it; and no block stays in memory that nobody waits for.
+// Loaded into a node by `--import`, this module evicts text from memory as soon as possible.
+// Checkpoints follow one another as long as something changes. Before each, the page that is being
+// filled is completed, so that the next checkpoint may drop it; and no block stays in memory unless
+// a request waits for it.
 
 import type { State } from '../../src/state/state.ts'
 import { CheckpointSchedule } from '../../src/storage/checkpoints.ts'
@@ -31,7 +32,7 @@ CheckpointSchedule.prototype.begin = function (journal: Journal, state: State): 
   again()
 }
 
-/** Fills the page, and begins the next. */
+/** Fills up the current page, and begins the next. */
 function endPage(text: Text): void {
   if (text.bytes === 0) return
   const rest = text.pageBytes - (text.bytes % text.pageBytes)

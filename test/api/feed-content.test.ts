@@ -1,4 +1,4 @@
-// The feed with its texts: docs/interface.md, "Subscriptions and the feed".
+// The feed with contents: docs/interface.md, "Subscriptions and the feed".
 
 import t from 'tap'
 import { until } from '../until.ts'
@@ -6,7 +6,7 @@ import { type Client, publishedThread, startForum } from './harness.ts'
 
 const forum = await startForum(t)
 
-/** An author and a follower of its thread. */
+/** Creates an author and a follower of the author's thread. */
 async function pair(title: string) {
   const ana = await forum.identity({ display_name: 'ana "A" ,"kind":"guest"' })
   const ben = await forum.identity({ display_name: 'ben', kind: 'persistent' })

@@ -5,7 +5,7 @@ import { type Client, type Notification, publishedThread, startForum } from './h
 
 const forum = await startForum(t)
 
-/** Two new identities for each test, because a feed shows everything that an identity follows. */
+/** Creates two identities for each test, because a feed shows everything its identity follows. */
 async function pair() {
   const [ana, ben] = await Promise.all([forum.identity(), forum.identity()])
   return { ana, ben }

@@ -1,5 +1,5 @@
-// Governance over HTTP: its phase, the list, and what is always refused. docs/interface.md,
-// "Governance".
+// Governance over HTTP: its phase, the list of proposals, and what is always refused.
+// docs/interface.md, "Governance".
 
 import t from 'tap'
 import * as g from './governing.ts'

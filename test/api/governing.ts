@@ -1,4 +1,4 @@
-// Requests that the tests of governance share, and how to send them. Keys are filled in.
+// The requests that the governance tests share, and functions that send them and fill in the keys.
 
 import { type Answer, type Client, newKey } from './harness.ts'
 
@@ -31,7 +31,7 @@ export interface Proposal {
   [field: string]: unknown
 }
 
-/** The fields of all answers of governance together. */
+/** The union of the fields of all governance answers. */
 export interface Fields extends Proposal {
   proposal_id: string
   review_id: string

@@ -1,5 +1,5 @@
-// Guessing tokens and invitations as fast as connections allow: docs/interface.md, "Quotas".
-// Callers have many addresses, as behind a proxy.
+// Guessing tokens and invitation codes as fast as connections allow: docs/interface.md, "Quotas".
+// Callers have many addresses, as they do behind a proxy.
 
 import t, { type Test } from 'tap'
 import { freePort } from '../free-port.ts'
@@ -14,7 +14,7 @@ const hourSeconds = 3600
 
 interface Scene {
   forum: Forum
-  /** Callers who were not let in, by reason. */
+  /** Resolves to the number of callers who were denied access, by reason. */
   notLetIn(): Promise<Record<string, number>>
   position(): Promise<number>
 }
@@ -46,7 +46,7 @@ async function invited(forum: Forum): Promise<string> {
   return (await run(['admin', 'invite', '--uses', '9', '--data', forum.data])).stdout.trim()
 }
 
-/** Guesses on many connections at once; returns how often each code was answered. */
+/** Makes guesses on many connections at once, and resolves to the number of answers by code. */
 async function guess(call: (n: number) => Promise<Answer>): Promise<Record<string, number>> {
   const counted: Record<string, number> = {}
   let next = 0
@@ -70,7 +70,7 @@ t.test('invitations: guessed at full speed: a hundred are looked at, and no reco
   const { forum, notLetIn, position } = await scene(t, '--registration', 'invited')
   const code = await invited(forum)
   const before = await position()
-  // One customer has a whole /64 network.
+  // A single customer has a whole /64 network.
   const counted = await guess((n) => register(forum, `inv_${wrong(n)}`, `2001:db8::${n % 999}`))
   t.same(counted, { invalid_invite: most, rate_limited: guesses - most })
   const right = await register(forum, code, '2001:db8::ffff')

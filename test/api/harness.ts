@@ -1,4 +1,4 @@
-// A forum to test over HTTP: the compiled server in a separate process, and clients of it. Every
+// A forum to test over HTTP: the compiled server in a separate process, and clients for it. Every
 // answer that a client receives is checked against the service's OpenAPI document (document.ts).
 //
 //   const forum = await startForum(t)
@@ -14,7 +14,7 @@ import { dataDirectory, type LogLine, Program, type ProgramOptions, type Run } f
 
 export type { Message, Notification, Thread }
 
-/** The fields of all answers together. The OpenAPI document says which of them an answer has. */
+/** The union of all answers' fields. The OpenAPI document says which of them an answer has. */
 export interface Body {
   error: string
   message: string
@@ -58,13 +58,13 @@ export type Headers = Record<string, string>
 
 let keys = 0
 
-/** A new idempotency key. */
+/** Returns a new idempotency key. */
 export function newKey(): string {
   keys += 1
   return `key-${process.pid}-${keys}`
 }
 
-/** A caller, which is anonymous without a token. */
+/** A caller. Without a token it is anonymous. */
 export class Client {
   readonly forum: Forum
   readonly token: string
@@ -133,7 +133,7 @@ export class Client {
     return this.get(`/api/threads/${threadId}${query}`)
   }
 
-  /** Reads all messages of a thread. Throws when it is refused. */
+  /** Reads all messages of a thread. Throws if a read is refused. */
   async messages(threadId: string): Promise<Message[]> {
     const found: Message[] = []
     for (let after = 0, more = true; more; ) {
@@ -176,7 +176,7 @@ export class Forum {
     this.options = options
   }
 
-  /** The caller without a token. */
+  /** A caller without a token. */
   get anonymous(): Client {
     return new Client(this)
   }
@@ -193,12 +193,12 @@ export class Forum {
     return this.#program === null ? '' : this.#program.stdout + this.#program.stderr
   }
 
-  /** Waits for the server's log line with this message. */
+  /** Resolves to the server's log line with this message, once it has been written. */
   logged(message: string): Promise<LogLine> {
     return this.#program!.logged(message)
   }
 
-  /** Starts the server. After a stop it starts again on the same data. */
+  /** Starts the server. After a stop, the server starts again on the same data. */
   async start(): Promise<void> {
     this.document = null
     const args = ['serve', '--port', '0', '--data', this.data, ...this.flags]
@@ -233,7 +233,7 @@ export async function startForum(t: Test, flags: readonly string[] = []): Promis
     const { log } = forum
     const ended = await forum.stop()
     await forum.agent.destroy()
-    // tap accepts no assertions during teardown, so a failure is thrown.
+    // tap accepts no assertions during teardown, so a failure is thrown instead.
     if (ended !== null) assert.deepEqual([ended.code, ended.signal], [0, null], log)
     if (!t.passing()) t.comment(log)
   })
@@ -256,7 +256,7 @@ export async function startForumOn(
   return forum
 }
 
-/** Publishes a thread and returns its id. Throws when it was refused. */
+/** Publishes a thread and returns its id. Throws if the thread is refused. */
 export async function publishedThread(author: Client, fields = {}): Promise<string> {
   const { status, body, text } = await author.thread(fields)
   assert.equal(status, 201, text)

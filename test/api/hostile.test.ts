@@ -1,5 +1,5 @@
 // Hostile callers: heads that proxies parse differently, connections that are held open, text with
-// control characters, guessed ids. The fuzzer (test/fuzz) covers what nobody thought of.
+// control characters, guessed ids. The fuzzer (test/fuzz) covers cases that nobody thought of.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -9,7 +9,7 @@ import { requestText, wire } from './wire.ts'
 const host = 'Host: forum.example\r\n'
 const smuggled = requestText('GET', '/smuggled')
 
-/** Bytes that two parsers may delimit differently. What follows them must not become a request. */
+/** Heads that two parsers may delimit differently. What follows them must not become a request. */
 const ambiguous: Record<string, string> = {
   'two lengths': `Content-Length: 0\r\nContent-Length: ${smuggled.length}\r\n`,
   'the same length twice': 'Content-Length: 0\r\nContent-Length: 0\r\n',
@@ -33,7 +33,7 @@ const ambiguous: Record<string, string> = {
 
 const withoutCoding = headOf(`${host}Transfer-Encoding:\r\n`)
 
-/** Heads after which the server cannot use the connection any more. */
+/** Heads after which the server can no longer use the connection. */
 const useless: Record<string, string> = {
   ...Object.fromEntries(
     Object.entries(ambiguous).map(([what, lines]) => {

@@ -9,7 +9,7 @@ const ben = await forum.identity({ display_name: 'ben' })
 const fields = { title: 'a title', content: 'first message' }
 const key = (value: string) => ({ 'idempotency-key': value })
 
-/** An answer without the one field in which a replay differs. */
+/** Returns an answer without the one field in which a replay differs. */
 function published({ text }: Answer) {
   const { replayed, ...rest } = JSON.parse(text)
   return rest

@@ -1,4 +1,4 @@
-// What callers can make a node hold is limited: connections, incoming bodies, unread answers,
+// Limits on what callers can make a node hold: connections, incoming bodies, unread answers,
 // memory. Beyond each limit a request is refused, and a metric counts the refusal.
 
 import { once } from 'node:events'
@@ -34,7 +34,7 @@ function post(ana: Client, path: string, body: string): string {
   return requestText('POST', path, headers, body)
 }
 
-/** Whether a connection is accepted and a request on it is answered. */
+/** Returns whether a connection is accepted and a request on it is answered. */
 async function isServed(port: number, kept: Socket[]): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => {}) // a refused or reset connection closes
@@ -50,7 +50,7 @@ async function isServed(port: number, kept: Socket[]): Promise<boolean> {
 t.test('connections: a burst over the limit: exactly as many as allowed are served', async (t) => {
   const { forum, ops } = await startWatched(t, '--connections-max', '40')
   const count = () => sample(ops, 'agent_forum_connections')
-  await forum.agent.close() // with the connection on which the document was fetched
+  await forum.agent.close() // closes the connection on which the document was fetched
   await until('no connection', async () => (await count()) === 0)
   const kept: Socket[] = []
   t.teardown(() => kept.forEach((socket) => void socket.destroy()))
@@ -76,13 +76,14 @@ t.test('readers: request pages without end and read none: memory stays bounded',
   const rss = () => sample(ops, 'process_resident_memory_bytes')
   const before = await rss()
   const queued = () => sample(ops, 'agent_forum_queue_bytes{what="answers"}')
-  // Over 100 MB of answers of any kind. uWebSockets.js closes the connection on a request that
-  // arrives before the previous answer, except for refusals, which it keeps until they are read.
+  // Over 100 MB of answers of each kind. uWebSockets.js closes the connection on a request that
+  // arrives before the previous answer. Refusals are the exception: it keeps them until they are
+  // read.
   for (const [path, writes, requests] of [
     [page, 1, 200_000],
     ['/api/status', 1, 200_000],
     ['/nowhere', 1, 200_000],
-    [page, 200, 1], // one at a time, because most would close the connection
+    [page, 200, 1], // one at a time, because most of them would close the connection
   ] as const) {
     const socket = connect(forum.port, '127.0.0.1').on('error', () => {})
     socket.pause()
@@ -92,11 +93,11 @@ t.test('readers: request pages without end and read none: memory stays bounded',
     }
     if (forum.log.includes('node:http')) {
       await sleep(1000)
-      // Node has stopped reading, or has closed the connection.
+      // Node has stopped reading from the connection, or has closed it.
       const isUnread = socket.destroyed || socket.writableLength > 0
       if (requests > 1) t.ok(isUnread, 'a connection with unread answers is not read')
     } else {
-      // A socket that is not read hears that it was closed when it writes.
+      // A socket that is not being read learns only by a write that its peer has closed it.
       await until('a closed connection', () => {
         if (!socket.destroyed) socket.write(requestText('GET', path))
         return socket.closed
@@ -141,7 +142,7 @@ t.test('bodies: together over the limit: some are refused, later none', async (t
   let heldBefore = 0
   await until('the metrics of all bodies', async () => {
     const held = await sample(ops, 'agent_forum_queue_bytes{what="bodies"}')
-    const isStill = held === heldBefore // all have arrived
+    const isStill = held === heldBefore // all of them have arrived
     heldBefore = held
     return isStill && held > 700_000 && held <= 1 << 20
   })

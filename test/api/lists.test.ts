@@ -1,5 +1,5 @@
-// GET /api/threads: order, pages and cursors. docs/interface.md, "Cursors"
-// and "Unknown fields and parameters".
+// GET /api/threads: order, pages and cursors. docs/interface.md, "Cursors" and "Unknown fields and
+// parameters".
 
 import t from 'tap'
 import { type Client, publishedThread, startForum } from './harness.ts'
@@ -8,7 +8,7 @@ const forum = await startForum(t)
 const ana = await forum.identity({ display_name: 'ana' })
 const ben = await forum.identity({ display_name: 'ben' })
 
-/** The ids of all pages, and how many threads each page has. */
+/** Resolves to the ids on all pages, and the number of threads on each page. */
 async function walk(
   caller: Client,
   limit: number,

@@ -9,7 +9,7 @@ const ana = await forum.identity({ display_name: 'ana' })
 const ben = await forum.identity({ display_name: 'ben' })
 const absent = `thr_${'0'.repeat(32)}`
 
-/** A thread of 120 messages with messages of other threads in between, so that seqs have gaps. */
+/** Publishes a thread of 120 messages, mixed with other threads' messages: its seqs have gaps. */
 async function longThread(): Promise<string> {
   const id = await publishedThread(ana, { content: 'message 0' })
   const other = await publishedThread(ben)

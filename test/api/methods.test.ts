@@ -21,7 +21,7 @@ const paths: Record<string, string> = {
   '/api/notifications/read': 'GET, PUT, HEAD, OPTIONS',
   '/openapi.json': 'GET, HEAD, OPTIONS',
 }
-// All methods that the HTTP library accepts: on any other it closes the connection.
+// All methods that the HTTP library accepts. On any other it closes the connection.
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']
 
 for (const [path, allow] of Object.entries(paths)) {

@@ -1,6 +1,5 @@
-// Misspelled fields of a body are refused, so that a typing error does not publish what should be
-// private. Fields that are merely unknown are ignored. docs/interface.md, "Unknown fields and
-// parameters".
+// Misspelled fields of a body are refused, so that a typo cannot publish what should be private.
+// Fields that are merely unknown are ignored. docs/interface.md, "Unknown fields and parameters".
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -105,7 +104,8 @@ t.test('governance, webhook: an unknown field: named, with the likely intended o
 })
 
 /**
- * The edit distance of two texts, where a swap of neighbours is one edit, by the textbook's table.
+ * Returns the edit distance of two texts, in which swapping two neighbours is one edit, by the
+ * textbook's table.
  */
 function distance(a: string, b: string): number {
   const rows = Array.from({ length: a.length + 1 }, (_, i) => [i])

@@ -95,7 +95,7 @@ t.test('document: the error codes: compared: routes, list and document agree', a
   }
   t.strictSame([...shown].sort(), [...declared].sort())
   t.notOk(declared.has('token_required'), 'a node that lets everybody in says nothing of members')
-  // A wrong method does not reach an operation.
+  // A request with a wrong method reaches no operation.
   const all = new Set([...declared, ...ofMembers, 'method_not_allowed'])
   t.strictSame([...all].sort(), Object.keys(errors).sort())
 })
@@ -122,7 +122,7 @@ t.test('document: every body and answer: its example is valid and complete', asy
   }
 })
 
-/** The path to the text within the value, or null when the value does not contain it. */
+/** Returns the path to the text within the value, or null if the value does not contain it. */
 function findText(value: unknown, text: string, path = 'it'): string | null {
   if (value === text) return path
   if (typeof value !== 'object' || value === null) return null

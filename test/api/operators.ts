@@ -1,4 +1,4 @@
-// Requests of operators: /livez, /readyz and /metrics on their separate port.
+// Requests on the operators' separate port: /livez, /readyz and /metrics.
 
 import { request } from 'undici'
 
@@ -9,7 +9,7 @@ export async function ask(port: number, path: string, method = 'GET') {
   return { status: statusCode, type: headers['content-type'], text: await body.text() }
 }
 
-/** The samples on a page of metrics, by name and labels. */
+/** Parses a page of metrics into samples by name and labels. */
 export function samples(text: string): Map<string, number> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   return new Map(
@@ -20,7 +20,7 @@ export function samples(text: string): Map<string, number> {
   )
 }
 
-/** One sample of the node's metrics. */
+/** Resolves to one sample of the node's metrics, or NaN if there is no such sample. */
 export async function sample(port: number, name: string): Promise<number> {
   return samples((await ask(port, '/metrics')).text).get(name) ?? Number.NaN
 }

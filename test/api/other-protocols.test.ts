@@ -1,4 +1,4 @@
-// Bytes that are not the HTTP/1.1 that the server speaks: an older or a newer version, TLS, noise.
+// Bytes that are not the HTTP/1.1 that the server speaks: an older or newer version, TLS, or noise.
 // docs/operating.md, "Limits".
 
 import t from 'tap'
@@ -11,7 +11,7 @@ const clientHello = Buffer.concat([
   Buffer.alloc(193, 7),
 ])
 
-/** Bytes, and the status with which Node's server answers them. */
+/** Bytes, with the status that Node's server answers. */
 const heads: Record<string, [bytes: string | Buffer, status: number]> = {
   'HTTP/1.0': ['GET /api/status HTTP/1.0\r\n\r\n', 505],
   'HTTP/1.0, as nginx sends it': [
@@ -30,7 +30,7 @@ const heads: Record<string, [bytes: string | Buffer, status: number]> = {
   'no request': ['hello\r\n\r\n', 400],
 }
 
-/** Where uWebSockets.js does not answer 505; 0 means that it waits for the rest of a head. */
+/** Where uWebSockets.js does not answer 505. 0 means that it waits for the rest of a head. */
 const ofUws: Record<string, number> = { 'no host': 400, 'no header at all': 0, 'no request': 0 }
 
 /** Longer than uWebSockets.js waits for the rest of a head. */

@@ -1,5 +1,5 @@
-// The compiled server as a separate process: started on a free port with a new data directory, and
-// stopped by its id. Its output is kept, and shown when a test fails.
+// The compiled server as a separate process, which is started on a free port with a new data
+// directory and stopped by its process id. Its output is kept, and shown if a test fails.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,10 +10,10 @@ import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { canShare } from '../../src/http/node.ts'
 
-/** With TEST_TEXT=cold nodes have their text on disk as soon as possible (everything-cold.ts). */
+/** With TEST_TEXT=cold, nodes evict text from memory as soon as possible (everything-cold.ts). */
 const isCold = process.env.TEST_TEXT === 'cold'
 
-/** What is installed: the bundle. Modules can be replaced only where it is not bundled. */
+/** The installed form is the bundle. Modules can be replaced only in the other form. */
 const form = isCold ? 'src' : 'agent-forum'
 export const program = fileURLToPath(new URL(`../../${form}/cli/main.js`, import.meta.url))
 
@@ -21,19 +21,19 @@ const coldModule = new URL('everything-cold.js', import.meta.url).href
 const coldOptions = isCold ? ['--import', coldModule] : []
 const coldEnvironment = isCold ? { AGENT_FORUM_TEXT_MEMORY_MB: '1' } : {}
 
-/** Filling a segment of 64 MB with zeros, the default, is a tenth of what a start costs. */
+/** Filling a segment of the default size, 64 MB, with zeros is a tenth of the cost of a start. */
 const smallSegments = { AGENT_FORUM_SEGMENT_MB: '16' }
 
-/** With TEST_READERS=N nodes have so many readers, which answer most of the requests. */
+/** With TEST_READERS=N, nodes have N readers, which answer most of the requests. */
 const readersOfTests = Number(process.env.TEST_READERS ?? '0')
 
-/** A process beside each node that has messages would be a tenth more work for all tests. */
+/** A search process beside each node with messages would add a tenth to the work of all tests. */
 const noSearch = { AGENT_FORUM_NO_SEARCH: 'on' }
 
 /** Longer than any start or stop takes, unless the process hangs. */
 const patienceMs = 60_000
 
-/** No process outlives the test that started it, however the test ends. */
+/** No process outlives the test that started it, however that test ends. */
 const running = new Set<ChildProcess>()
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
@@ -53,13 +53,13 @@ export interface Run {
 }
 
 export interface ProgramOptions {
-  /** The compiled program, if it is not the bundle of this directory. */
+  /** The path of the compiled program, unless it is the bundle of this directory. */
   file?: string
-  /** What runs the program; an executable is run without arguments of Node. */
+  /** The command that runs the program. An executable runs without Node's arguments. */
   command?: readonly string[]
-  /** The descriptor of its standard output; without one its output is kept. */
+  /** The file descriptor for its standard output. By default, the output is kept. */
   stdout?: number | 'pipe'
-  /** A command that runs the program in its own process, like `strace -D`. */
+  /** A command that runs the program within its own process, as `strace -D` does. */
   under?: readonly string[]
 }
 
@@ -67,12 +67,12 @@ export class Program {
   stdout = ''
   stderr = ''
   readonly child: ChildProcess
-  /** How many readers it has been told to have, by TEST_READERS. */
+  /** The number of readers that TEST_READERS gives it. */
   readonly readers: number
   readonly #ended: Promise<Run>
-  /** Whether its output is complete, which it may not be yet when the process is gone. */
+  /** Whether all of its output has been read, which may be later than the end of the process. */
   #isRead = false
-  /** Those who wait for more output, or for its end. */
+  /** Callbacks that wait for more output, or for its end. */
   #waiting: (() => void)[] = []
   #deadline: NodeJS.Timeout | undefined
 
@@ -81,12 +81,12 @@ export class Program {
     environment: Record<string, string> = {},
     { file = program, command: given, stdout = 'pipe', under = [] }: ProgramOptions = {},
   ) {
-    // Some tests run once over each HTTP server (test/jobs.ts).
+    // Some tests run once with each HTTP server (test/jobs.ts).
     const { PATH, AGENT_FORUM_HTTP = 'auto' } = process.env
     const isNode = file === program && given === undefined && args[0] === 'serve'
     const ofNode = isNode ? { ...smallSegments, ...noSearch, ...coldEnvironment } : {}
     const env = { PATH, AGENT_FORUM_HTTP, ...ofNode, ...environment }
-    // Node's own HTTP server cannot share its port in every version of Node.
+    // Node's own HTTP server can share its port only in some versions of Node.
     const isOfNode = env.AGENT_FORUM_HTTP === 'node' || args.includes('node')
     const isShared = !isOfNode || canShare(process.versions.node)
     this.readers = isNode && isShared ? readersOfTests : 0
@@ -116,8 +116,9 @@ export class Program {
   }
 
   /**
-   * Resolves when the process is gone and its output is read. One that hangs is killed, two minutes
-   * after somebody began to wait for its end; until then it may live as long as its test.
+   * Resolves when the process is gone and its output has been read. A process that hangs is killed
+   * two minutes after the first caller began to wait for its end. Until then it may live as long as
+   * its test.
    */
   get ended(): Promise<Run> {
     if (!this.hasEnded) {
@@ -137,7 +138,7 @@ export class Program {
       .map((line) => JSON.parse(line))
   }
 
-  /** Waits for a log line with this message. Rejects when the process ends. */
+  /** Resolves to the first log line with this message. Rejects if the process ends first. */
   async logged(
     message: string,
     isMeant: (line: LogLine) => boolean = () => true,
@@ -159,19 +160,19 @@ export class Program {
     for (const wake of this.#waiting.splice(0)) wake()
   }
 
-  /** Sends the signal if the process still runs, and waits for its end. */
+  /** Sends the signal if the process is still running, and waits for its end. */
   async stop(signal: NodeJS.Signals): Promise<Run> {
     if (!this.hasEnded) this.child.kill(signal)
     return this.ended
   }
 }
 
-/** Runs the program to its end. */
+/** Runs the program to completion. */
 export function run(args: readonly string[], environment?: Record<string, string>): Promise<Run> {
   return new Program(args, environment).ended
 }
 
-/** A path for a data directory that does not exist yet. It is removed after the test. */
+/** Returns a path for a data directory that does not exist yet. It is removed after the test. */
 export function dataDirectory(t: Test): string {
   const parent = mkdtempSync(join(tmpdir(), 'agent-forum-test-'))
   t.teardown(() => rmSync(parent, { recursive: true, force: true }))

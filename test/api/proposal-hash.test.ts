@@ -1,4 +1,4 @@
-// The programs of /governance.txt that compute a proposal's hash, in JavaScript and in Python, run
+// The programs in /governance.txt that compute a proposal's hash, in JavaScript and in Python, run
 // unchanged on the guide's example and on real proposals.
 
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -25,7 +25,7 @@ const directory = mkdtempSync(join(tmpdir(), 'agent-forum-hash-'))
 t.teardown(() => rmSync(directory, { recursive: true }))
 const { text: guide } = await forum.anonymous.get('/governance.txt')
 
-/** Proposals of all kinds, with text whose sorting or escaping differs between languages. */
+/** Proposals of all kinds, with text that different languages sort or escape differently. */
 async function proposals(author: Client): Promise<object[]> {
   const candidate = await forum.identity({ kind: 'persistent' })
   const files = ['z', '\ufffd.md', '\u{1f600}.md', 'Z', 'a/b', 'a'].map((path) => ({
@@ -50,7 +50,7 @@ for (const [language, { file, command, reason }] of Object.entries(languages)) {
   const program = join(directory, file)
   const print = (input: string) => execFileSync(command, [program], { input, encoding: 'utf8' })
 
-  // The Python program cannot run where Python is not installed.
+  // The Python program runs only if Python is installed.
   t.test(`governance.txt: ${file} unchanged: prints the hash`, { skip: reason }, async (t) => {
     const [, source] = new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, 'm').exec(guide)!
     writeFileSync(program, source)

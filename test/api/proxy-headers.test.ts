@@ -1,4 +1,5 @@
-// The node warns its operator of a proxy for which it is not configured, and only of such a proxy.
+// The node warns its operator about a proxy for which it is not configured, and only about such a
+// proxy.
 
 import t from 'tap'
 import { until } from '../until.ts'
@@ -42,7 +43,7 @@ t.test('--trust-proxy: both headers arrive: no warning', async (t) => {
   const forum = await startForum(t, ['--trust-proxy'])
   const headers = { 'x-forwarded-for': '203.0.113.1', 'cf-connecting-ip': '203.0.113.1' }
   for (let n = 0; n < 20; n++) await forum.anonymous.get('/api/compat/ticket', headers)
-  // The line of the stop comes after all earlier lines.
+  // The log line about the stop follows all earlier lines.
   process.kill(forum.pid, 'SIGTERM')
   await until('the stop', () => forum.log.includes('"stopped"'))
   t.equal(warnings(forum).length, 0)

@@ -1,4 +1,5 @@
-// Quotas over HTTP: docs/interface.md, "Quotas". Callers have many addresses, as behind a proxy.
+// Quotas over HTTP: docs/interface.md, "Quotas". Callers have many addresses, as they do behind a
+// proxy.
 
 import t, { type Test } from 'tap'
 import { type Answer, Client, type Forum, newKey, publishedThread, startForum } from './harness.ts'
@@ -6,7 +7,7 @@ import { run } from './process.ts'
 
 const hourSeconds = 3600
 const daySeconds = 24 * hourSeconds
-/** Allows for the time between an event and the answer that shows its age. */
+/** An allowance for the time between an event and the answer that shows its age. */
 const slackSeconds = 300
 
 function startBehindProxy(t: Test, flags: readonly string[] = []): Promise<Forum> {
@@ -27,7 +28,8 @@ function post(author: Client, threadId: string, address: string, key = newKey())
 }
 
 /**
- * Calls until a refusal, and returns it with the number of calls before it. Throws after `most`.
+ * Repeats `call` until a refusal, and returns that answer with the number of calls before it.
+ * Throws if more than `most` calls are accepted.
  */
 async function countUntilRefused(most: number, call: (n: number) => Promise<Answer>) {
   for (let n = 0; n <= most; n++) {

@@ -18,7 +18,7 @@ interface Callers {
   eve: Client
 }
 
-/** Everything that callers can read, as bytes. */
+/** Resolves to everything that callers can read, as bytes. */
 async function view(forum: Forum, { ana, ben, eve }: Callers, threads: string[]) {
   const callers = { ana, ben, eve, anonymous: forum.anonymous }
   const seen: Record<string, string> = {}
@@ -34,7 +34,7 @@ async function view(forum: Forum, { ana, ben, eve }: Callers, threads: string[])
   return seen
 }
 
-/** Causes records of every kind, with texts of every kind. */
+/** Creates records of every kind, with texts of every kind. */
 async function publish({ ana, ben, eve }: Callers): Promise<string[]> {
   const open = await publishedThread(ana, { title: 'öffentlich 😀\u0000', content: '\u2028\r\n"' })
   const secret = await publishedThread(ben, { visibility: 'private', participant_ids: [ana.id] })
@@ -131,8 +131,9 @@ for (const durability of ['always', 'none']) {
 }
 
 /**
- * Writers go on until the process is gone. Their answered writes are there, in their order. Only
- * the last write of each may be unanswered, and a retry with its key settles its outcome.
+ * Kills the process while writers are writing. Their acknowledged writes are all there, in order.
+ * Only the last write of each writer may be unanswered, and a retry with its key settles its
+ * outcome.
  */
 async function killedWhileWriting(t: Test, flags: string[]): Promise<void> {
   const forum = await startForum(t, flags)
@@ -147,7 +148,8 @@ async function killedWhileWriting(t: Test, flags: string[]): Promise<void> {
       const content = `${w}.${i}`
       const key = { 'idempotency-key': `writer-${content}` }
       const answer = await writer.reply(id, content, key).catch(() => null)
-      // A reader that has lost its leader says so: the outcome is unknown, as without an answer.
+      // A reader that has lost its leader reports it: the outcome is as unknown as without an
+      // answer.
       if (answer === null || answer.body.error === 'no_leader') return
       answered[w].push(content)
       if (i === 40) resolve()

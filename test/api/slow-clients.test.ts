@@ -1,4 +1,4 @@
-// Callers who hold a connection by being slow: the server closes it.
+// Callers that hold a connection by being slow: the server closes it.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
@@ -7,7 +7,7 @@ import { publishedThread, startForum } from './harness.ts'
 import { sample } from './operators.ts'
 import { requestText, type Wire, wire } from './wire.ts'
 
-/** Sends a byte of `text` per second until the connection ends. Throws if it outlasts the text. */
+/** Sends one byte of `text` a second until the connection ends. Throws if it outlasts the text. */
 async function drip(connection: Wire, text: string): Promise<void> {
   for (const byte of text) {
     if (connection.socket.destroyed) return
@@ -26,7 +26,7 @@ t.test('slow: a byte per second, silence, no reading: all are disconnected', asy
   for (let i = 0; i < 99; i++) await ana.reply(thread, '😀'.repeat(8000))
   const cut = async (what: string, begin: (connection: Wire) => unknown) => {
     const connection = await wire(t, forum.port)
-    connection.socket.setTimeout(0) // only the server's timeout must act
+    connection.socket.setTimeout(0) // only the server's timeout may act
     await Promise.all([connection.closed(), begin(connection)])
     t.pass(what)
   }
@@ -74,7 +74,7 @@ t.test(
       await connection.write(piece).catch(() => {}) // the server closes it before the end
     }
     await connection.closed()
-    await sleep(3000) // deadlines are looked at every second
+    await sleep(3000) // deadlines are checked every second
     t.equal((await forum.anonymous.get('/api/status')).status, 200)
   },
 )

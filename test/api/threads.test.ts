@@ -1,4 +1,4 @@
-// POST /api/threads and who may see a thread: docs/interface.md, "Threads and messages".
+// POST /api/threads, and the visibility of threads: docs/interface.md, "Threads and messages".
 
 import t from 'tap'
 import { type Client, publishedThread, startForum } from './harness.ts'
@@ -156,7 +156,7 @@ t.test('participants: of a public thread: subscribed, and nothing else', async (
   t.equal((await eve.reply(id)).status, 201)
 })
 
-/** The answers to every request for a thread that the caller may not see. */
+/** Resolves to the answers to every request for a thread that the caller may not see. */
 async function refusals(caller: Client, id: string): Promise<string[]> {
   const answers = [
     await caller.read(id),

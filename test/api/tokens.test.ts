@@ -1,12 +1,12 @@
-// Replacing a token, over HTTP: at once or with a grace, for requests, waiting polls and restarts.
-// docs/interface.md, "Identities".
+// Token rotation over HTTP, immediate or with a grace period: its effect on requests, waiting polls
+// and restarts. docs/interface.md, "Identities".
 
 import t from 'tap'
 import { type Answer, Client, type Forum, newKey, publishedThread, startForum } from './harness.ts'
 
 const path = '/api/identities/me/token'
 
-/** Replaces the caller's token; returns a client with the new one. */
+/** Replaces the caller's token, and resolves to a client with the new one. */
 async function rotated(caller: Client, body?: object): Promise<Client> {
   const answer =
     body === undefined ? await caller.send('POST', path) : await caller.post(path, body)
@@ -95,7 +95,7 @@ t.test('token: a key used before: replayed with the new token', async (t) => {
 
 async function waiting(forum: Forum, caller: Client, query: string): Promise<Promise<Answer>> {
   const poll = caller.get(query)
-  await forum.anonymous.get('/api/status') // the poll has been read before this
+  await forum.anonymous.get('/api/status') // the server has read the poll before this
   return poll
 }
 

@@ -1,5 +1,5 @@
-// Polls that wait for news: docs/interface.md, "Waiting for news". Each way in which a wait ends,
-// on a real node, over both HTTP servers.
+// Polls that wait for news: docs/interface.md, "Waiting for news". Each way in which a wait can
+// end, on a real node, with both HTTP servers.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -16,7 +16,7 @@ const waiting = (port = ops) => sample(port, 'agent_forum_waiting')
 const ended = (how: string, port = ops) =>
   sample(port, `agent_forum_waiting_ended_total{how="${how}"}`)
 
-/** Two identities, and a thread of the first one. */
+/** Creates two identities, and a thread by the first one. */
 async function scene() {
   const [ana, ben] = await Promise.all([forum.identity(), forum.identity()])
   const thread = await publishedThread(ana)
@@ -28,7 +28,7 @@ function held(count: number, port = ops): Promise<true> {
   return until(`${count} waiting`, async () => (await waiting(port)) === count)
 }
 
-// uws.ts, U5: between requests the library would close a connection that is silent for so long.
+// uws.ts, U5: between requests, the library would close a connection that is silent for this long.
 const patient = (async () => {
   const ana = await (await startForum(t)).identity()
   const begun = performance.now()
@@ -115,7 +115,7 @@ t.test('waiting: in the status: a capability', async (t) => {
 interface Limited {
   ana: Client
   port: number
-  /** Ends what ana's polls wait for. */
+  /** Causes the news for which ana's polls wait. */
   tellAna(): Promise<unknown>
 }
 

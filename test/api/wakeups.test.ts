@@ -153,7 +153,7 @@ t.test('its message is removed while it is sent, SIGKILL: the same wakeup again'
   const text = 'a text that is removed'
   const { message_id } = (await ben.reply(thread, text)).body
   await receiver.until(() => receiver.wakeups.length === 1)
-  // Without waiting for two checkpoints, during which the attempt might end by its timeout.
+  // The command does not wait for two checkpoints, because the attempt might time out meanwhile.
   const removing = ['admin', 'remove-message', message_id, '--no-wait', '--data', own.data]
   const removed = await run(removing)
   t.equal(removed.code, 0, removed.stderr)

@@ -1,4 +1,4 @@
-// Helpers for tests of webhooks over HTTP: a real HTTPS receiver, and requests of its owner.
+// Helpers for tests of webhooks over HTTP: a real HTTPS receiver, and the requests of its owner.
 
 import t from 'tap'
 import { echo, makeCertificates, Receiver } from '../delivery/receiver.ts'
@@ -7,7 +7,7 @@ import { type Client, type Forum, newKey, publishedThread } from './harness.ts'
 
 const certificates = makeCertificates()
 t.teardown(() => certificates.remove())
-/** Flags with which a forum may contact receivers on this machine. */
+/** Flags that allow a forum to contact receivers on this machine. */
 export const lab = ['--webhook-allow-private', '--webhook-ca', certificates.caFile]
 export const path = '/api/notifications/webhook'
 
@@ -58,7 +58,7 @@ export async function deliveriesOf(caller: Client, query = ''): Promise<Delivery
   return JSON.parse((await caller.get(`/api/notifications/deliveries${query}`)).text).deliveries
 }
 
-/** The deliveries, once none of them is being sent. */
+/** Resolves to the deliveries once each has been attempted and none is in flight. */
 export async function settled(caller: Client): Promise<DeliveryJson[]> {
   return until('deliveries that were tried', async () => {
     const deliveries = await deliveriesOf(caller)
@@ -67,7 +67,7 @@ export async function settled(caller: Client): Promise<DeliveryJson[]> {
   })
 }
 
-/** A thread of ana's, and the two identities that write in it. */
+/** Creates a thread by ana, and the two identities that write in it. */
 export async function conversation(on: Forum) {
   const [ana, ben] = await Promise.all([on.identity(), on.identity()])
   return { ana, ben, thread: await publishedThread(ana) }

@@ -1,4 +1,4 @@
-// Who is who: GET /api/identities, /me and /{id}. docs/interface.md, "Identities".
+// Looking up identities: GET /api/identities, /me and /{id}. docs/interface.md, "Identities".
 
 import t from 'tap'
 import type { IdentityList, PublicIdentity } from '../../src/client/types.ts'

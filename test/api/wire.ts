@@ -15,7 +15,7 @@ const patienceMs = 60_000
 
 export class Wire {
   readonly socket: Socket
-  /** Whether the connection was closed here, because nothing happened on it. */
+  /** Whether this side closed the connection because nothing happened on it. */
   hasTimedOut = false
   #bytes: Buffer = Buffer.alloc(0)
   #isClosed = false
@@ -38,7 +38,7 @@ export class Wire {
     })
   }
 
-  /** Writes bytes, text as UTF-8, and waits until the kernel has them. Does nothing when closed. */
+  /** Writes bytes (text as UTF-8), and waits until the kernel has them. Does nothing if closed. */
   async write(bytes: string | Uint8Array): Promise<void> {
     if (!this.socket.writable) return
     if (!this.socket.write(bytes)) {
@@ -46,7 +46,7 @@ export class Wire {
     }
   }
 
-  /** Writes every byte in a separate packet. */
+  /** Writes each byte in a packet of its own. */
   async writeBytes(text: string): Promise<void> {
     this.socket.setNoDelay(true)
     for (const byte of Buffer.from(text)) {
@@ -55,7 +55,7 @@ export class Wire {
     }
   }
 
-  /** Reads the next answer. Rejects when the connection closes before its end. */
+  /** Reads the next answer. Rejects if the connection closes before the answer is complete. */
   async answer({ hasBody = true } = {}): Promise<WireAnswer> {
     const end = await this.#until(() => this.#bytes.indexOf('\r\n\r\n'))
     const [first, ...lines] = this.#bytes.toString('latin1', 0, end).split('\r\n')
@@ -73,7 +73,7 @@ export class Wire {
     return { status: Number(first.split(' ')[1]), headers, text }
   }
 
-  /** Resolves when the server has closed the connection; bytes received before are in `rest`. */
+  /** Resolves when the server has closed the connection. Earlier bytes are in `rest`. */
   async closed(): Promise<void> {
     while (!this.#isClosed) await this.#change()
   }
@@ -98,7 +98,7 @@ export class Wire {
   }
 }
 
-/** Connects to a port of this machine for the length of a test. */
+/** Connects to a port of this machine for the duration of a test. */
 export async function wire(t: Test, port: number): Promise<Wire> {
   const socket = connect(port, '127.0.0.1')
   await once(socket, 'connect')
@@ -106,7 +106,7 @@ export async function wire(t: Test, port: number): Promise<Wire> {
   return new Wire(socket)
 }
 
-/** The text of a request, with Content-Length unless `headers` say how the body is framed. */
+/** Returns the text of a request, with Content-Length unless `headers` define its framing. */
 export function requestText(
   method: string,
   path: string,

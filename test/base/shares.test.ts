@@ -1,4 +1,5 @@
-// Shares: whoever asks has at most as much as was free, and somebody who has none finds something.
+// Shares: a holder gets at most as much as was free before, and something is left for a holder that
+// has none.
 
 import fc from 'fast-check'
 import t from 'tap'

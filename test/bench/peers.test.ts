@@ -12,7 +12,7 @@ import { startForum } from '../../bench/sides.ts'
 const size = { identities: 60, threads: 20, messages: 1_100, contentBytes: 300 }
 const played = scenarios.filter(({ peers }) => peers !== undefined)
 
-// Not every machine has the databases.
+// Not every machine has these databases installed.
 const needs = (missing: string | null) => (missing === null ? {} : { skip: `without ${missing}` })
 
 async function populated(t: Test): Promise<{ dir: string; population: Population }> {
@@ -37,7 +37,7 @@ t.test('bench: redis: started: does what it is compared in', needs(redis.missing
   }
 })
 
-/** The names of the fields of an answer, with its status. */
+/** Returns the status of an answer, the names of its fields and its number of messages. */
 function shape({ status, body }: Answered): object {
   const { messages, ...rest } = JSON.parse(body)
   return { status, fields: Object.keys(rest).sort(), messages: messages?.length }

@@ -7,7 +7,7 @@ import { nats } from '../replication/nats-cluster.ts'
 
 const program = fileURLToPath(new URL('../../bench/replication.js', import.meta.url))
 
-// It takes half a minute.
+// This test takes half a minute.
 const inDeepRun = isDeep ? nats : { skip: 'half a minute; npm run test:deep runs it' }
 
 t.test('bench: replication: run small: all is reported, without errors', inDeepRun, async (t) => {

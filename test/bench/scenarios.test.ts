@@ -79,7 +79,7 @@ t.test('bench: a tiny forum', async (t) => {
       }),
     )
 
-    // Only the forum counts the requests that were in flight when the time was over.
+    // Requests that were in flight when the time ran out are counted only by the forum.
     const count = (await answered()) - before.answered
     const measured = seen.reduce((sum, { requests }) => sum + requests, 0)
     const uncounted = scenarios.length * (samplesMax + amount.connections)

@@ -1,5 +1,5 @@
-// What the tests in Chromium rely on: that it finds what is wrong with a page, and that a page in
-// the background is left alone.
+// What the tests in Chromium rely on: the helpers report what is wrong with a page, and a page in
+// the background sends no requests.
 
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ const whileVisible = readFileSync(
   'utf8',
 )
 
-/** A page of its own policy; `/run` counts how often it was requested. */
+/** Serves a page with a policy of its own. `runs` counts the requests for `/run`. */
 async function serve(body: string) {
   const server = createServer(({ url }, response) => {
     if (url === '/run') served.runs += 1
@@ -36,7 +36,7 @@ async function serve(body: string) {
 t.test(
   'chromium: pages with and without faults: what it reports',
   {
-    skip: noChromium, // where it is not installed
+    skip: noChromium, // if it is not installed
   },
   async (t) => {
     const chromium = await startChromium(t)
@@ -130,7 +130,7 @@ t.test(
         Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true })
         document.dispatchEvent(new Event('visibilitychange'))`)
       await setHidden(true)
-      await page.evaluate('fetch("/")') // the run that was under way has ended when this has
+      await page.evaluate('fetch("/")') // ends after the run that was in flight
       const before = served.runs
       await page.evaluate('new Promise((done) => setTimeout(done, 50))')
       t.equal(served.runs, before)

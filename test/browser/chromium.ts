@@ -1,4 +1,4 @@
-// A real browser for tests: Debian's Chromium without a window, through playwright-core. One is
+// A real browser for tests: Debian's Chromium, headless, through playwright-core. One browser is
 // started for each test file, and every page has a profile of its own.
 //
 //   const chromium = await startChromium(t)           // in a test that is skipped without one:
@@ -8,8 +8,8 @@
 //   t.same(problemsOf(page), [])
 //   t.same(await barriersOn(page), [])
 //
-// A page notes what must not happen while it is looked at: errors on the console or uncaught,
-// requests that fail or go elsewhere, and whatever its Content-Security-Policy stops.
+// A page records what must not happen while it is open: errors on the console, uncaught errors,
+// requests that fail or go to another origin, and whatever its Content-Security-Policy blocks.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -18,18 +18,18 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 const executablePath = places.find(existsSync)
 
-/** False, or why a test that needs Chromium is skipped. */
+/** False, or the reason why tests that need Chromium are skipped. */
 export const noChromium: string | false =
   executablePath === undefined ? 'chromium is not installed' : false
 
 const { resolve } = createRequire(import.meta.url)
 const axe = readFileSync(resolve('axe-core/axe.min.js'), 'utf8')
-/** Runs in a page before its own scripts, where no policy applies to it. */
+/** Runs in a page before the page's own scripts, where no policy applies to it. */
 const noteViolations = `document.addEventListener('securitypolicyviolation', (event) =>
   console.error('policy stops ' + event.effectiveDirective + ': ' + event.blockedURI))`
 
 export interface Chromium {
-  /** A page in a profile of its own: light, 1280 by 800, unless the options say otherwise. */
+  /** Opens a page in a profile of its own: light, 1280 by 800, unless the options say otherwise. */
   open(options?: BrowserContextOptions): Promise<Page>
 }
 
@@ -66,7 +66,7 @@ async function open(browser: Browser, options: BrowserContextOptions): Promise<P
   page.on('pageerror', (error) => found.push(`uncaught: ${error.message}`))
   page.on('requestfailed', (request) => {
     const reason = request.failure()?.errorText
-    if (reason === 'net::ERR_ABORTED') return // by the page, or because it was left
+    if (reason === 'net::ERR_ABORTED') return // by the page, or by leaving it
     found.push(`${request.url()} failed: ${reason}`)
   })
   page.on('request', (request) => {
@@ -79,8 +79,8 @@ async function open(browser: Browser, options: BrowserContextOptions): Promise<P
 }
 
 /**
- * What has gone wrong on the page since it was opened, one line each. Origins other than that of
- * the first request count as wrong.
+ * Returns what has gone wrong on the page since it was opened, one line each. A request to any
+ * origin other than that of the first request counts as a problem.
  */
 export function problemsOf(page: Page): readonly string[] {
   return problems.get(page)!
@@ -93,7 +93,7 @@ interface Barrier {
   nodes: { html: string; failureSummary: string }[]
 }
 
-/** What axe-core finds on the page that is serious or critical, one line each. */
+/** Resolves to the serious and critical findings of axe-core on the page, one line each. */
 export async function barriersOn(page: Page): Promise<string[]> {
   const found = await barriers(page)
   return found

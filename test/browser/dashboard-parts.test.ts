@@ -1,4 +1,4 @@
-// What the dashboard computes without a browser: units, panels, its history, its tables.
+// The parts of the dashboard that need no browser: units, panels, its history, its tables.
 
 import t from 'tap'
 import { Histogram } from '../../src/base/histogram.ts'

@@ -1,5 +1,5 @@
-// The operators' port in Chromium: the dashboard moves under a swarm and says when its node is
-// gone; everybody can use it, and the pages where operators moderate.
+// The operators' port in Chromium: the dashboard updates while a swarm runs and reports when its
+// node is gone; it is accessible, as are the pages on which operators moderate.
 
 import type { Page } from 'playwright-core'
 import t from 'tap'
@@ -10,12 +10,12 @@ import { small, swarm } from '../swarm/run.ts'
 import { until } from '../until.ts'
 import { barriersOn, noChromium, problemsOf, startChromium } from './chromium.ts'
 
-/** The text of the first element that the selector finds. */
+/** Returns the text of the first element that matches the selector. */
 async function textOf(page: Page, selector: string): Promise<string> {
   return (await page.locator(selector).first().textContent()) ?? ''
 }
 
-/** The numbers of the table of routes in the row of this route; none if it has no row. */
+/** Returns the cells of this route's row in the table of routes, or none if it has no row. */
 async function routeRow(page: Page, route: string): Promise<string[]> {
   const row = page.locator('#routes tbody tr', { has: page.getByText(route, { exact: true }) })
   return row.locator('td').allTextContents()
@@ -24,7 +24,7 @@ async function routeRow(page: Page, route: string): Promise<string[]> {
 t.test(
   'operator: a dashboard in a browser: live, usable, honest',
   {
-    skip: noChromium, // where it is not installed
+    skip: noChromium, // if it is not installed
   },
   async (t) => {
     const port = await freePort()
@@ -113,7 +113,7 @@ t.test(
       t.same(await barriersOn(page), [])
       await forum.start()
       await page.locator('#silence').waitFor({ state: 'hidden' })
-      // A sample that was taken while it recovered may be shown first.
+      // The first sample to be shown may have been taken while the process recovered.
       await until('the state of the new process', async () => {
         return (await textOf(page, '#state')) === 'Serving'
       })
@@ -121,7 +121,7 @@ t.test(
         return (await routeRow(page, 'reply')).length === 0
       })
       t.match(await textOf(page, '#headline'), 'messages44')
-      // Refused, or cut off by the kill.
+      // The request was refused, or was cut off by the kill.
       const isOfKill = /ERR_CONNECTION_(?:REFUSED|RESET|CLOSED)|ERR_EMPTY_RESPONSE/
       const others = problemsOf(page).filter((line) => !isOfKill.test(line))
       t.same(others, [])
@@ -134,7 +134,7 @@ const phone = { width: 360, height: 780 }
 t.test(
   'operator: moderation in a browser: usable on a phone, by keyboard',
   {
-    skip: noChromium, // where it is not installed
+    skip: noChromium, // if it is not installed
   },
   async (t) => {
     const port = await freePort()

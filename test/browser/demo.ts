@@ -1,10 +1,10 @@
-// A small conversation for screenshots and for looking at pages: agents that keep a fictitious
-// service running. Everything in it is made up.
+// A small conversation for screenshots and for viewing pages: agents that keep a fictitious service
+// running. Everything in it is made up.
 
 import { policy, proposed } from '../api/governing.ts'
 import { type Client, type Forum, newKey, publishedThread } from '../api/harness.ts'
 
-/** Who takes part, and of what kind. */
+/** The participants and their kinds. */
 const cast = {
   builder: { display_name: 'build-watch', kind: 'persistent' },
   scout: { display_name: 'log-scout', kind: 'persistent' },

@@ -1,15 +1,15 @@
-// Hostile texts on a page in Chromium, and what they would leave there if one became markup.
+// Hostile texts on a page in Chromium, and the traces that they would leave if one became markup.
 
 import type { Page } from 'playwright-core'
 import { sampleOf } from '../depth.ts'
 import { hostileTexts } from '../pages/hostile.ts'
 
-/** With a mark that stays when one of them has run. */
+/** The texts, changed so that each leaves a mark in the page if it runs. */
 export const payloads = sampleOf('HOSTILE_TEXTS', hostileTexts).map((text) =>
   text.toWellFormed().replaceAll('alert(1)', 'window.__pwned=alert(1)'),
 )
 
-/** The dialogs that the page opens from now on; they are dismissed. */
+/** Returns a list that collects the dialogs the page opens from now on. They are dismissed. */
 export function dialogsOf(page: Page): string[] {
   const dialogs: string[] = []
   page.on('dialog', (dialog) => {
@@ -19,10 +19,10 @@ export function dialogsOf(page: Page): string[] {
   return dialogs
 }
 
-/** What `harmOn` finds on a page that treats texts as text, on a phone. */
+/** The result of `harmOn` for a page that treats texts as text, on a phone. */
 export const unharmed = { ran: false, foreign: [], handlers: [], footers: 1, width: 360 }
 
-/** What texts may have left on the page; `foreign` selects what only they would bring to it. */
+/** Looks for harm that texts have done to a page. `foreign` selects what only they could add. */
 export function harmOn(page: Page, foreign: string): Promise<unknown> {
   return page.evaluate(`({
     ran: '__pwned' in window,

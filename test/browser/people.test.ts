@@ -1,5 +1,5 @@
-// People take part in a real browser: by keyboard alone, without scripts, on a phone, in both
-// colours, with hostile texts in every form, and while the node is killed.
+// People take part in a real browser: by keyboard alone, without scripts, on a phone, in both color
+// schemes, with hostile texts in every form, and while the node is killed.
 
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
@@ -13,11 +13,11 @@ import { barriersOn, noChromium, startChromium } from './chromium.ts'
 import { publishDemo } from './demo.ts'
 import { dialogsOf, harmOn, payloads, unharmed } from './hostile-page.ts'
 
-const needsChromium = { skip: noChromium } // where it is not installed
+const needsChromium = { skip: noChromium } // if it is not installed
 
 const phone = { width: 360, height: 740 }
 
-/** Presses Tab until this has the focus. */
+/** Presses Tab until an element that matches the selector has the focus. */
 async function tabTo(page: Page, selector: string): Promise<void> {
   for (let stops = 0; stops < 60; stops++) {
     await page.keyboard.press('Tab')
@@ -26,7 +26,7 @@ async function tabTo(page: Page, selector: string): Promise<void> {
   throw new Error(`no stop at ${selector}`)
 }
 
-/** Goes to a control by Tab, and types. */
+/** Moves the focus to a control with Tab, and types. */
 async function typeAt(page: Page, selector: string, text: string): Promise<void> {
   await tabTo(page, selector)
   await page.keyboard.type(text)
@@ -39,7 +39,7 @@ async function pressAt(page: Page, selector: string, key = 'Enter'): Promise<voi
 
 const headingOf = (page: Page) => page.locator('h1').innerText()
 
-/** Registers a person with the forms. */
+/** Registers a person through the forms. */
 async function register(page: Page, forum: Forum, name: string): Promise<string> {
   await page.goto(`${forum.url}/sign-in`)
   await page.getByLabel('Name').fill(name)
@@ -163,12 +163,12 @@ t.test('people: the head: aligned, in two rows, at any name', needsChromium, asy
   }
 })
 
-/** What only a text that became HTML would bring to a page. */
+/** Selects elements that can be on a page only if a text became HTML. */
 const foreign = `img, svg, math, iframe, object, embed, style, base, noscript, [style],
   script:not([src^="/page-"]),
   main form:not(.entry, .act), a:not([href^="/"], [href^="#"], [rel])`
 
-/** Sets a control, as typing 8,000 lines takes minutes, and returns what a page can say of that. */
+/** Sets a control's value, as typing 8,000 lines takes minutes. Returns it as a page shows it. */
 async function paste(page: Page, label: string, text: string): Promise<string> {
   const control = page.getByLabel(label)
   await control.evaluate((element, value) => {
@@ -216,7 +216,7 @@ t.test('people: hostile texts in every form: stay text', needsChromium, async (t
   t.same(dialogs, [])
 })
 
-/** An agent that answers each message of its feed once, whatever becomes of the node. */
+/** An agent that answers each message of its feed exactly once, whatever happens to the node. */
 async function converse(forum: AgentForum, name: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
@@ -227,7 +227,7 @@ async function converse(forum: AgentForum, name: string, signal: AbortSignal): P
         await forum.markRead(item.seq)
       }
     } catch {
-      await new Promise((done) => setTimeout(done, 50)) // the node is away
+      await new Promise((done) => setTimeout(done, 50)) // the node is down
     }
   }
 }
@@ -274,7 +274,7 @@ async function killed(t: Test): Promise<void> {
     await press.catch(() => {})
     await until('the browser to give up', () => page.url().startsWith('chrome-error'))
     await forum.start()
-    // The browser comes back to the page, or sends the form again: either finds what was typed.
+    // The browser either returns to the page or submits the form again. Both show what was typed.
     await page.goBack()
     t.match(await page.locator('.account').innerText(), /Marta/, 'the session outlives the node')
     const typed = page.getByLabel('Your reply')

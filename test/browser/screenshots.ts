@@ -1,6 +1,6 @@
-// npm run screenshots: the pictures of docs/images, taken in Chromium, so that a change of the
-// pages is a change of the pictures, too: the dashboard of a node under a swarm, and the pages of
-// one with a conversation (demo.ts).
+// npm run screenshots: takes the pictures of docs/images in Chromium, so that a change of the pages
+// is also a change of the pictures. They show the dashboard of a node under a swarm, and the pages
+// of a node with a conversation (demo.ts).
 //
 //   npm run screenshots                  all of them
 //   npm run screenshots -- dashboard     those that are named
@@ -21,12 +21,12 @@ import { publishDemo } from './demo.ts'
 import { smallPng } from './small-png.ts'
 
 const images = join(import.meta.dirname, '../../../docs/images')
-/** More are not worth their place in a clone and in a package. */
+/** A larger picture is not worth its space in a clone and in a package. */
 const bytesMax = 150_000
-/** How long the swarm is under way before pictures are taken. */
+/** How long the swarm runs before pictures are taken. */
 const swarmSeconds = Number(process.env.SCREENSHOT_SECONDS ?? 90)
 
-/** A person who has written a reply, and not published it yet. */
+/** Registers a person, who writes a reply and does not publish it yet. */
 async function writeReply(page: Page, url: string, thread: string): Promise<void> {
   await page.goto(`${url}/sign-in`)
   await page.getByLabel('Name').fill('Marta')
@@ -37,7 +37,7 @@ async function writeReply(page: Page, url: string, thread: string): Promise<void
   await page.evaluate("document.querySelector('[name=content]').closest('form').scrollIntoView()")
 }
 
-/** An operator who looks at a thread, and has locked it before. */
+/** Locks a thread as an operator, and opens its moderation page. */
 async function moderate(page: Page, data: string, thread: string): Promise<void> {
   const reason = ['--reason', 'solved; the summary is in the wiki', '--data', data]
   await run(['admin', 'lock-thread', thread, ...reason])
@@ -55,10 +55,10 @@ interface Picture {
   height: number
 }
 
-/** Pictures of one node. */
+/** The pictures that are taken of one node. */
 interface Album {
   pictures: readonly Picture[]
-  /** Starts the node; resolves to what opens a picture. */
+  /** Starts the node, and resolves to a function that opens the page for a picture. */
   start(ends: (() => unknown)[]): Promise<(page: Page, name: string) => Promise<void>>
 }
 
@@ -136,7 +136,7 @@ async function take(page: Page, name: string): Promise<void> {
   console.log(`docs/images/${name}.png, ${png.length} bytes`)
 }
 
-/** Resolves to where callers, and where operators, find the node. */
+/** Starts a node, and resolves to its URL for callers and its URL for operators. */
 async function startNode(ends: (() => unknown)[]): Promise<{ url: string; operators: string }> {
   const data = mkdtempSync(join(tmpdir(), 'agent-forum-screenshots-'))
   ends.push(() => rmSync(data, { recursive: true }))

@@ -1,5 +1,5 @@
-// The search in a real browser: by keyboard, without scripts, on a phone, in both colours, and with
-// texts that would have an effect if a page treated them as more than text.
+// Search in a real browser: by keyboard, without scripts, on a phone, in both color schemes, and
+// with texts that would have an effect if a page treated them as more than text.
 
 import type { Page } from 'playwright-core'
 import t from 'tap'
@@ -10,13 +10,13 @@ import { barriersOn, noChromium, problemsOf, startChromium } from './chromium.ts
 import { publishDemo } from './demo.ts'
 import { dialogsOf, harmOn, payloads, unharmed } from './hostile-page.ts'
 
-const needsChromium = { skip: noChromium } // where it is not installed
+const needsChromium = { skip: noChromium } // if it is not installed
 
 const textsOf = (page: Page, selector: string) =>
   page.evaluate<string[]>(
     `[...document.querySelectorAll('${selector}')].map((e) => e.textContent.trim())`,
   )
-/** Presses Tab until this has the focus. */
+/** Presses Tab until an element that matches the selector has the focus. */
 async function tabTo(page: Page, selector: string): Promise<void> {
   for (let stops = 0; stops < 20; stops++) {
     await page.keyboard.press('Tab')
@@ -28,7 +28,7 @@ async function tabTo(page: Page, selector: string): Promise<void> {
 const phone = { width: 360, height: 740 }
 const searched = (q: string) => `/search?q=${encodeURIComponent(q)}`
 
-/** What only a text that became HTML would bring to a page. */
+/** Selects elements that can be on a page only if a text became HTML. */
 const foreign = `img, svg, math, iframe, object, embed, textarea, style, base, noscript, [style],
   [autofocus], script, form:not(header.site > form), input:not(header.site > form > input),
   a:not([href^="/"], [href^="#"])`

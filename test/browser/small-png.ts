@@ -1,5 +1,6 @@
-// Makes a PNG of a page small: 256 colors, and the best compression. Chromium writes pictures fast
-// and large; one of text and lines becomes less than half as large, and looks the same.
+// Reduces the size of a PNG of a page: 256 colors, and the best compression. Chromium optimizes for
+// speed, not for size. A picture of text and lines becomes less than half as large, and looks the
+// same.
 //
 //   signature | IHDR | … | IDAT: zlib(lines, each: filter | pixels) | IEND
 //
@@ -10,12 +11,12 @@ import { crc32, deflateSync, inflateSync } from 'node:zlib'
 
 const signature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
 const colorsMax = 256
-/** Color types: three bytes a pixel, four with opacity, one that is an index. */
+/** Color types: three bytes per pixel, four with opacity, and one that is a palette index. */
 const [rgb, rgba, indexed] = [2, 6, 3]
 
 /**
- * The picture with 256 colors: the most frequent ones, and rare ones that are unlike them, such as
- * that of a mark in a legend. Others become the nearest of these.
+ * Reduces a picture to 256 colors: the most frequent ones, and rare ones that differ most from
+ * them, such as the color of a mark in a legend. Each other color becomes the nearest of these.
  */
 export function smallPng(png: Buffer): Buffer {
   const { width, height, pixels } = decode(png)
@@ -27,7 +28,7 @@ export function smallPng(png: Buffer): Buffer {
   for (const color of byCount) indexes.set(color, nearest(color, palette))
   const lines = Buffer.alloc((width + 1) * height)
   for (let y = 0; y < height; y++) {
-    const line = y * (width + 1) + 1 // behind the filter, which is none
+    const line = y * (width + 1) + 1 // after the filter byte, which is 0 (none)
     for (let x = 0; x < width; x++) lines[line + x] = indexes.get(pixels[y * width + x]!)!
   }
   return encode(width, height, palette, lines)
@@ -36,11 +37,11 @@ export function smallPng(png: Buffer): Buffer {
 interface Picture {
   width: number
   height: number
-  /** Each as 0xRRGGBB. */
+  /** One entry per pixel: 0xRRGGBB. */
   pixels: Uint32Array
 }
 
-/** The pixels of a PNG as Chromium and `smallPng` write it: eight bits, not interlaced. */
+/** Decodes a PNG as Chromium and `smallPng` write it: eight bits, not interlaced. */
 export function decode(png: Buffer): Picture {
   assert.ok(png.subarray(0, signature.length).equals(signature), 'a PNG')
   const parts: Buffer[] = []
@@ -68,7 +69,7 @@ export function decode(png: Buffer): Picture {
   return { width, height, pixels }
 }
 
-/** Undoes the filters: each byte was written as its difference to a guess by its neighbors. */
+/** Undoes the filters. Each byte was stored as its difference from a prediction by neighbors. */
 function unfiltered(lines: Buffer, lineBytes: number, height: number, size: number): Buffer {
   const bytes = Buffer.alloc(lineBytes * height)
   for (let y = 0; y < height; y++) {
@@ -91,7 +92,7 @@ function paeth(left: number, up: number, upLeft: number): number {
   return a! <= b! && a! <= c! ? left : b! <= c! ? up : upLeft
 }
 
-/** The first half of the palette from the front, the others one by one: the most unlike it. */
+/** Chooses the palette: half of it the most frequent colors, then one by one the most different. */
 function chosen(byCount: readonly number[]): number[] {
   const palette = byCount.slice(0, colorsMax / 2)
   const others = byCount.slice(palette.length)
@@ -132,7 +133,7 @@ function encode(width: number, height: number, palette: readonly number[], lines
   return Buffer.concat([signature, ...chunks])
 }
 
-/** length | type | content | CRC of type and content. */
+/** Makes a chunk: length | type | content | CRC of type and content. */
 function chunk(type: string, content: Buffer): Buffer {
   const length = Buffer.alloc(4)
   length.writeUInt32BE(content.length)

@@ -1,5 +1,5 @@
-// `agent-forum admin`: its arguments, and what it says. test/faults/moderation.test.ts has what it
-// does to a node, test/admin/socket.test.ts how it reaches one.
+// `agent-forum admin`: its arguments and its output. test/faults/moderation.test.ts tests its
+// effect on a node, and test/admin/socket.test.ts how it reaches one.
 
 import t from 'tap'
 import { Client, startForum } from '../api/harness.ts'

@@ -1,4 +1,4 @@
-// agent-forum completion: each script in its own shell offers commands, flags and values.
+// agent-forum completion: run in its own shell, each script offers commands, flags and values.
 
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { run } from '../api/process.ts'
 const shells = ['bash', 'zsh', 'fish'] as const
 type Shell = (typeof shells)[number]
 
-/** What is offered for the last word of each command line. */
+/** Returns the candidates for the last word of each command line. */
 type Complete = (lines: readonly string[][]) => string[][]
 
 async function completionIn(t: Test, shell: Shell): Promise<Complete> {
@@ -33,8 +33,8 @@ async function completionIn(t: Test, shell: Shell): Promise<Complete> {
   }
 }
 
-// The command with which each shell completes without a terminal: it takes the script and the
-// command lines, and prints what is offered for each of them, with `<next>` behind it.
+// The command that makes each shell complete without a terminal. It takes the script and the
+// command lines, and prints the candidates for each line, followed by `<next>`.
 const commandOf: Record<Shell, string[]> = {
   bash: [
     'bash',
@@ -70,7 +70,7 @@ const commandOf: Record<Shell, string[]> = {
 
 const typed = (words: string[]) => `agent-forum ${words.join(' ')}`
 const argumentOf: Record<Shell, (words: string[]) => string> = {
-  // Readline splits words at `=`, too; `read` drops the last separator.
+  // Readline also splits words at `=`. `read` drops the last separator.
   bash(words) {
     const split = ['agent-forum', ...words].flatMap((word) => word.split(/(?==)|(?<==)/))
     return `${split.join('\x1f')}\x1f`
@@ -79,7 +79,7 @@ const argumentOf: Record<Shell, (words: string[]) => string> = {
   zsh: typed,
 }
 
-/** A value as the shells show it: with its flag or alone; a directory with or without a slash. */
+/** Strips what shells may or may not show: the flag before a value, a slash after a directory. */
 const bare = (values: string[]) => [
   ...new Set(values.map((value) => value.replace(/^--[\w-]+=/, '').replace(/\/$/, ''))),
 ]
@@ -126,7 +126,7 @@ for (const shell of shells) {
 
   t.test(`completion: ${shell}: directories and files, also with spaces`, { skip }, async (t) => {
     const complete = await completionIn(t, shell)
-    // Here bash's function runs outside of readline, which would remove the backslash.
+    // Here bash's function runs outside of readline, which would otherwise remove the backslash.
     const begun = shell === 'bash' ? 'a f' : 'a\\ f'
     const offers = complete([
       ['serve', '--data', 'a'],

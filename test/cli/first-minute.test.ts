@@ -1,5 +1,5 @@
-// The first minute of somebody who starts a node on a terminal: what it prints, that its lines can
-// be copied, and a port that is in use.
+// The first minute of a user who starts a node on a terminal: what the node prints, whether its
+// lines can be copied, and what happens when a port is in use.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, symlinkSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { until } from '../until.ts'
 
 const skip = spawnSync('python3', ['--version']).error === undefined ? false : 'python3 is missing'
 
-/** Runs a command on a terminal of its own, and copies what is shown there to standard output. */
+/** Runs a command on a terminal of its own, and copies the terminal's output to standard output. */
 const onTerminal = 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)'
 
 function terminal(t: Test, person: Person, args: readonly string[]) {
@@ -30,7 +30,7 @@ function terminal(t: Test, person: Person, args: readonly string[]) {
   child.once('close', (code) => {
     seen.code = code
   })
-  // A Ctrl-C on the terminal ends the node, and with it the terminal.
+  // A Ctrl-C on the terminal ends the node, which closes the terminal.
   t.teardown(() => child.stdin.write('\x03'))
   return seen
 }
@@ -138,7 +138,7 @@ t.test('serve: a port in use: the next free one is named, and it can be used', a
   await new Promise<void>((resolve) => first.listen(0, '127.0.0.1', resolve))
   const { port } = first.address() as AddressInfo
   await new Promise<void>((resolve) => {
-    second.once('error', () => resolve()) // the next port is somebody else's, which is as good
+    second.once('error', () => resolve()) // the next port is in use already, just as good
     second.listen(port + 1, '127.0.0.1', resolve)
   })
   for (const [flag, other] of [

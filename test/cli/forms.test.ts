@@ -1,5 +1,5 @@
-// The forms of the program that a build makes: the bundle, which is installed, and the modules,
-// which tests import.
+// The forms of the program that a build makes: the bundle, which is what is installed, and the
+// modules, which tests import.
 
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -9,7 +9,7 @@ import { servesEverything } from './forms.ts'
 
 t.setTimeout(120_000)
 
-// Processes cannot share a port on this Node.
+// In this version of Node processes cannot share a port.
 const skip = loadBinding() === null && !canShare(process.versions.node) && 'no readers here'
 for (const form of ['agent-forum', 'src']) {
   t.test(`program: started from dist/${form}: serves everything`, { skip }, async (t) => {

@@ -1,6 +1,6 @@
-// What every form of the program has to do (src/base/program-files.ts): it serves, with a reader,
-// the search, text from disk, the dashboard and the tools of MCP. Each of these starts a process or
-// a thread, or reads files, by their paths.
+// What every form of the program must do (src/base/program-files.ts): serve requests, with a
+// reader, search, text from disk, the dashboard and the MCP tools. Each of these starts a process
+// or a thread, or reads files, by path.
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { Test } from 'tap'
@@ -10,11 +10,11 @@ import { dataDirectory, Program } from '../api/process.ts'
 import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
 
-/** 28 KB of text, and more characters are not allowed. */
+/** 28 KB of text. More characters are not allowed. */
 const content = '😀'.repeat(7_000)
 const replies = 100
 
-/** A program of this form, which does not outlive the test. */
+/** Starts a program of this form, which does not outlive the test. */
 function programOf(t: Test, command: readonly string[], args: readonly string[]): Program {
   const program = new Program(args, {}, { command })
   t.teardown(() => program.stop('SIGKILL'))

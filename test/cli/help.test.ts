@@ -1,4 +1,4 @@
-// --help and --version: of the program, of each command, and of the scripts of this repository.
+// --help and --version of the program, of each command, and of the scripts in this repository.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'

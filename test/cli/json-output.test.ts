@@ -1,4 +1,4 @@
-// --json of the tools: one line of JSON on stdout, with the same facts as the text.
+// --json of the tools: one line of JSON on stdout, which states the same facts as the text.
 
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -15,7 +15,7 @@ const serve = (t: Test, ...flags: string[]) => [
   ...flags,
 ]
 
-/** Starts a node, and returns it with its URL. It is stopped at the end of the test. */
+/** Starts a node, and resolves to it with its URL. The node is stopped at the end of the test. */
 async function started(t: Test, args: string[], environment: Record<string, string> = {}) {
   const program = new Program(args, environment)
   t.teardown(() => program.stop('SIGKILL'))

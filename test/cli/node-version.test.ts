@@ -1,4 +1,4 @@
-// The version of Node: one that is too old is named in one sentence, by every program that starts.
+// The version of Node: every program that starts refuses one that is too old, in one sentence.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { program } from '../api/process.ts'
 
 const top = join(import.meta.dirname, '../../..')
 
-/** A module that has the process believe that it runs on another version. */
+/** Returns the URL of a module that makes the process believe that it runs on another version. */
 function pretending(version: string): string {
   const versions = `{ ...process.versions, node: '${version}' }`
   const source = `Object.defineProperty(process, 'versions', { value: ${versions} })`
@@ -40,7 +40,7 @@ t.test('Node: versions around those that are supported: too old ones are refused
 })
 
 const old = join(top, '.ci/nodes/node_modules/node-18/bin/node')
-// .ci/run installs it; it is not part of an installation.
+// .ci/run installs this version; it is not part of an installation.
 const skip = existsSync(old) ? false : 'Node 18: npm ci --prefix .ci/nodes installs it'
 t.test(
   'Node: 18 itself: one sentence and exit 64, of a node and of a build',

@@ -1,5 +1,5 @@
 // The command line without privileges: an unreadable directory, a privileged port, too few open
-// files. Each ends with one sentence and its exit code, without a stack trace.
+// files. Each failure is reported in one sentence and with its exit code, without a stack trace.
 
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, readFileSync } from 'node:fs'
@@ -7,11 +7,11 @@ import t, { type Test } from 'tap'
 import { startForum } from '../api/harness.ts'
 import { dataDirectory, program } from '../api/process.ts'
 
-/** Drops the capabilities of root: access to files whatever their modes, and low ports. */
+/** Drops the capabilities of root: access to files regardless of their modes, and low ports. */
 const withoutRights = ['setpriv', '--bounding-set=-all', '--inh-caps=-all']
 const isRoot = process.getuid?.() === 0
 const hasSetpriv = spawnSync('setpriv', ['--version']).status === 0
-// Root needs setpriv, from util-linux, to run as other users do.
+// To run as an ordinary user, root needs setpriv, from util-linux.
 const skip = isRoot && !hasSetpriv ? 'no setpriv here (apt-get install util-linux)' : false
 
 function run(command: readonly string[]) {
@@ -27,7 +27,7 @@ const agentForum = (...args: string[]) => [
   ...args,
 ]
 
-/** A data directory that a node has written and that nobody may read. */
+/** Creates a data directory that a node has written and that nobody may read. */
 async function unreadable(t: Test): Promise<string> {
   const forum = await startForum(t, ['--segment-mb', '1'])
   await forum.identity({})
@@ -60,7 +60,7 @@ const lowestPort = '/proc/sys/net/ipv4/ip_unprivileged_port_start'
 const anyPort = existsSync(lowestPort) && Number(readFileSync(lowestPort)) <= 80
 const skipPort = skip || (anyPort ? 'every user may listen on port 80 here' : false)
 for (const http of ['node', 'auto']) {
-  // Containers often let every user listen on every port.
+  // In containers, every user may often listen on every port.
   t.test(`port 80 without the right: --http ${http}: 64`, { skip: skipPort }, async (t) => {
     const args = ['--port', '80', '--http', http, '--data', dataDirectory(t)]
     const { code, stderr } = run(agentForum('serve', ...args))
@@ -69,7 +69,7 @@ for (const http of ['node', 'auto']) {
   })
 }
 
-/** Runs the command with at most so many open files. */
+/** Runs the command with a limit on its number of open files. */
 function limited(files: number, ...args: string[]) {
   const command = `ulimit -n ${files}; exec "$0" "$@"`
   return run(['sh', '-c', command, process.execPath, program, ...args])

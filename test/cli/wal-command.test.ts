@@ -23,7 +23,7 @@ import { dataDirectory, Program, program, run } from '../api/process.ts'
 const small = ['--segment-mb', '1']
 let stopped: string | null = null
 
-/** A copy of the directory of a stopped node with an identity, a thread and five replies. */
+/** Copies the data directory of a stopped node with an identity, a thread and five replies. */
 async function stoppedNode(test: Test): Promise<string> {
   stopped ??= await runOnce()
   const data = dataDirectory(test)
@@ -107,7 +107,7 @@ t.test('wal export: ids: with their prefixes, and beside the numbers that name t
   const remove = ['remove-message', reply.message_id!, '--no-wait', '--data', forum.data]
   t.equal((await run(['admin', ...remove])).code, 0)
   t.equal((await run(['admin', 'block-identity', ben.id!, '--data', forum.data])).code, 0)
-  // Without a checkpoint, which would let the beginning of the log go.
+  // Killed, the node takes no checkpoint, after which the beginning of the log could be deleted.
   await forum.stop('SIGKILL')
   const { stdout } = await run(['wal', 'export', '--data', forum.data])
   const records = stdout

@@ -1,5 +1,5 @@
-// The agents of docs/agents.md, as they are written there: the figures of their table, and that
-// each of them, killed twenty times at random moments, answers every message that mentions it.
+// The agents of docs/agents.md, exactly as written there: the figures in its table are correct, and
+// each agent, killed twenty times at random moments, answers every message that mentions it.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -21,19 +21,19 @@ import { folder, top } from './python-program.ts'
 const manual = readFileSync(join(top, 'docs/agents.md'), 'utf8')
 const kills = sizeOf('AGENT_KILLS')
 const tasks = 10
-/** Longer than a start of any of them takes, mostly. */
+/** Usually longer than any of the agents takes to start. */
 const lifeMsMax = 700
 
 interface Agent {
-  /** As the table names it. */
+  /** The name in the table. */
   name: string
-  /** The first line of its program. */
+  /** The beginning of the first line of its program. */
   begins: string
   file: string
   command: readonly string[]
-  /** The other programs that it needs. */
+  /** Another program that it needs. */
   needs: string
-  /** Whether its answers have keys. */
+  /** Whether its answers have idempotency keys. */
   isOnce: boolean
 }
 
@@ -73,7 +73,7 @@ const agents: Agent[] = [
   },
 ]
 
-/** The program in the manual that begins so. */
+/** Returns the program in the manual that begins with this agent's first line. */
 function programOf({ begins }: Agent): string {
   const [, code] = manual.split(/^```(?:sh|python|js)\n/m).flatMap((part) => {
     return part.startsWith(begins) ? ['', part.split(/^```$/m)[0]!] : []
@@ -85,7 +85,7 @@ interface Parts {
   agent: Agent
   person: Person
   proxy: CuttingProxy
-  /** Who asks, past the proxy. */
+  /** The client that asks, which bypasses the proxy. */
   asking: AgentForum
   /** The agent's identity. */
   id: string
@@ -93,7 +93,7 @@ interface Parts {
   ops: number
 }
 
-/** A node behind a proxy that counts, somebody who asks, and a home with the agent in it. */
+/** A node behind a proxy that counts, a client that asks, and a home directory with the agent. */
 class Scene {
   readonly #parts: Parts
   readonly proxy: CuttingProxy
@@ -147,7 +147,7 @@ class Scene {
     return child
   }
 
-  /** Mentions the agent in a message that has one word more than the last one. */
+  /** Mentions the agent in a message that is one word longer than the previous one. */
   async ask(): Promise<void> {
     this.#asked += 1
     const content = 'word '.repeat(this.#asked)
@@ -155,7 +155,7 @@ class Scene {
     await asking.reply(thread, { content, mentionIds: [id] })
   }
 
-  /** The answers so far. */
+  /** Resolves to the answers so far. */
   async answers(): Promise<string[]> {
     const { asking, thread, id } = this.#parts
     const messages: Message[] = []
@@ -171,7 +171,7 @@ class Scene {
     })
   }
 
-  /** Resolves when the agent has nothing to do: its poll waits at the node. */
+  /** Resolves when the agent is idle, that is, when its poll waits at the node. */
   async waits(): Promise<void> {
     await until('the agent to wait', async () => {
       const { text } = await ask(this.#parts.ops, '/metrics')
@@ -184,12 +184,12 @@ class Scene {
   }
 }
 
-/** Kills a process and what it has started in its group. */
+/** Kills a process and everything that it has started in its process group. */
 function kill({ pid }: ChildProcess): void {
   try {
     process.kill(-pid!, 'SIGKILL')
   } catch {
-    // It has ended.
+    // It has already ended.
   }
 }
 
@@ -229,7 +229,7 @@ for (const agent of agents) {
     t.comment(`TEST_SEED=${chosenSeed}`)
     const scene = await Scene.begin(t, agent)
     const first = scene.start(t)
-    await scene.waits() // over MCP news begin with the first call
+    await scene.waits() // over MCP, news begins with the first call
     first.kill('SIGKILL')
     for (let life = 0; life < kills; life++) {
       const child = scene.start(t)

@@ -1,5 +1,5 @@
-// The client with a real node: a conversation, pages, lost answers, refusals, signals; and with a
-// scripted node: what is retried, when, and what is not.
+// The client with a real node: a conversation, pages, lost answers, refusals, abort signals; and
+// with a scripted node: what is retried and when, and what is not.
 
 import t, { type Test } from 'tap'
 import { AgentForum, ForumError } from '../../src/client/index.ts'
@@ -7,7 +7,7 @@ import { type Forum, startForum } from '../api/harness.ts'
 import { CuttingProxy } from './cutting-proxy.ts'
 import { type Scripted, scriptedNode } from './scripted-node.ts'
 
-/** The error with which a call ends. */
+/** Resolves to the error with which a call fails. */
 async function errorOf(call: Promise<unknown>): Promise<ForumError> {
   const error = await call.then(
     () => new Error('it succeeded'),
@@ -110,7 +110,7 @@ t.test('client: governance and publishing by GET: every page of both orders', as
   t.same((await collected(anybody.messages(threadId))).at(-1)?.content, 'a & b=c')
 })
 
-/** A node behind a proxy that cuts answers, and an agent that uses the proxy. */
+/** Starts a node behind a proxy that cuts answers, and an agent that uses the proxy. */
 async function behindProxy(
   t: Test,
 ): Promise<{ forum: Forum; proxy: CuttingProxy; ana: AgentForum }> {
@@ -254,7 +254,7 @@ t.test('client: Retry-After beyond its patience: not retried, the error says whe
 
 t.test('client: no answer in time: timeout, after all retries', async (t) => {
   const { url } = await scriptedNode(t, [{ status: 200, body: '', isSilent: true }])
-  // On a busy machine an attempt may be over before the node has seen it.
+  // On a busy machine an attempt may have timed out before the node sees it.
   let attempts = 0
   const counted: typeof fetch = (input, init) => {
     attempts += 1

@@ -1,5 +1,6 @@
-// What /openapi.json says of a client's requests: for every operation, what a call with all of its
-// parameters sends, and which answers it takes. The clients of all languages are held to it.
+// What /openapi.json requires of a client: for every operation, what a call with all of its
+// parameters sends, and which answers the client accepts. The clients in all languages are tested
+// against it.
 
 import type { Test } from 'tap'
 import { openApi } from '../../src/api/openapi.ts'
@@ -22,7 +23,8 @@ export const operations: readonly Described[] = Object.entries(document.paths).f
 )
 
 /**
- * Operations without a method: the same answer as another one, or links for people and crawlers.
+ * Operations without a method: they have the same answer as another one, or are links for people
+ * and crawlers.
  */
 export const withoutMethod = ['governanceStatus', 'welcome', 'discover', 'robots', 'openApi']
 
@@ -37,14 +39,14 @@ export interface Sent {
 export const json = 'application/json; charset=utf-8'
 const text = 'text/plain; charset=utf-8'
 
-/** What a proxy, a portal or another service may answer with success. */
+/** Successful answers that a proxy, a captive portal or another service may give instead. */
 export const strangers: [type: string, body: string | null][] = [
   ['text/html; charset=utf-8', '<h1>Sign in</h1>'],
   ['', null],
   ...['null', '[]', '"OK"', '{}', '{"ok":true}'].map((body): [string, string] => [json, body]),
 ]
 
-/** What an operation answers, its type and body, and what a client then returns. */
+/** Returns an operation's answer, as type and body, and the value that a client then returns. */
 export function answerOf({ operation }: Described): {
   sent: [type: string, body: string]
   expected: unknown
@@ -61,7 +63,7 @@ export function answerOf({ operation }: Described): {
   }
 }
 
-/** Compares the requests of an operation, with all that they can have, with the document. */
+/** Compares the requests of an operation, made with all of their parts, with the document. */
 export function checkSent(t: Test, described: Described, sent: readonly Sent[]): void {
   const { path, method, operation } = described
   const { operationId, parameters = [], security } = operation
@@ -95,7 +97,9 @@ function resolved(schema: unknown): Record<string, unknown> | undefined {
   return document.components.schemas[reference.split('/').at(-1)!]
 }
 
-/** The fields of a body, with those inside it: `files`, `files.path`. The key is a header. */
+/**
+ * Returns a body's fields, also nested ones: `files`, `files.path`. The key is sent as a header.
+ */
 function fieldsOf(schema: Record<string, unknown> | undefined, before = ''): string[] {
   const properties = (schema?.properties ?? {}) as Record<string, Record<string, unknown>>
   return Object.entries(properties).flatMap(([name, part]) => {

@@ -1,4 +1,4 @@
-// A proxy between clients and a node, which keeps its port while nodes come and go and cuts answers
+// A proxy between clients and a node. It keeps its port while nodes come and go, and cuts answers
 // on demand: the node has executed the request, and the client does not receive the answer.
 
 import { once } from 'node:events'
@@ -7,13 +7,13 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import type { Test } from 'tap'
 
 export class CuttingProxy {
-  /** The port of the node; connections are refused while it is 0. */
+  /** The port of the node. While it is 0, connections are refused. */
   target = 0
-  /** How many of the next answers are cut. */
+  /** The number of answers, from the next one on, that are cut. */
   cuts = 0
-  /** How many bytes of an answer pass before it is cut. */
+  /** The number of bytes of an answer that pass before it is cut. */
   bytesBefore = 0
-  /** Requests of HTTP that have passed, and bytes in both directions. */
+  /** The HTTP requests that have passed, and the bytes in both directions. */
   requests = 0
   bytes = 0
   readonly #server: Server

@@ -1,5 +1,5 @@
-// The feed of the client: it misses and repeats nothing while the node is killed and restarted,
-// answers are lost, and a backup is restored; and how often it polls.
+// The client's feed: it misses and repeats nothing while the node is killed and restarted, answers
+// are lost, and a backup is restored. How often it polls is tested as well.
 
 import t, { type Test } from 'tap'
 import { AgentForum, type Feed, ForumError, type Notification } from '../../src/client/index.ts'
@@ -10,14 +10,14 @@ import { type Scripted, scriptedNode } from './scripted-node.ts'
 
 const flags = ['--poll-after', '0']
 
-/** The next items of the feed. */
+/** Takes the next items of the feed. */
 async function take(feed: Feed, count: number): Promise<Notification[]> {
   const taken: Notification[] = []
   for await (const item of feed) if (taken.push(item) === count) break
   return taken
 }
 
-/** Two agents behind a proxy, and a thread that both follow. */
+/** Creates two agents behind a proxy, and a thread that both follow. */
 async function conversation(t: Test, forum: Forum) {
   const proxy = await CuttingProxy.start(t, forum.port)
   const [ana, ben] = [1, 2].map(() => new AgentForum({ url: proxy.url }))

@@ -1,4 +1,4 @@
-// The programs of docs/client.md, as they are written there, each in a process of its own: the loop
+// The programs of docs/client.md, exactly as written there, each in a process of its own: the loop
 // that follows the feed, through a restart of the node, and the endpoint of a webhook.
 
 import { spawn } from 'node:child_process'
@@ -16,7 +16,7 @@ import { CuttingProxy } from './cutting-proxy.ts'
 const top = join(import.meta.dirname, '../../..')
 const manual = readFileSync(join(top, 'docs/client.md'), 'utf8')
 
-/** A program of the manual by a word in it, in a directory where the package is installed. */
+/** Creates a directory in which the package is installed. */
 function home(t: Test): string {
   const home = mkdtempSync(join(tmpdir(), 'agent-forum-manual-'))
   t.teardown(() => rmSync(home, { recursive: true }))
@@ -25,7 +25,7 @@ function home(t: Test): string {
   return home
 }
 
-/** Runs the program with this word in it, with other ports; what it prints grows. */
+/** Runs the manual's program with this word, on other ports. The result grows with its output. */
 function run(t: Test, home: string, word: string, ports: Record<string, string>) {
   const programs = [...manual.matchAll(/^```js\n(import [\s\S]*?)^```/gm)].map(([, code]) => code!)
   let code = programs.find((program) => program.includes(word))!

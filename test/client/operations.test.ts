@@ -1,6 +1,6 @@
 // The client and /openapi.json agree: every operation of the document is a method, which sends
-// exactly its parameters and fields, and takes only its answer for success; and every method is an
-// operation.
+// exactly the operation's parameters and fields and accepts only its answer as success; and every
+// method is an operation.
 
 import t from 'tap'
 import { AgentForum } from '../../src/client/index.ts'
@@ -23,7 +23,7 @@ const page = { after: 1, limit: 2, signal }
 
 type Call = (forum: AgentForum) => Promise<unknown>
 
-/** The operations, each with all parameters and fields of a call. */
+/** The calls of each operation, with all of its parameters and fields. */
 const calls: Record<string, Call | Call[]> = {
   status: (forum) => forum.status({ signal }),
   createIdentity: (forum) => {
@@ -93,7 +93,7 @@ const calls: Record<string, Call | Call[]> = {
   governanceGuide: (forum) => forum.guide('governance', { signal }),
 }
 
-/** A client whose requests are kept, and all have the same answer. */
+/** Returns a client whose requests are recorded, and all get the same answer. */
 function recorded(sent: Sent[], type: string, body: string | null): AgentForum {
   const send = async (input: unknown, init: RequestInit = {}) => {
     sent.push({
@@ -150,7 +150,7 @@ t.test('client: its methods: each is an operation of the document', async (t) =>
   })
   for (const call of Object.values(calls).flat()) await call(watched).catch(() => {})
   const methods = Object.getOwnPropertyNames(AgentForum.prototype)
-  // The feed repeats the poll, `search` reads pages, and the token is part of every request.
+  // `feed` repeats the poll, `search` reads pages, and `token` is part of every request.
   const others = ['constructor', 'feed', 'search', 'token']
   t.same(sorted(methods), sorted([...used, ...others]))
 })

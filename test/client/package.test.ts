@@ -1,5 +1,5 @@
-// The client as a package: imported by its name, with its types, without other files, and small;
-// and the conversation of the README.
+// The client as a package: it is imported by its name, with its types, without other files, and is
+// small. Also, the conversation of the README.
 
 import { spawnSync } from 'node:child_process'
 import {

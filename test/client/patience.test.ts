@@ -1,5 +1,5 @@
-// How long the client goes on, in virtual time: while a node is away, and whatever a node says
-// about when to come back.
+// How long the client keeps trying, in virtual time: while a node is down, and whatever a node says
+// about when to retry.
 
 import t from 'tap'
 import { AgentForum, type ForumOptions } from '../../src/client/index.ts'
@@ -30,7 +30,7 @@ interface Sent {
   body: unknown
 }
 
-/** A client whose requests get what `answer` returns, and the requests. */
+/** Returns a client whose requests get what `answer` returns, and the list of its requests. */
 function client(
   time: VirtualTime,
   answer: (path: string, sent: readonly Sent[]) => Response,
@@ -108,7 +108,7 @@ t.test('patience: the caller changes its message meanwhile: the same bytes again
 const status = { capabilities: {}, epoch: 'e' }
 const day = 86_400_000
 
-/** The pauses of a feed between its polls, of which the fifth has an item. */
+/** Resolves to a feed's pauses between its first five polls, the last of which returns an item. */
 async function pausesOf(time: VirtualTime, answer: (poll: number) => Response): Promise<number[]> {
   const polls = () => sent.filter(({ path }) => path.startsWith('/api/notifications'))
   const { forum, sent } = client(time, (path) => {

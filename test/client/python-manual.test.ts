@@ -1,4 +1,4 @@
-// The programs of README.md and docs/python.md, as they are written there, and the installation of
+// The programs of README.md and docs/python.md, exactly as written there, and the installation of
 // the Python client.
 
 import { spawnSync } from 'node:child_process'
@@ -13,7 +13,7 @@ import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
 import { folder, linesOf, Python, skip, top } from './python-program.ts'
 
-/** A program of a document, by a word in it, with this URL and port in place of those shown. */
+/** Returns a document's program that contains this word, with its URL and port replaced. */
 function programOf(page: string, word: string, url: string, port = '0'): string {
   const blocks = readFileSync(join(top, page), 'utf8').matchAll(/^```python\n([\s\S]*?)^```/gm)
   const code = [...blocks].map(([, text]) => text!).find((text) => text.includes(word))!
@@ -71,7 +71,7 @@ t.test('python: installed by pip: a module of the version of this package', { sk
   const source = join(target, 'source')
   const pip = ['-m', 'pip', 'install', '--quiet', '--target', join(target, 'installed'), source]
   const installed = spawnSync('python3', pip, { encoding: 'utf8' })
-  // pip fetches setuptools, with which it builds; where it cannot, nothing can be said.
+  // pip downloads setuptools, with which it builds. If it cannot, the test is inconclusive.
   if (/No module named pip|No matching distribution/.test(installed.stderr)) {
     t.comment(`not installed: ${installed.stderr}`)
     return

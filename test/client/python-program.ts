@@ -1,4 +1,4 @@
-// Programs in Python that use the client of this repository, clients/python/agent_forum.py.
+// Python programs that use this repository's client, clients/python/agent_forum.py.
 
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,10 +8,10 @@ import type { Test } from 'tap'
 export const top = join(import.meta.dirname, '../../..')
 export const folder = join(top, 'clients/python')
 const isThere = spawnSync('python3', ['--version']).status === 0
-// .ci/run installs it.
+// .ci/run installs Python.
 export const skip = isThere ? false : 'python3 is not installed'
 
-/** A program that runs, with what it has printed. */
+/** A running program, with what it has printed. */
 export class Python {
   out = ''
   error = ''
@@ -37,7 +37,7 @@ export class Python {
   }
 }
 
-/** The lines that a program prints, which must succeed. */
+/** Runs a program that must succeed, and resolves to the lines that it prints. */
 export async function linesOf(t: Test, args: readonly string[]): Promise<string[]> {
   const program = new Python(t, args)
   const code = await program.ended
@@ -45,7 +45,7 @@ export async function linesOf(t: Test, args: readonly string[]): Promise<string[
   return program.lines
 }
 
-/** A program that has a forum at a URL. */
+/** The beginning of a program that gets the URL of a forum. */
 export const head = `
 import json, sys
 from agent_forum import AgentForum, ForumError, verify_webhook

@@ -1,5 +1,5 @@
-// The Python client, clients/python/agent_forum.py: held to /openapi.json as the other client is,
-// and talking to a real node through lost answers, kills and a restore.
+// The Python client, clients/python/agent_forum.py: it is tested against /openapi.json as the other
+// client is, and with a real node through lost answers, kills and a restore.
 
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -34,7 +34,7 @@ interface Outcome {
   code?: string
 }
 
-/** Answers a request below /own/OPERATION/ as that operation does, below /N/ as stranger N. */
+/** Serves /own/OPERATION/ with that operation's answer, and /N/ with the answer of stranger N. */
 async function startAnswering(t: Test, sent: Map<string, Sent[]>): Promise<string> {
   const byId = new Map(operations.map((each) => [each.operation.operationId, each]))
   const server = createServer(async (request, response) => {
@@ -89,8 +89,8 @@ t.test(
     const called = sorted(outcomes.map(({ operation }) => operation))
     const ids = operations.map(({ operation }) => operation.operationId)
     t.same(called, sorted(ids.filter((id) => !withoutMethod.includes(id))))
-    // The methods of the other client, in snake_case; the feed repeats a poll, and a page of
-    // search is the `page` of what `search` returns.
+    // The methods of the other client, in snake_case. `feed` repeats a poll, and a page of search
+    // is the `page` of what `search` returns.
     const { methods } = JSON.parse(lines.at(-1)!)
     const names = Object.getOwnPropertyNames(AgentForum.prototype)
     const others = ['constructor', 'feed', 'token', 'searchPage']

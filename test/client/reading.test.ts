@@ -1,7 +1,7 @@
 // Goal:   an agent that is killed at any moment, and has kept nothing but its token, handles every
-//         message at least once, in their order, and at most one of them again for each kill.
+//         message at least once, in order, and repeats at most one message for each kill.
 // Method: an agent in a process of its own handles its feed (reading-agent.ts) while others write.
-//         It is killed after a random number of messages and microseconds, and begun again. After
+//         It is killed after a random number of messages and microseconds, and started again. After
 //         every tenth life the node is killed as well.
 
 import { spawn } from 'node:child_process'
@@ -21,7 +21,7 @@ const messagesPerKill = 6
 const random = seededRandom(chosenSeed)
 const below = (count: number) => Math.floor(random() * count)
 
-/** The seqs that the agent handles in one life, which ends after `most` of them and a moment. */
+/** Resolves to the seqs handled in one life. It ends a moment after `most` of them are handled. */
 function live(url: string, token: string, most: number): Promise<number[]> {
   const agent = spawn(process.execPath, [program, url, token], { stdio: ['ignore', 'pipe', 2] })
   let text = ''

@@ -1,4 +1,4 @@
-// A node that answers request by request as a test says, and records the requests.
+// A node that answers request by request as a test specifies, and records the requests.
 
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
@@ -9,7 +9,7 @@ export interface Scripted {
   status: number
   body: unknown
   headers?: Record<string, string>
-  /** Never answered: the client gives up or is aborted. */
+  /** Whether the request is never answered, so that the client times out or is aborted. */
   isSilent?: boolean
 }
 
@@ -21,7 +21,7 @@ export interface Seen {
   at: number
 }
 
-/** Answers with the entries of the script in turn, and then always with the last one. */
+/** Answers with the entries of the script in order, and then always with the last one. */
 export async function scriptedNode(
   t: Test,
   script: readonly Scripted[],

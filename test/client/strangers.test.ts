@@ -1,5 +1,5 @@
-// Answers that are not the forum's, where status and type look like success: too long, without an
-// order, without an end. operations.test.ts has answers of another form, for every method.
+// Answers that are not the forum's, although status and type look like success: too long, without a
+// usable order, or endless. operations.test.ts tests answers of another form, for every method.
 
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
@@ -25,7 +25,7 @@ async function server(t: Test, answer: (response: ServerResponse) => void): Prom
 const json = 'application/json'
 const half = Buffer.alloc(2 ** 20, ' ')
 
-/** Spaces, a megabyte at a time, as long as somebody reads them; says how many were written. */
+/** Writes spaces, a megabyte at a time, as long as they are read. Returns a count of the bytes. */
 function spaces(response: ServerResponse): { bytes: number } {
   const written = { bytes: 0 }
   const more = () => {

@@ -8,7 +8,7 @@ export class VirtualTime {
   /** The times of all timers, in the order in which they were set. */
   readonly timersMs: number[] = []
 
-  /** Until the end of the test. */
+  /** Replaces timers and the clock until the end of the test. */
   constructor(t: Test) {
     const ended = new Set<object>()
     const set = (end: () => void, ms: number) => {
@@ -16,7 +16,7 @@ export class VirtualTime {
       const timer = {}
       setImmediate(() => {
         if (ended.has(timer)) return
-        // Like Node: what does not fit into 31 bits, or is no time, is over at once.
+        // As in Node, a time that does not fit into 31 bits, or is not a time, elapses at once.
         this.now += ms >= 1 && ms < 2 ** 31 ? ms : 1
         end()
       })

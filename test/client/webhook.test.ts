@@ -1,4 +1,5 @@
-// verifyWebhook with requests that the service signs, and its HMAC compared with node:crypto.
+// verifyWebhook with requests that the service signs. Its HMAC is compared with that of
+// node:crypto.
 
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
@@ -36,7 +37,8 @@ t.test(
 )
 
 t.test('webhook: anything changed, missing or late: invalid_signature', async (t) => {
-  // A second later, what was signed 301 seconds ahead would be 300 seconds off, which is accepted.
+  // The clock is fixed, because a second later a signature 301 seconds in the future would be off
+  // by only 300, which is accepted.
   const at = Date.now()
   t.intercept(Date, 'now', { value: () => at })
   for (const style of styles) {

@@ -1,4 +1,4 @@
-// A set of numbers compared with JavaScript's own.
+// A set of numbers, compared with JavaScript's own Set.
 
 import assert from 'node:assert/strict'
 import fc from 'fast-check'

@@ -1,11 +1,11 @@
-// The hash index compared with a plain map. There are few different hashes, so that runs collide,
+// The hash index, compared with a plain map. There are few distinct hashes, so that runs collide,
 // wrap around the end of a table, and leave gaps everywhere.
 
 import fc from 'fast-check'
 import t from 'tap'
 import { HashIndex, stepRows } from '../../src/columns/hash-index.ts'
 
-/** Hashes of two partitions whose low bits lie around the ends of a table of 16 slots. */
+/** Hashes of two partitions, whose low bits lie around the ends of a table of 16 slots. */
 const crowdedHash = fc
   .tuple(fc.constantFrom(0, 255), fc.constantFrom(0, 1, 2, 7, 14, 15, 16, 30, 31))
   .map(([partition, low]) => ((partition << 24) | low) >>> 0)
@@ -35,7 +35,7 @@ t.test('H3: crowded: numbers are added and removed: exactly the present are foun
   fc.assert(property, { numRuns: 500 })
 })
 
-/** Fills an index completely, with these hashes by number. */
+/** Fills an index with hashes by number: those of `numbers`, or all of them. */
 function filled(hashes: Uint32Array, numbers: Uint32Array | null = null): HashIndex {
   const index = new HashIndex()
   const hashesOf = (from: number, to: number) =>

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { IdTable } from '../../src/columns/id-table.ts'
 
-/** Ids from few distinct words, including zeros: many differ in one word only. */
+/** Ids made of few distinct words, some of them zero, so that many ids differ in one word only. */
 const word = fc.constantFrom('00000000', '00000001', '0000000a', 'ffffffff', 'deadbeef')
 const id = fc.tuple(word, word, word, word).map((words) => words.join(''))
 

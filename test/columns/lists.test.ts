@@ -69,7 +69,7 @@ function compare(lists: Lists, list: number, items: number[]): void {
 t.test('L3: a list grows beyond a chunk between small ones: all items stay', async (t) => {
   const lists = new Lists()
   const [before, large, after] = [lists.add(), lists.add(), lists.add()]
-  const count = 700_000 // blocks of 2^18 words fill a chunk; this needs one of 2^20
+  const count = 700_000 // blocks of 2^18 words fill a chunk; this list needs one of 2^20
   lists.push(before, 11)
   for (let i = 0; i < count; i++) {
     lists.push(large, i)

@@ -1,4 +1,5 @@
-// --config FILE and --print-config: which source counts, and how a wrong file is refused.
+// --config FILE and --print-config: which source takes precedence, and how an invalid file is
+// refused.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +9,7 @@ import { ConfigError } from '../../src/base/arguments.ts'
 import { parseConfig, settingFlags } from '../../src/config/config.ts'
 import { run } from '../api/process.ts'
 
-/** A file with this text, or with this value as JSON. */
+/** Creates a file with this text, or with this value as JSON. */
 function fileOf(t: Test, contents: unknown): string {
   const dir = mkdtempSync(join(tmpdir(), 'agent-forum-config-'))
   t.teardown(() => rmSync(dir, { recursive: true }))
@@ -109,7 +110,7 @@ t.test('config file: not JSON, as a file of secrets: nothing in it is repeated',
     const { code, stdout, stderr } = await run(['serve', '--config', file])
     t.strictSame([code, stdout], [64, ''])
     t.match(stderr, /^agent-forum: \S+: is not JSON: [^\n]+\n$/)
-    // The folder's name is made by chance and may hold any two letters.
+    // The folder's name is random and may contain any two letters.
     t.notMatch(stderr.replaceAll(file, 'FILE'), /s3|SECRET|"/)
   }
 })
@@ -132,7 +133,7 @@ t.test('print-config: every setting with what set it, no secret, nothing started
   const secret = 'the secret that nobody may see, ever'
   const environment = { AGENT_FORUM_SECRET: secret, AGENT_FORUM_POLL_AFTER: '5' }
   const flags = ['--config', config, '--print-config', '--data', '/nowhere/forum']
-  // Their defaults follow from the memory that is free.
+  // These are set because their defaults depend on the free memory.
   flags.push('--memory-mb', '999', '--text-memory-mb', '99')
   const asText = await run(['serve', ...flags], environment)
   const asJson = await run(['serve', '--json', ...flags], environment)

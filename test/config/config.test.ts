@@ -1,4 +1,4 @@
-// Flags and variables → Config: which values each may have, and how others are refused.
+// Flags and variables → Config: the values that each may have, and how others are refused.
 
 import type { BlockList } from 'node:net'
 import t from 'tap'
@@ -210,7 +210,7 @@ t.test('config: --trust-proxy: a header, or none for X-Forwarded-For', async (t)
   })
   for (const text of ['xff', 'on']) t.same(of(`--trust-proxy=${text}`).trustProxy, xff)
   t.same(of('--trust-proxy', 'xff', '--proxy-hops', '3').trustProxy, { ...xff, hops: 3 })
-  // It was a switch in earlier versions, and environments may still set it as one.
+  // In earlier versions this was a switch, and environments may still set it as one.
   const variable = (text: string) => parseConfig([], { AGENT_FORUM_TRUST_PROXY: text }).trustProxy
   for (const text of ['on', 'true', '1', 'xff']) t.same(variable(text), xff)
   for (const text of ['off', 'false', '0', '']) t.equal(variable(text), null)

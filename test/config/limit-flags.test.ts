@@ -1,4 +1,4 @@
-// The limits that depend on each other.
+// Limits that depend on each other.
 
 import os from 'node:os'
 import t from 'tap'

@@ -1,4 +1,4 @@
-// The settings of replication: what they give, and that none of them is set in vain.
+// The settings of replication: their effect, and that none of them can be set without one.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

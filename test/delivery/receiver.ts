@@ -1,5 +1,5 @@
-// A webhook receiver: an HTTPS server on 127.0.0.1 with a certificate of a test authority that
-// openssl makes. It records the requests it receives, and answers as the test specifies.
+// A webhook receiver: an HTTPS server on 127.0.0.1, with a certificate by a test authority that
+// openssl creates. It records the requests it receives, and answers as the test specifies.
 
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -24,7 +24,7 @@ export type Behave = (received: Received, response: ServerResponse) => void
 
 /** A certificate authority, a key and a certificate for localhost, 127.0.0.1 and hooks.example. */
 export interface Certificates {
-  /** Path of the authority's certificate. */
+  /** The path of the authority's certificate. */
   caFile: string
   ca: string
   key: string
@@ -62,7 +62,7 @@ export function makeCertificates(): Certificates {
   }
 }
 
-/** Returns a challenge, and answers 204 to everything else. */
+/** Echoes a challenge, and answers 204 to everything else. */
 export const echo: Behave = ({ body }, response) => {
   if (body.type === 'webhook.challenge') response.write(JSON.stringify(body))
   else response.writeHead(204)
@@ -91,7 +91,7 @@ export class Receiver {
     return (this.#server.address() as AddressInfo).port
   }
 
-  /** Wakeups, without the challenges. */
+  /** The wakeups, without the challenges. */
   get wakeups(): Received[] {
     return this.received.filter(({ body }) => body.type === 'notifications.available')
   }
@@ -100,7 +100,7 @@ export class Receiver {
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
   }
 
-  /** Resolves when what was received satisfies `isEnough`. */
+  /** Resolves when `isEnough` holds for what has been received. */
   async until(isEnough: () => boolean): Promise<void> {
     await until('a request to the receiver', isEnough)
   }

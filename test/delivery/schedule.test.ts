@@ -1,4 +1,4 @@
-// The schedule with a ledger and a sender that each test controls. Time is simulated, unless a test
+// The schedule with a ledger and a sender that each test controls. Time is simulated unless a test
 // says otherwise.
 
 import t from 'tap'
@@ -11,7 +11,7 @@ interface Begun extends ScheduledAttempt {
   webhook: number
 }
 
-/** The due times of webhooks by number, and the attempts that were begun and sent. */
+/** The due times of webhooks by number, and the attempts that have begun and have been sent. */
 class World implements Ledger<Begun> {
   readonly due: { webhook: number; endpoint: string; at: number }[] = []
   readonly begun: number[] = []
@@ -63,7 +63,7 @@ class World implements Ledger<Begun> {
     }
   }
 
-  /** Runs the schedule until nothing is left to do. */
+  /** Runs the schedule until no work is left. */
   async drain() {
     for (let turn = 0; turn < 10_000 && this.schedule.busy + this.due.length > 0; turn++) {
       this.schedule.onDurable(this.position)
@@ -166,7 +166,7 @@ t.test('schedule: due later: a timer begins it', async (t) => {
   world.add(1, 1, 1020)
   world.schedule.poke()
   t.same(world.begun, [])
-  world.time = 1020 // the schedule computed its delay from the time before
+  world.time = 1020 // the schedule computed its delay from the earlier time
   await new Promise<void>((resolve) => {
     const { begins } = world
     world.begins = (webhook) => {

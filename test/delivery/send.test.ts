@@ -1,4 +1,4 @@
-// Sending to a real HTTPS receiver. Each test says how names resolve.
+// Sending to a real HTTPS receiver. Each test specifies how names resolve.
 
 import { createServer } from 'node:net'
 import { Webhook } from 'standardwebhooks'
@@ -33,7 +33,7 @@ function post(endpoint = `https://hooks.example:${receiver.port}/hook`) {
   return { endpoint, secret, eventId, body: '{"type":"x"}' }
 }
 
-/** The outcome with a receiver that behaves like this. */
+/** Sends to a receiver with this behavior, and resolves to the outcome. */
 function sendTo(behave: Behave) {
   receiver.received.length = 0
   receiver.behave = behave

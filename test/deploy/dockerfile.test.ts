@@ -1,5 +1,5 @@
 // The Dockerfile, as far as it can be checked without Docker: what it copies exists, what it starts
-// is part of a build, and its health check distinguishes a ready node from others.
+// is part of a build, and its health check distinguishes a ready node from one that is not.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ interface Instruction {
   rest: string
 }
 
-/** The instructions, each in one line, of each stage. */
+/** The instructions of each stage, each joined into one line. */
 const stages: Instruction[][] = []
 const text = read('Dockerfile').replaceAll(/^#.*\n/gm, '')
 for (const line of text.replaceAll(/\\\n/g, ' ').split('\n')) {
@@ -64,8 +64,8 @@ t.test('Dockerfile: the binding of the bundle: is that of its Node', async (t) =
   const [binding, ...more] = readdirSync(join(top, 'dist/agent-forum/uws-pack/dist/bin'))
   t.equal(binding, `uws_${process.platform}_${process.arch}_${abi}.node`)
   t.same(more, [])
-  // `npm ci` keeps the bindings of this machine alone (build/prune.ts). Version 20.0.8 of the
-  // package has those of Linux on x64 and on arm64; whoever raises it looks for both.
+  // `npm ci` keeps only the bindings for this machine (build/prune.ts). Version 20.0.8 of the
+  // package has bindings for Linux on x64 and on arm64. If you raise the version, check for both.
   const { packages } = JSON.parse(read('package-lock.json'))
   t.equal(packages['node_modules/uws-pack'].version, '20.0.8')
 })

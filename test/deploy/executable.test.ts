@@ -1,4 +1,5 @@
-// The executable: one file, which does everything that the bundle does, where there is no Node.
+// The executable: a single file, which does everything that the bundle does without an installed
+// Node.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -12,7 +13,7 @@ t.setTimeout(240_000)
 const top = join(import.meta.dirname, '../../..')
 const node = join(top, '.ci/nodes/node_modules/node-22/bin/node')
 
-// .ci/run installs it; it is not part of an installation.
+// .ci/run installs this Node; it is not part of an installation.
 const skip = existsSync(node) ? false : 'Node 22: npm ci --prefix .ci/nodes installs it'
 t.test(
   'executable: alone in a directory, without Node: it does everything',

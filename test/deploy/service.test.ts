@@ -1,5 +1,5 @@
-// The unit of systemd: systemd reads it without a warning, finds it well enclosed, and lets the
-// node do what it does.
+// The systemd unit: systemd reads it without a warning, rates its sandboxing as good, and lets the
+// node do its work.
 
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,12 +13,12 @@ import { lab, newReceiver, woken } from '../api/webhook-lab.ts'
 const path = join(import.meta.dirname, '../../../deploy/agent-forum.service')
 const unit = readFileSync(path, 'utf8')
 
-/** The values of a setting of the unit, in order. */
+/** Returns the values of a setting in the unit, in order. */
 function valuesOf(name: string): string[] {
   return [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value]) => value!)
 }
 
-/** Packages of Debian; .ci/run installs them. */
+/** The tools are Debian packages, which .ci/run installs. */
 function skipWithout(...tools: string[]): string | false {
   const missing = tools.find((tool) => spawnSync(tool, ['--version']).status !== 0)
   return missing === undefined ? false : `${missing} is not installed`
@@ -28,7 +28,7 @@ function analyze(...args: string[]) {
   return spawnSync('systemd-analyze', args, { encoding: 'utf8' })
 }
 
-/** The unit with a program where the package manager would have put it. */
+/** Copies the unit, with the path of a program in place of the command that a package installs. */
 function installed(t: Test): string {
   const dir = mkdtempSync(join(tmpdir(), 'agent-forum-unit-'))
   t.teardown(() => rmSync(dir, { recursive: true }))
@@ -43,7 +43,7 @@ function installed(t: Test): string {
 t.test(
   'unit: systemd-analyze verify: no warning',
   {
-    skip: skipWithout('systemd-analyze'), // where systemd is not
+    skip: skipWithout('systemd-analyze'), // if it is not installed
   },
   async (t) => {
     const { status, stderr, stdout } = analyze('verify', '--man=no', installed(t))
@@ -54,7 +54,7 @@ t.test(
 t.test(
   'unit: systemd-analyze security: an exposure of at most 1.5 of 10',
   {
-    skip: skipWithout('systemd-analyze'), // where systemd is not
+    skip: skipWithout('systemd-analyze'), // if it is not installed
   },
   async (t) => {
     const { status, stdout } = analyze('security', '--offline=true', '--threshold=15', path)
@@ -82,20 +82,20 @@ t.test('unit: the command: a node with the file of settings, if it is there', as
   t.match(await node.stop('SIGTERM'), { code: 0 })
 })
 
-/** All system calls of a list like `@system-service`, with those of the lists in it. */
+/** Returns all system calls in a list such as `@system-service`, including its nested lists. */
 function systemCalls(name: string): Set<string> {
   const { stdout } = analyze('syscall-filter', '--no-pager', name)
   const names = [...stdout.matchAll(/^ {4}(@?\w[\w-]*)$/gm)].map(([, found]) => found!)
   return new Set(names.flatMap((each) => (each.startsWith('@') ? [...systemCalls(each)] : each)))
 }
 
-// V8 does without it: it asks for a protection key of its code, which few machines have.
+// V8 asks for a protection key for its code, which few machines have, and works without one.
 const doneWithout = ['pkey_alloc']
 
 t.test(
   'unit: what a node does: its filters of system calls and sockets let it',
   {
-    skip: skipWithout('systemd-analyze', 'strace'), // where one of them is not
+    skip: skipWithout('systemd-analyze', 'strace'), // if one of them is missing
   },
   async (t) => {
     const [allowed = '', denied = ''] = valuesOf('SystemCallFilter')
@@ -133,7 +133,7 @@ t.test(
   'unit: exit codes: what may pass by itself is tried again, what cannot is not',
   async (t) => {
     t.same(valuesOf('Restart'), ['on-failure'])
-    // docs/operating.md, "Starting and stopping": 75 is a port or a directory in use.
+    // docs/operating.md, "Starting and stopping": 75 means that a port or a directory is in use.
     t.same(valuesOf('RestartPreventExitStatus'), ['64 76 77 78'])
   },
 )

@@ -1,11 +1,11 @@
-// The tables of ARCHITECTURE.md that follow from the code.
+// The tables of ARCHITECTURE.md that are derived from the code.
 
 import type { AnyActorKind } from '../../src/actors/actor.ts'
 import { actorKinds } from '../../src/actors/kinds.ts'
 import { kindOf } from '../../src/forum/records.ts'
 import { table } from './generated.ts'
 
-/** Every kind of actor: its states with their codes on disk, its context, its events. */
+/** Every kind of actor, with its states and their codes on disk, its context, and its events. */
 export function actorTable(): string {
   const rows = (actorKinds as readonly AnyActorKind[]).map((kind) => [
     kind.id,
@@ -18,7 +18,7 @@ export function actorTable(): string {
   return table(['actor', 'states, with their codes on disk', 'context', 'events'], rows)
 }
 
-/** Every kind of record: its code and version in the log, and its fields after the time. */
+/** Every kind of record, with its code and version in the log, and its fields after the time. */
 export function recordTable(): string {
   const rows = Object.entries(kindOf).map(([type, { code, version, fields }]) => [
     String(code),

@@ -1,6 +1,6 @@
-// Writes src/client/types.ts: the shapes of requests and answers as TypeScript, from the schemas by
-// which the server validates and renders. Answers keep the names of the wire; the fields of a
-// request are camelCase, as the client's arguments are.
+// Generates src/client/types.ts: the shapes of requests and answers as TypeScript, from the schemas
+// with which the server validates requests and renders answers. Answers keep the field names of the
+// wire format. The fields of a request are in camelCase, as are the client's arguments.
 
 import { errors } from '../../src/api/errors.ts'
 import { operations } from '../../src/api/routes.ts'
@@ -18,19 +18,20 @@ const head = `\
 
 `
 
-/** The schemas of everything that the service sends, by their titles. */
+/** Returns the schemas of everything that the service sends, by title. */
 export function answerSchemas(): Map<string, Schema> {
   const answers = new Map<string, Schema>()
   for (const { answers: byStatus } of operations) {
     for (const schema of Object.values(byStatus)) titledSchemas(schema, answers)
   }
-  // Shown as `Webhook | null`; and the client throws a refusal, whatever its body.
+  // The former is shown as `Webhook | null`. The latter is a refusal, which the client throws,
+  // whatever its body.
   for (const title of ['NoWebhook', 'ExecutionRefused']) answers.delete(title)
   for (const event of webhookEvents) titledSchemas(event, answers)
   return answers
 }
 
-/** The whole file. */
+/** Returns the whole file. */
 export function clientTypes(): string {
   const bodies = operations.flatMap(({ body }) => body ?? [])
   return [
@@ -46,7 +47,7 @@ function refusalCodes(): string {
   return `/** The codes with which the service refuses. */\nexport type RefusalCode =\n${codes}`
 }
 
-/** The type of a body, after those that it is made of. */
+/** Returns the type of a body, preceded by the types of its parts. */
 function requestType(body: Schema): string {
   const found = new Map<string, Schema>()
   titledSchemas(body, found)
@@ -61,7 +62,7 @@ function union({ title, oneOf }: Schema): string[] {
   return [...oneOf!.map(requestType), `export type ${title} = ${names}\n`]
 }
 
-/** On one line if it fits. */
+/** Returns a type declaration, on one line if it fits. */
 function declaration(name: string, fields: readonly string[]): string {
   const short = `export type ${name} = { ${fields.join('; ')} }\n`
   if (short.length <= lineMax + 1) return short
@@ -69,7 +70,7 @@ function declaration(name: string, fields: readonly string[]): string {
   return `export type ${name} = {\n${filled(listed)}}\n`
 }
 
-/** Indented lines with as many parts as fit. */
+/** Returns indented lines, each with as many parts as fit. */
 function filled(parts: readonly string[]): string {
   const lines: string[] = []
   for (const part of parts) {

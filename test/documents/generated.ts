@@ -1,17 +1,18 @@
-// Generated sections of documents: a program writes the text between two marks.
+// Generated sections of documents: a program writes the text between two markers.
 //
 //   <!-- generated: NAME -->        # generated: NAME        in Python
 //   …                               …
 //   <!-- end: NAME -->              # end: NAME
 //
-// A page has exactly the sections that pages.ts gives it, and a test compares them with the code.
+// A page has exactly the sections that pages.ts lists for it, and a test compares them with the
+// code.
 
 /** Returns the text of one section, without a line break at its end. */
 export type Section = () => string
 
 const marked = /(<!--|#) generated: ([\w-]+)( -->)?\n[\s\S]*?\1 end: \2\3/g
 
-/** The page with every section generated again. Throws when a section is unknown or missing. */
+/** Returns the page with every section regenerated. Throws if a section is unknown or missing. */
 export function regenerate(page: string, sections: Record<string, Section>): string {
   const missing = new Set(Object.keys(sections))
   const written = page.replace(marked, (_, mark: string, name: string, end = '') => {
@@ -24,7 +25,7 @@ export function regenerate(page: string, sections: Record<string, Section>): str
   return written
 }
 
-/** A Markdown table. A vertical bar in a cell does not end it, and no cell is read as HTML. */
+/** Returns a Markdown table. Vertical bars in a cell are escaped, and no cell is read as HTML. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replace(/[|<]/g, '\\$&')).join(' | ')} |`

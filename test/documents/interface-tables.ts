@@ -1,5 +1,5 @@
-// The tables of docs/interface.md: endpoints, request fields, resources, errors and limits, from
-// the routes, schemas and constants that the service runs with.
+// The tables of docs/interface.md: endpoints, request fields, resources, errors and limits, derived
+// from the routes, schemas and constants that the service runs with.
 
 import { ticketLifetimeMs } from '../../src/actors/ticket.ts'
 import { commonErrors, type ErrorCode, type ErrorKind, errors } from '../../src/api/errors.ts'
@@ -31,7 +31,7 @@ export const interfaceSections: Record<string, Section> = {
   limits: limitTable,
 }
 
-/** What is served without a token everywhere. */
+/** The routes that are always served without a token. */
 function openTable(): string {
   const open = routes.filter((route) => route.open)
   return table(
@@ -44,7 +44,7 @@ function isDocument(route: Route): boolean {
   return !operations.includes(route)
 }
 
-/** `GET /api/threads/{threadId}`. */
+/** Formats a request: `GET /api/threads/{threadId}`. */
 function requestLine({ method, path }: Route): string {
   return `\`${method.toUpperCase()} ${path.replace(/:(\w+)/, '{$1}')}\``
 }
@@ -57,7 +57,7 @@ function endpointTable(routes: readonly Route[]): string {
   return table(['request', 'token', 'key', 'what it does', 'answers'], rows)
 }
 
-/** `201, 200 Publication`: all successes of a route have one shape. */
+/** Formats the answers: `201, 200 Publication`. All successes of a route have the same shape. */
 function answersOf({ answers }: Route): string {
   const statuses = Object.keys(answers).toReversed().join(', ')
   const { title, properties } = Object.values(answers)[0]
@@ -66,7 +66,7 @@ function answersOf({ answers }: Route): string {
     : `${statuses} [${title}](#${title.toLowerCase()})`
 }
 
-/** A table for the query, and one for each form of the body. */
+/** Returns one table for the query, and one for each form of the body. */
 function requestTables(route: Route): string {
   const { query, body, checkedLate = [] } = route
   const head = ['field', 'type and limits', 'required', 'refused with']
@@ -96,7 +96,7 @@ function resourceTables(): string {
   for (const { answers } of routes) {
     for (const schema of Object.values(answers)) titledSchemas(schema, found)
   }
-  // The description of Webhook covers the schema that may also be null.
+  // The description of Webhook also covers the schema that may be null.
   found.delete('NoWebhook')
   return [...found]
     .map(([title, { properties, required }]) => {
@@ -124,12 +124,12 @@ function errorTable(): string {
   return table(['status', 'code', 'Retry-After', 'message'], rows)
 }
 
-/** A route that declares only this. */
+/** Returns a route that declares only this part. */
 function routeWith(part: Partial<Route>): Route {
   return { ...routes.find(({ name }) => name === 'status')!, ...part } as Route
 }
 
-/** Codes that follow from other parts of a route's declaration. */
+/** Error codes that follow from other parts of a route's declaration. */
 const implied = Object.entries<Partial<Route>>({
   'takes or needs a token': { auth: 'bearer' },
   'shows content, with `--members-only`': { auth: 'member' },

@@ -1,4 +1,4 @@
-// The table of docs/metrics.md, from the instruments (src/ops/instrument.ts).
+// The table of docs/metrics.md, derived from the instruments (src/ops/instrument.ts).
 
 import { type Instrument, LoopDelay } from '../../src/ops/instrument.ts'
 import { instruments } from '../../src/ops/instruments/list.ts'

@@ -1,4 +1,4 @@
-// The tables of docs/operating.md: flags and quotas, from the output of `--help`.
+// The tables of docs/operating.md: flags and quotas, derived from the output of `--help`.
 
 import { flagHelp } from '../../src/base/arguments.ts'
 import { settingFlags } from '../../src/config/config.ts'
@@ -10,7 +10,7 @@ export const operatingSections: Record<string, Section> = {
   quotas: quotaTable,
 }
 
-/** A line of the help: `  --name VALUE   what it is for (default)`. */
+/** A line of the help text: `  --name VALUE   what it is for (default)`. */
 const flagLine = /^ {2}--([\w-]+) ?(\S*) +(.*?)(?: \(([^()]*)\))?$/
 
 function flagTable(): string {

@@ -1,5 +1,5 @@
-// The documents with generated sections, and the files that are generated whole, by their path from
-// the top of the project.
+// The documents with generated sections, and the files that are generated in full, by path from the
+// top of the project.
 
 import { actorTable, recordTable } from './architecture-tables.ts'
 import { clientTypes } from './client-types.ts'

@@ -1,10 +1,10 @@
-// Writes the types of clients/python/agent_forum.py: the shapes of answers as typed dictionaries,
-// from the schemas by which the server renders them.
+// Generates the types in clients/python/agent_forum.py: the shapes of answers as typed
+// dictionaries, from the schemas with which the server renders them.
 
 import type { Schema } from '../../src/api/schema.ts'
 import { answerSchemas } from './client-types.ts'
 
-/** The classes, two lines apart, without a line break at the end. */
+/** Returns the classes, separated by two blank lines, without a final line break. */
 export function pythonTypes(): string {
   const classes = [...answerSchemas()].map(([title, schema]) => declaration(title, schema))
   const event = 'WebhookEvent = Union[WebhookChallenge, NotificationsAvailable]'

@@ -1,5 +1,5 @@
 // References resolve: every Markdown file that a comment or a document names is in the repository,
-// and the headings that are cited after it and the anchors of all links exist.
+// and the headings cited after it and the anchors of all links exist.
 
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, posix } from 'node:path'
@@ -18,18 +18,18 @@ function filesIn(directory: string): string[] {
   })
 }
 
-/** `docs/a.md`, with the headings cited after it: `docs/a.md, "One" and "Two"`. */
+/** Matches `docs/a.md` with the headings cited after it: `docs/a.md, "One" and "Two"`. */
 const named = /(?<![\w/])((?:\.{1,2}\/)*[\w./-]*\w\.md)\b((?:,? (?:and )?"[^"\n]+")*)/g
 
 interface Reference {
-  /** From the top of the project, or null when no file of that name was found. */
+  /** The path from the top of the project, or null if no file of that name was found. */
   path: string | null
-  /** The path as it is written. */
+  /** The path as written. */
   written: string
   headings: string[]
 }
 
-/** The documents that a text names. */
+/** Returns the documents that a text names. */
 export function referencesIn(from: string, text: string): Reference[] {
   const prose = from.endsWith('.ts') ? commentsOf(text) : text
   return [...prose.matchAll(named)].map(([, written, cited]) => {
@@ -40,7 +40,7 @@ export function referencesIn(from: string, text: string): Reference[] {
   })
 }
 
-/** The comments of a file, with their lines joined, because sentences span lines. */
+/** Returns the comments of a file, with their lines joined, because a sentence may span lines. */
 function commentsOf(text: string): string {
   const lines = text.split('\n').map((line) => /(?:^|\s)(?:\/\/|\/?\*+)\s(.*)/.exec(line)?.[1])
   return lines.map((comment) => comment ?? '\n').join(' ')
@@ -57,7 +57,7 @@ function headingsOf(markdown: string): string[] {
   return [...markdown.replace(fence, '').matchAll(heading)].map(([, title]) => title)
 }
 
-/** The anchor that GitHub makes from a heading. */
+/** Returns the anchor that GitHub makes from a heading. */
 function anchorOf(title: string): string {
   return title
     .toLowerCase()
@@ -65,14 +65,14 @@ function anchorOf(title: string): string {
     .replaceAll(' ', '-')
 }
 
-/** The targets of a page's links that do not leave the repository. */
+/** Returns the targets of a page's links, except those that leave the repository. */
 function linksIn(markdown: string): string[] {
   const links = markdown.replace(fence, '').matchAll(/\]\(([^)\s]+)\)/g)
   return [...links].map(([, target]) => target).filter((target) => !/^[a-z]+:/.test(target))
 }
 
 // The examples in this file do not resolve.
-/** The answers of older builds contain what callers wrote. */
+/** Recorded answers of older builds contain what callers wrote. */
 const isByCallers = (path: string) => path.endsWith('/expected.json')
 const files = filesIn('.').filter(
   (path) => path !== 'test/documents/references.test.ts' && !isByCallers(path),

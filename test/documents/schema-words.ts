@@ -3,11 +3,12 @@
 import { notBlank, type Schema } from '../../src/api/schema.ts'
 
 /**
- * Errors that no schema declares: a route reads the cursor itself, and the kind selects the schema.
+ * Errors that no schema declares: a route parses the cursor itself, and the kind selects the
+ * schema.
  */
 const codes: Record<string, string> = { cursor: 'invalid_cursor', kind: 'invalid_kind' }
 
-/** The rows of a table of request fields: name, type and limits, required, error code. */
+/** Returns the rows of a table of request fields: name, type and limits, required, error code. */
 export function fieldsOf(schema: Schema, before = ''): string[][] {
   const { properties = {}, required = [], oneOf } = schema
   return Object.entries(properties).flatMap(([name, field]) => {
@@ -21,7 +22,7 @@ export function fieldsOf(schema: Schema, before = ''): string[][] {
   })
 }
 
-/** Collects every schema with a title, also nested ones, in the order of their appearance. */
+/** Collects every schema with a title, including nested ones, in order of appearance. */
 export function titledSchemas(schema: Schema, found: Map<string, Schema>): void {
   const { title, properties = {}, items } = schema
   if (title !== undefined && schema.properties !== undefined) found.set(title, schema)
@@ -29,7 +30,7 @@ export function titledSchemas(schema: Schema, found: Map<string, Schema>): void 
   if (items !== undefined) titledSchemas(items, found)
 }
 
-/** Type and limits in words: "string, 1 to 160 characters, not only white space". */
+/** Describes type and limits in words: "string, 1 to 160 characters, not only white space". */
 export function typeOf(schema: Schema): string {
   const { title, items, uniqueItems, pattern, default: preset, properties } = schema
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``

@@ -1,4 +1,4 @@
-// The receiver in examples/ when it cannot start and when a sender hangs up. test/readme.test.ts
+// The receiver in examples/ when it cannot start, and when a sender hangs up. test/readme.test.ts
 // runs it as the documents show it.
 
 import { spawnSync } from 'node:child_process'
@@ -18,7 +18,7 @@ const skip = isMissing ? 'openssl is not installed' : false
 const receiver = (args: string[], environment?: Record<string, string>) =>
   new Program(args, environment, { file })
 
-/** The port on which it reports to listen. */
+/** Resolves to the port on which the receiver reports that it listens. */
 async function portOf({ child }: Program): Promise<number> {
   for await (const line of createInterface({ input: child.stdout! })) {
     const [, port] = /^listening at https:\/\/127\.0\.0\.1:(\d+)/.exec(line) ?? []

@@ -1,4 +1,4 @@
-// Writes what is generated, sections of documents and whole files:
+// Writes everything that is generated, sections of documents and whole files:
 // node dist/test/documents/write-generated.js
 
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// The list by activity compared with plain sorting: in one step or in slices, while messages
-// arrive.
+// The list by activity, compared with plain sorting: computed in one step or in slices, while
+// messages arrive.
 
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
@@ -9,7 +9,7 @@ import { ActivitySearch } from '../../src/forum/activity-list.ts'
 import type { ListRead, ThreadList } from '../../src/forum/reads.ts'
 import { Scene } from './scene.ts'
 
-/** The visible threads by their newest messages, newest first, with these messages' positions. */
+/** The visible threads with the positions of their newest messages, newest first. */
 function naive({ forum, posted }: Scene, { caller, before }: ListRead): [number, number][] {
   const newest = new Map<number, number>()
   for (const { thread, seq } of posted) newest.set(thread, seq)
@@ -18,7 +18,7 @@ function naive({ forum, posted }: Scene, { caller, before }: ListRead): [number,
     .sort(([, a], [, b]) => b - a)
 }
 
-/** Identities 0 to 3, who see 20 of 60 private threads or all of them; 1,500 replies. */
+/** Identities 0 to 3, who see 20 or all of the 60 private threads, and 1,500 replies. */
 function scene(): Scene {
   const made = new Scene(4)
   for (let i = 0; i < 120; i++) made.thread(i % 2 === 0 ? 'public' : 'private', [1 + (i % 3)])
@@ -26,7 +26,7 @@ function scene(): Scene {
   return made
 }
 
-/** Threads that move between two slices, by their places in the list. */
+/** The threads that move between two slices, as indexes into the list. */
 const pause = fc.array(fc.oneof(fc.nat(6), fc.nat(80)), { maxLength: 4 })
 
 t.test('L2: any caller, cursor and pace: the page of the last instant', async (t) => {

@@ -1,5 +1,5 @@
-// Tests the library that makes canonical JSON with the vectors of RFC 8785 itself and with the test
-// data that its authors publish.
+// Tests the library for canonical JSON with the vectors of RFC 8785 and with the test data that its
+// authors publish.
 
 import { canonicalize } from 'json-canonicalize'
 import t from 'tap'
@@ -31,7 +31,7 @@ t.test('canonical JSON: the sample of 3.2.3: names in the order of UTF-16 units'
     "\u0080": "Control",
     "\u00f6": "Latin Small Letter O With Diaeresis"
   }`
-  // The emoji's first unit, d83d, comes before fb33, though its code point comes after.
+  // The emoji's first code unit, d83d, sorts before fb33, although its code point sorts after it.
   const expected =
     '{"\\r":"Carriage Return","1":"One","\u0080":"Control",' +
     '"\u00f6":"Latin Small Letter O With Diaeresis","\u20ac":"Euro Sign",' +
@@ -39,7 +39,7 @@ t.test('canonical JSON: the sample of 3.2.3: names in the order of UTF-16 units'
   t.equal(canonical(sample), expected)
 })
 
-// Appendix B: the bits of a double, and its text.
+// Appendix B: the bits of a double, with its text.
 const numbers: [string, string][] = [
   ['0000000000000000', '0'],
   ['8000000000000000', '0'],
@@ -78,7 +78,7 @@ function double(bits: string): number {
   return Buffer.from(bits, 'hex').readDoubleBE()
 }
 
-// github.com/cyberphone/json-canonicalization, testdata: input and output.
+// github.com/cyberphone/json-canonicalization, testdata: inputs and outputs.
 const published: Record<string, [string, string]> = {
   arrays: ['[56, {"d": true, "10": null, "1": []}]', '[56,{"1":[],"10":null,"d":true}]'],
   french: [

@@ -1,7 +1,7 @@
-// Goal:   a checkpoint with the log behind it gives exactly the state to which the whole log folds,
+// Goal:   a checkpoint and the log after it give exactly the state to which the whole log folds,
 //         whatever happened while the checkpoint was written.
-// Method: random programs of commands. Checkpoints begin at random steps and are written a random
-//         number of slices at a time, between the commands, onto a disk in memory. The stores and
+// Method: random programs of commands. Checkpoints begin at random steps, and are written to a disk
+//         in memory, a random number of slices at a time, between the commands. The stores and
 //         facts of both states are compared by their hashes.
 
 import assert from 'node:assert/strict'
@@ -23,7 +23,7 @@ import { run, step } from './webhook-steps.ts'
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 const quiet = { form: formVersion, onNotice: () => {} }
 
-/** Takes checkpoints of a world's state. Each slice of work waits for `go`. */
+/** Takes checkpoints of a world's state. Each slice of the work waits for `go`. */
 class Taker {
   readonly disk = new SimulatedDisk(1)
   readonly #checkpoints: Checkpoints
@@ -64,7 +64,7 @@ function newState(): State {
   return new State({ retentionMs: dayMs, seed: 7 })
 }
 
-/** The state that a start recovers from the newest checkpoint and the log behind it. */
+/** Returns what a start recovers: the state after the whole log, and the checkpoint's position. */
 async function recovered(disk: SimulatedDisk, { rows }: World): Promise<[State, number]> {
   const checkpoints = new Checkpoints({ disk, dir: '/data', ...quiet })
   let state = newState()
@@ -134,7 +134,7 @@ t.test('R1: webhooks, taken during any program: as they were at its position', a
     assert.deepEqual({ ...seen(state), changed: undefined }, { ...all, changed: undefined })
     const dueOf = ({ webhooks }: State) => new DueWebhooks(webhooks).size
     assert.equal(dueOf(state), dueOf(wanted))
-    // The index of whom a message wakes is restored, too.
+    // The index that finds whom a message wakes is restored, too.
     const waking = { by: 0, mentions: [], at: 2e12 }
     for (let thread = 0; thread < threads; thread++) {
       for (const each of [state, wanted]) each.webhooks.wake(thread, waking, 1e9 + thread)

@@ -1,6 +1,6 @@
-// Goal:   forum time never goes back behind a record and never stands still, whatever the system
+// Goal:   forum time never goes back before a record and never stands still, whatever the system
 //         clock does, and a jump makes nobody wait more than an hour longer.
-// Method: a clock that is set ahead by minutes to a year and back, with and without a restart,
+// Method: a clock that is set ahead by minutes to a year and then back, with and without a restart,
 //         under the limits, retries and tickets of a real forum; and random jumps, records and
 //         restarts.
 
@@ -32,7 +32,7 @@ function restart(world: World, limits?: QuotaLimits): void {
   timeOf(world.forum) // as a start does
 }
 
-/** How long it takes until the condition holds. A timer checks every minute, as in a node. */
+/** Returns the time until the condition holds. A timer checks it every minute, as in a node. */
 function waitFor(world: World, holds: () => boolean): number {
   let waitedMs = 0
   for (; !holds(); waitedMs += minuteMs) {
@@ -142,7 +142,7 @@ t.test('clock: any jumps, records and restarts: T1 and T2', async () => {
   )
 })
 
-/** Sets the clock ahead, acts, and sets it back; then it may restart the node. */
+/** Sets the clock ahead, acts, and sets it back. Then restarts the node if `isRestarted`. */
 function inJump(world: World, jumpMs: number, isRestarted: boolean, act: () => void): void {
   world.clock.now += jumpMs
   act()

@@ -1,4 +1,4 @@
-// Requests that wait for text on disk, with a disk that completes reads when the test says so.
+// Requests that wait for text on disk, and a disk that completes reads when the test says so.
 
 import type { BlockRead, ReadResult, TextDisk } from '../../src/text/block-loads.ts'
 import { blockBytes, coldPageBytesMax, TextBlocks } from '../../src/text/blocks.ts'
@@ -6,13 +6,13 @@ import { type ColdRead, ColdReads } from '../../src/text/cold-reads.ts'
 
 const good: ReadResult = { kind: 'good', why: '' }
 
-/** A read of the disk that is not completed. */
+/** A disk read that has not completed. */
 interface Asked {
   reads: readonly BlockRead[]
   done: (results: readonly ReadResult[]) => void
 }
 
-/** A disk whose blocks are filled with their number and version. */
+/** A disk whose blocks are filled with their own numbers. */
 class Disk implements TextDisk {
   readonly asked: Asked[] = []
   readonly mended: number[] = []
@@ -50,7 +50,7 @@ export class Scene {
   readonly blocks: TextBlocks
   readonly disk: Disk
   readonly reads: ColdReads
-  /** The file of each block; by default file 1. */
+  /** The file of each block. The default is file 1. */
   readonly files = new Map<number, number>()
   /** The outcome of each request, in order. */
   readonly ended: string[] = []
@@ -70,7 +70,7 @@ export class Scene {
     this.reads = new ColdReads({ blocks: this.blocks, placeOf, disk: this.disk }, limits)
   }
 
-  /** A request that shows these blocks. It runs again until it has seen all of them. */
+  /** Sends a request that shows these blocks. It is run again until it has seen all of them. */
   request(name: string, caller: number, wanted: readonly number[], bodyBytes = 0): void {
     const { gone } = this
     const connection = {
@@ -96,7 +96,7 @@ export class Scene {
     run()
   }
 
-  /** Completes all reads, and those that follow from them. */
+  /** Completes all reads, and the reads that follow from them. */
   async finishAll(result = good): Promise<void> {
     while (this.disk.finish(result)) await undefined
     await new Promise((resolve) => setImmediate(resolve))

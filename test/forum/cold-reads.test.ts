@@ -1,4 +1,4 @@
-// Requests that wait for text on disk: R1 to R4 of text/cold-reads.ts, L1 and L2 of block-loads.
+// Requests that wait for text on disk: R1 to R4 of text/cold-reads.ts, L1 and L2 of block-loads.ts.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -29,7 +29,8 @@ t.test('R1: nothing stays cached, each run evicts: requests still end', async (t
   await scene.finishAll()
   t.same(scene.ended, ['a', 'b'])
   t.equal(scene.blocks.bytes, 0, 'and nothing stays')
-  // The first run finds what another has loaded, and it is gone before the second run.
+  // The first run finds a block that another request has loaded. The block is evicted before the
+  // second run.
   const cached = new Scene({ cached: 2 })
   cached.request('a', 1, [1, 2])
   await cached.finishAll()
@@ -169,7 +170,7 @@ t.test('damaged where a block lay before it was erased: not reported as damage',
   const damaged: ReadResult = { kind: 'damaged', why: 'its crc is wrong' }
   const scene = new Scene()
   scene.request('a', 1, [1])
-  scene.files.set(1, 2) // by a checkpoint
+  scene.files.set(1, 2) // a checkpoint moved the block
   scene.disk.finish(damaged)
   t.equal(scene.disk.asked[0].reads[0].place.file, 2)
   await scene.finishAll()

@@ -1,4 +1,4 @@
-// A disk for the text of a state in memory: what a test puts there is cold, and is read when the
+// A disk for the text of an in-memory state. What a test moves to it is cold, and is read when the
 // test says so.
 
 import { crc32 } from 'node:zlib'
@@ -10,19 +10,19 @@ import { PageTable } from '../../wal/checkpoint/paged-store.ts'
 const good: ReadResult = { kind: 'good', why: '' }
 
 export class ColdText implements TextDisk {
-  /** Requests for blocks that were not answered. */
+  /** Requests for blocks that have not been answered. */
   readonly asked: { reads: readonly BlockRead[]; done: (all: ReadResult[]) => void }[] = []
-  /** The state, made with `textBytesMax: 0`. */
+  /** The state, which must be made with `textBytesMax: 0`. */
   state!: State
   /** Whether damaged blocks can be rebuilt. */
   isMendable = true
   readonly #pages: Buffer[] = []
 
-  /** Puts all text on disk. */
+  /** Moves all text to disk. */
   chill(): void {
     const { text } = this.state
     if (text.bytes === 0) return
-    // Only a page that is full, and not the last one, can be dropped.
+    // A page can be dropped only if it is full and not the last one.
     text.append('x'.repeat(text.pageBytes - (text.bytes % text.pageBytes)))
     text.append('x')
     const table = new PageTable(text.freeze(), text.pageBytes)
@@ -44,7 +44,7 @@ export class ColdText implements TextDisk {
 
   close(): void {}
 
-  /** Reads what was asked for until nothing is; with this result for each block. */
+  /** Answers requests for blocks until none is left, with this result for each block. */
   finish(result: ReadResult = good): void {
     for (let next = this.asked.shift(); next !== undefined; next = this.asked.shift()) {
       const { reads, done } = next

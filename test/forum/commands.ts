@@ -1,11 +1,12 @@
-// Random programs of commands. Numbers say who does what, and a run maps them to those who exist.
+// Random programs of commands. Numbers stand for identities, threads and messages; a run maps them
+// to those that exist.
 
 import fc from 'fast-check'
 import type { Health } from '../../wal/journal/journal.ts'
 import { codePoint } from '../code-point.ts'
 import { dayMs, hourMs } from './doubles.ts'
 
-/** What is changed in an earlier publication when its key is used again. */
+/** The part of an earlier publication that is changed when its key is used again. */
 export type Change =
   | 'nothing'
   | 'content'
@@ -40,7 +41,7 @@ export type Command =
   | { does: 'health'; health: Health }
   | { does: 'expire' | 'restart' }
 
-/** Identities who do not exist: a well-formed id and a malformed one. */
+/** Identities that do not exist: a well-formed id and a malformed one. */
 export const absentId = 20
 export const malformedId = 21
 

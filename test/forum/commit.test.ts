@@ -6,7 +6,7 @@ import { subscribe, unsubscribe } from '../../src/forum/subscriptions.ts'
 import { admit, admitOwn, commit } from '../../src/forum/write.ts'
 import { dayMs, hourMs, newWorld, type World } from './doubles.ts'
 
-/** No limit needs an address here. */
+/** No limit in these tests needs an address. */
 const address = ''
 /** Commits a record that changes nothing, and returns its position. */
 function commitOwn(forum: Forum): number {
@@ -39,7 +39,7 @@ t.test('F2: the clock steps back an hour: a record is made: its time does not', 
   t.equal(timeOf(forum), first + hourMs)
 })
 
-/** A forum with an author, a guest about to expire, a thread, and someone to name. */
+/** Returns a forum with an author, a guest that can be named and will expire, and a thread. */
 function furnished(): World & { author: number; threadId: string } {
   const world = newWorld()
   const { forum } = world

@@ -1,4 +1,4 @@
-// Deliveries: merging, attempts and their outcomes, receipts.
+// Deliveries: merging, attempts and their outcomes, and receipts.
 
 import t from 'tap'
 import { beginAttempt, finishAttempt, readDeliveries, takeDue } from '../../src/forum/deliveries.ts'

@@ -1,5 +1,5 @@
-// Test doubles for the disk, the clock and randomness around a real forum: the rows of the log are
-// kept as packed bytes, time stands still until a test sets it, and ids come from a counter.
+// Test doubles for the disk, the clock and randomness around a real forum. The log's rows are kept
+// as packed bytes, time stands still until a test advances it, and ids come from a counter.
 
 import { createHash } from 'node:crypto'
 import { Packr } from 'msgpackr'
@@ -19,7 +19,7 @@ export const hourMs = 3_600_000
 export const dayMs = 24 * hourMs
 const packr = new Packr({ useRecords: false })
 
-/** A journal whose records are durable at once and kept packed. */
+/** A journal whose records are durable immediately and are kept packed. */
 export class Rows {
   readonly packed: Buffer[] = []
   health: Health = 'ok'
@@ -52,12 +52,12 @@ export interface World {
   forum: Forum
   rows: Rows
   /**
-   * The time of the system clock, and the elapsed time, which steps of that clock do not change.
+   * The time of the system clock, and the elapsed time, which is unaffected when that clock is set.
    */
   clock: { now: number; elapsed: number }
 }
 
-/** An empty forum on its doubles. With `textDisk` its text can be put there. */
+/** Returns an empty forum on its doubles. With `textDisk`, its text can be moved there. */
 export function newWorld(limits: QuotaLimits = {}, textDisk?: ColdText): World {
   const rows = new Rows()
   const clock = { now: 1_790_000_000_000, elapsed: 0 }
@@ -79,7 +79,7 @@ export function newWorld(limits: QuotaLimits = {}, textDisk?: ColdText): World {
   return { forum: makeForum({ ...parts, textDisk }), rows, clock }
 }
 
-/** A forum's clock on top of this one. A restart makes a new one. */
+/** Returns a forum's clock on top of this one. A restart makes a new one. */
 export function clockOf(clock: World['clock'], onStep?: (ms: number) => void): ForumClock {
   return new ForumClock({ wall: () => clock.now, elapsed: () => clock.elapsed }, onStep)
 }
@@ -90,22 +90,22 @@ export function goOn(clock: World['clock'], ms: number): void {
   clock.elapsed += ms
 }
 
-/** Seals the secrets of webhooks; a restart keeps it. */
+/** The key that seals the secrets of webhooks. A restart keeps it. */
 export const webhookKey = Buffer.alloc(32, 5)
 
-/** The state to which the rows fold, with another seed, as after a restart. */
+/** Returns the state to which the rows fold, with a different seed, as after a restart. */
 export function replayed(rows: Rows, limits: QuotaLimits = {}): State {
   const state = new State({ retentionMs: dayMs, seed: 1234567, limits })
   for (const [i, record] of rows.records().entries()) apply(state, i + 1, record)
   return state
 }
 
-/** Puts the forum on a recovered state. */
+/** Moves the forum to a recovered state. */
 export function restart(forum: Forum, state: State): void {
   Object.assign(forum, makeForum({ ...forum, state }))
 }
 
-/** The service on which the routes of api/ run. */
+/** Returns the service on which the routes of api/ run. */
 export function serviceOf(forum: Forum): Service {
   return {
     forum,
@@ -129,7 +129,7 @@ export const connection = { isGone: false }
 
 type AnyCall = Call<unknown, unknown>
 
-/** The answer of a route that answers at once. Missing parts of the call are blank. */
+/** Returns the outcome of a route that answers at once. Missing parts of the call are blank. */
 export function outcomeOf(forum: Forum, route: Route, call: Partial<AnyCall>): Outcome {
   const blank = {
     caller: -1,

@@ -1,4 +1,4 @@
-// Expiry is recorded in pieces: no event-loop iteration processes more than one.
+// Expiry is recorded in pieces: no event-loop iteration records more than one of them.
 
 import t from 'tap'
 import { finishAttempt } from '../../src/forum/deliveries.ts'

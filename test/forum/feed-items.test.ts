@@ -1,4 +1,4 @@
-// The items of feeds are the same whether they were rendered before or not.
+// Items of feeds are the same whether or not they were rendered before.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -6,7 +6,7 @@ import { FeedItems } from '../../src/forum/feed-items.ts'
 import { Scene } from './scene.ts'
 
 const threads = 3
-/** How many messages before the newest one each item of a page is. */
+/** The distance of each item on a page from the newest message, in messages. */
 const anyRead = fc.uniqueArray(fc.nat({ max: 19 }), { minLength: 0, maxLength: 8 })
 
 t.test('I1, I2, I4: any reads while messages arrive: each item as rendered anew', async () => {

@@ -1,5 +1,5 @@
-// The feed compared with plain sorting: searches run in slices while their caller and others change
-// what they examine. The steps of each slice are counted.
+// The feed, compared with plain sorting: searches run in slices while their caller and others
+// change what is examined. The steps of each slice are counted.
 
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
@@ -17,7 +17,7 @@ import { SlicedWork } from '../../src/forum/sliced-work.ts'
 import { connection } from './doubles.ts'
 import { type Posted, Scene } from './scene.ts'
 
-/** The feed by a naive algorithm: everything, sorted and cut. */
+/** Computes the feed naively: collects everything, sorts it and cuts it off. */
 function naiveFeed({ forum, posted }: Scene, { caller, after, limit, only }: FeedRead) {
   const follows = (thread: number) => forum.state.subscriptions.isSubscribed(caller, thread)
   const isMention = ({ mentions, isErased }: Posted) => !isErased && mentions.includes(caller)
@@ -31,14 +31,14 @@ function naiveFeed({ forum, posted }: Scene, { caller, after, limit, only }: Fee
   return { seqs, mentions, nextAfter: seqs.at(-1) ?? after, hasMore: later.length > limit }
 }
 
-/** The feed with positions in place of message numbers. */
+/** Returns the feed with positions in place of message numbers. */
 function shown({ forum: { state } }: Scene, feed: Feed) {
   const seqOf = (message: number) => state.messages.seq(message)
   const [seqs, mentions] = [feed.messages.map(seqOf), feed.mentions.map(seqOf)]
   return { seqs, mentions, nextAfter: feed.nextAfter, hasMore: feed.hasMore }
 }
 
-/** Checks that the feed is right at this instant, and that its position covers it. */
+/** Checks that the feed is correct at this instant, and that its position covers it. */
 function check(scene: Scene, read: FeedRead, feed: Feed): void {
   const { seqs, ...rest } = shown(scene, feed)
   assert.deepEqual({ seqs, ...rest }, naiveFeed(scene, read), JSON.stringify(read))
@@ -58,7 +58,7 @@ function atOnce(scene: Scene, read: FeedRead): Feed {
 
 const only = fc.constantFrom(undefined, undefined, 'mentions' as const)
 
-/** Five identities; 60 threads, followed by one or all of the identities 1 to 4; 3,000 replies. */
+/** Five identities; 60 threads, each followed by one or all of 1 to 4; 3,000 replies. */
 function smallScene(): Scene {
   const scene = new Scene(5)
   const everyone = [1, 2, 3, 4]
@@ -147,14 +147,14 @@ for (const { name, build, numRuns } of [
         check(scene, read, search.feed())
       },
     )
-    // What is searched is random: if it took few slices, more is searched.
+    // What is searched is random. If that took too few slices, the property is run again.
     const isEnough = () => slices > 1000 && restarts > 20
     for (let rounds = 0; rounds < 5 && !isEnough(); rounds++) fc.assert(property, { numRuns })
     t.ok(isEnough(), `${slices} slices, restarted ${restarts} times`)
   })
 }
 
-/** Runs the slices of a forum one by one. */
+/** Runs the slices of a forum's work one by one. */
 class Ticks {
   #next: (() => void)[] = []
   readonly #scene: Scene
@@ -164,7 +164,7 @@ class Ticks {
     scene.forum.slicedWork = new SlicedWork((run) => this.#next.push(run))
   }
 
-  /** Runs one slice. Returns false when there is none. */
+  /** Runs one slice. Returns false if there is none. */
   tick(): boolean {
     const run = this.#next.shift()
     run?.()
@@ -194,7 +194,7 @@ function countLooks({ forum: { state } }: Scene): { now: number } {
   return looks
 }
 
-/** Steps beyond `sliceSteps` that a slice may take for a search in its last thread. */
+/** Steps beyond `sliceSteps` that a slice may take to finish the thread that it searches. */
 const overshoot = 64
 
 t.test('F1: 150,000 threads are followed: no slice examines more than its limit', async (t) => {
@@ -206,7 +206,7 @@ t.test('F1: 150,000 threads are followed: no slice examines more than its limit'
   for (const [caller, after, found, slicesMin] of [
     [0, 0, 0, 2 * 36], // the author of everything
     [0, halfway, 0, 2 * 36],
-    [1, 0, 100, 1], // one who has written nothing, and finds a page among the next messages
+    [1, 0, 100, 1], // a follower that has written nothing, and finds a page among the next messages
     [1, halfway, 100, 1],
   ]) {
     looks.now = 0

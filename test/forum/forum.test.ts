@@ -1,8 +1,8 @@
-// Goal:   every answer is as docs/interface.md says, at any time, before and after a restart.
-// Method: random programs of commands run against the forum and against a model of it (commands.ts,
-//         program.ts, model.ts). After each program everything that anybody can read is compared
-//         in pages of several sizes. Then the log is folded into an empty state, which must give
-//         the same bytes.
+// Goal:   every answer is as docs/interface.md specifies, at any time, before and after a restart.
+// Method: random programs of commands, run on the forum and on a model of it (commands.ts,
+//         program.ts, model.ts). After each program, everything that any caller can read is
+//         compared, in pages of several sizes. Then the log is folded into an empty state, which
+//         must give the same bytes.
 
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
@@ -21,7 +21,7 @@ import { bodyOf, Run } from './program.ts'
 
 const programs = 20
 
-/** Reads everything that can be read, compares each answer with the model, and keeps its bytes. */
+/** Reads everything that callers can, compares each answer with the model, and keeps its bytes. */
 class Reader {
   readonly answers: Buffer[] = []
   readonly #run: Run
@@ -111,7 +111,7 @@ class Reader {
     same(this.#ask(getRead, { caller, query: {} }), model.readPlace(viewer))
   }
 
-  /** Reads to the end with `next_after`, and then from positions in between. */
+  /** Reads to the end by `next_after`, and then from positions in between. */
   #follow(ask: (after: number) => Answered, expect: (after: number) => Answered): void {
     for (let after = 0; ; ) {
       const answer = ask(after)
@@ -146,7 +146,7 @@ class Reader {
   }
 }
 
-/** Q1: an answer waits for exactly the newest record that it shows. */
+/** Compares two answers. Q1: an answer waits for exactly the newest record that it shows. */
 function same(answer: Answered, expected: Answered): void {
   assert.deepEqual(answer.body, expected.body)
   assert.equal(answer.newest, expected.newest, 'Q1: the newest record shown')
@@ -184,8 +184,8 @@ t.test(
         )
       }
     })
-    // A failure prints its seed at once. Without `endOnFailure` it would be shrunk, which takes
-    // minutes.
+    // A failure prints its seed at once. Without `endOnFailure` it would first be shrunk, which
+    // takes minutes.
     const examples: [Command[]][] = [[everyOutcome]]
     fc.assert(property, { numRuns: programs, examples, endOnFailure: true })
   },

@@ -1,4 +1,4 @@
-// Proposals and reviews: the commands and queries, on a log of rows.
+// Proposals and reviews: the commands and queries, on an in-memory log of rows.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -29,7 +29,7 @@ const code: ProposalRequest = {
 let keys = 0
 const newKey = () => `key-${++keys}-of-many`
 
-/** The outcome of a command. Throws when it refused. */
+/** Returns the outcome of a command. Throws if the command was refused. */
 function done<T extends object>(outcome: T | Rejection): T {
   if (isRejection(outcome)) throw new Error(outcome.rejected)
   return outcome
@@ -64,7 +64,7 @@ function review(forum: Forum, caller: number, proposal: number, decision: Decisi
   })
 }
 
-/** The answer to a request for a page, as text. */
+/** Returns the answer to a request for a page, as text. */
 function read(forum: Forum, route: typeof getProposal, id: string, query: object): string {
   const answer = outcomeOf(forum, route, { id, query: { limit: 50, ...query } }) as Answer
   return Buffer.from(answer.body as Uint8Array).toString()

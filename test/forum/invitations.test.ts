@@ -1,4 +1,4 @@
-// Invitations as commands: who issues, who is registered with one, and what a refusal tells.
+// Invitations as commands: who issues them, who is registered with one, and what a refusal reveals.
 
 import assert from 'node:assert/strict'
 import t from 'tap'
@@ -58,7 +58,7 @@ t.test('N1: unknown, used up, revoked, expired: one refusal, and no record for i
   demanded(revoke(forum, { id: `ivt_${revoked.id}`, reason: 'a leak' }))
   goOn(clock, dayMs)
   const codes = [`inv_${'0'.repeat(64)}`, usedUp.code, revoked.code, expires.code, '']
-  // The first one after the expiry records that it is over, whichever code it has.
+  // The first attempt after the expiry records the expiry, whichever code it uses.
   const first = register(forum, codes[0])
   const { position } = forum.state
   t.equal(rows.records().at(-1)!.type, 'guests.expired')

@@ -1,5 +1,5 @@
-// The forum as plain maps and arrays, written from docs/interface.md and not from src. It predicts
-// the answer to every request, by examining everything.
+// The forum as plain maps and arrays, written from docs/interface.md and not from src. The model
+// predicts the answer to every request, by examining everything.
 
 import {
   type FeedPageRead,
@@ -20,15 +20,15 @@ export interface ModelAgent {
   name: string
   createdAt: number
   expiresAt: number | null
-  /** Whether a record says that it expired. A clock that steps back does not revive it. */
+  /** Whether a record says that it has expired. Setting the clock back does not revive it. */
   isRecordedExpired: boolean
   isBlocked: boolean
-  /** The request, what it published, and its answer, by idempotency key. */
+  /** By idempotency key: the request, what it published, and its answer. */
   uses: Map<string, { post: Post; message: ModelMessage; answer: Publication }>
   follows: Set<ModelThread>
-  /** Position of the last change of `follows`. */
+  /** The position of the last change of `follows`. */
   followsChanged: number
-  /** Up to where it has marked its feed as read, and the position of the last mark. */
+  /** The position up to which it has marked its feed as read, and the position of the last mark. */
   readThrough: number
   marked: number
 }
@@ -52,7 +52,7 @@ export interface ModelThread {
   members: Set<ModelAgent>
   messages: ModelMessage[]
   isLocked: boolean
-  /** Position of the last act of an operator on it or on one of its messages. */
+  /** The position of the last act of an operator on the thread or on one of its messages. */
   moderated: number
 }
 
@@ -74,7 +74,7 @@ export interface ReplyPost {
 
 export type Post = ThreadPost | ReplyPost
 
-/** An act of an operator that has effect. */
+/** An act of an operator that is in effect. */
 export interface ModelAct {
   kind: 'locked' | 'removed' | 'blocked'
   id: string
@@ -95,28 +95,28 @@ export interface Publication {
 export interface Answered {
   /** The parsed body. */
   body: object
-  /** Position of the newest record that the body shows. */
+  /** The position of the newest record that the body shows. */
   newest: number
 }
 
 type Foreseen = { rejected: string } | { replayed: Publication } | 'new'
 
-/** A caller; null is the anonymous one. */
+/** A caller, or null for an anonymous one. */
 export type Viewer = ModelAgent | null
 
 export class Model {
   clock = 0
   health = 'ok'
-  /** Records in the log so far. */
+  /** The number of records in the log so far. */
   position = 0
-  /** Position of the last erasure of a message. */
+  /** The position of the last erasure of a message. */
   erasedPosition = 0
   readonly agents: ModelAgent[] = []
   readonly threads: ModelThread[] = []
   readonly acts: ModelAct[] = []
   #lastTime = 0
 
-  /** `created_at` of a record that is made now: the later of the clock and the last record. */
+  /** The `created_at` of a record made now: the later of the clock and the last record's time. */
   get time(): number {
     return Math.max(this.clock, this.#lastTime)
   }
@@ -126,7 +126,7 @@ export class Model {
     return agent.isRecordedExpired || this.time >= agent.expiresAt
   }
 
-  /** Whether its token is accepted, and others may name it. */
+  /** Whether its token is accepted, and other identities may name it. */
   isActive(agent: ModelAgent): boolean {
     return !agent.isBlocked && !this.hasExpired(agent)
   }
@@ -153,7 +153,7 @@ export class Model {
     return viewer !== null && thread.members.has(viewer)
   }
 
-  /** The answer that the caller must get when it publishes this with this key. */
+  /** Predicts the answer to a caller that publishes this with this key. */
   foresee(caller: ModelAgent, key: string, post: Post): Foreseen {
     if (post.does === 'reply') {
       const thread = this.threads.find(({ id }) => id === post.threadId)
@@ -161,7 +161,7 @@ export class Model {
     }
     const use = caller.uses.get(key)
     if (use !== undefined) {
-      // The content and mentions of an erased message cannot be compared any more.
+      // The content and mentions of an erased message can no longer be compared.
       const { content, mentionIds } = use.message.isErased ? post : use.post
       const isSame = JSON.stringify({ ...use.post, content, mentionIds }) === JSON.stringify(post)
       return isSame ? { replayed: use.answer } : { rejected: 'idempotency_conflict' }
@@ -191,7 +191,7 @@ export class Model {
     return post.visibility === 'public' || isMember
   }
 
-  /** Records a publication under these ids, and returns its answer. */
+  /** Records a publication with these ids, and returns its answer. */
   publish(
     caller: ModelAgent,
     key: string,
@@ -241,7 +241,7 @@ export class Model {
     if (agent.follows.delete(thread)) agent.followsChanged = position
   }
 
-  /** Whether the mark makes a record. */
+  /** Moves the mark, and returns whether this makes a record. */
   markRead(agent: ModelAgent, through: number): boolean {
     if (through <= agent.readThrough) return false
     agent.readThrough = through
@@ -249,7 +249,7 @@ export class Model {
     return true
   }
 
-  // What operators do. `acts` is what they can list.
+  // Acts of operators. `acts` is the list that operators can read.
 
   erase(thread: ModelThread, message: ModelMessage): void {
     message.isErased = true
@@ -281,13 +281,13 @@ export class Model {
     if (index !== -1) this.acts.splice(index, 1)
   }
 
-  // What callers can read.
+  // Answers that callers can read.
 
   list(viewer: Viewer, limit: number, order: 'created' | 'activity' = 'created'): Answered[] {
     const visible = this.threads.filter((thread) => this.maySee(viewer, thread)).reverse()
     const newestOf = ({ messages }: ModelThread) => messages.at(-1)!.seq
     if (order === 'activity') visible.sort((a, b) => newestOf(b) - newestOf(a))
-    // A thread that is not shown may have had the newest message of all.
+    // The newest message of all may be in a thread that is not shown.
     const newestOfAll = order === 'created' ? 0 : Math.max(0, ...this.threads.map(newestOf))
     const pages: Answered[] = []
     do {
@@ -311,7 +311,7 @@ export class Model {
     return placePage(reader, this)
   }
 
-  /** What `GET /api/identities/me` shows of it. */
+  /** The part of `GET /api/identities/me` that the model predicts. */
   self(agent: ModelAgent): Answered {
     const { id, kind, name, expiresAt, createdAt, followsChanged } = agent
     const known = { id, kind, display_name: name, created_at: createdAt, expires_at: expiresAt }
@@ -329,7 +329,7 @@ export class Model {
     return { body: { ...body, ...counts }, newest: Math.max(newest, last?.seq ?? 0) }
   }
 
-  /** Those who have published something public, by their names, which are in ASCII. */
+  /** The identities that have published something public, by name. Names are in ASCII. */
   named(beginning: string): Answered {
     const folded = (name: string) => name.normalize('NFC').toLowerCase().toUpperCase()
     const bytesOf = ({ name }: ModelAgent) => Buffer.from(folded(name))
@@ -353,7 +353,7 @@ export class Model {
   }
 }
 
-/** Whether the thread is public and has a message of the agent. */
+/** Returns whether the thread is public and contains a message by the agent. */
 function hasPublicOf({ visibility, messages }: ModelThread, agent: ModelAgent): boolean {
   return visibility === 'public' && messages.some(({ author }) => author === agent)
 }

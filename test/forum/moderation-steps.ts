@@ -1,4 +1,4 @@
-// What operators do in a program (program.ts): run on the forum and on the model, and compared.
+// The acts of operators in a program (program.ts), run on the forum and on the model, and compared.
 
 import assert from 'node:assert/strict'
 import type { Forum } from '../../src/forum/forum.ts'
@@ -23,7 +23,7 @@ interface Both {
   model: Model
 }
 
-/** Removes one of the messages of a thread; undefined: a message of no thread. Returns a name. */
+/** Removes a message of a thread (undefined: an absent one). Returns the name of the outcome. */
 export function erase(both: Both, thread: ModelThread | undefined, pick: number): string {
   const { forum, model } = both
   const message = thread?.messages[pick % thread.messages.length]
@@ -40,7 +40,7 @@ export function erase(both: Both, thread: ModelThread | undefined, pick: number)
   return isNew ? 'erased, once' : 'erased, twice'
 }
 
-/** Locks a thread or unlocks it; undefined: one that does not exist. Returns a name. */
+/** Locks or unlocks a thread (undefined: an absent one). Returns the name of the outcome. */
 export function setLocked(both: Both, thread: ModelThread | undefined, isLocked: boolean): string {
   const { forum, model } = both
   const command = isLocked ? lockThread : unlockThread
@@ -53,7 +53,7 @@ export function setLocked(both: Both, thread: ModelThread | undefined, isLocked:
   return `${isLocked ? 'locked' : 'unlocked'}, ${isNew ? 'once' : 'twice'}`
 }
 
-/** Blocks an identity or unblocks it. Returns a name. */
+/** Blocks or unblocks an identity. Returns the name of the outcome. */
 export function setBlocked(both: Both, agent: ModelAgent, isBlocked: boolean): string {
   const { forum, model } = both
   const command = isBlocked ? blockIdentity : unblockIdentity
@@ -84,7 +84,7 @@ function check(
   checkActs({ forum, model })
 }
 
-/** Compares the acts that have effect with those of the model. */
+/** Compares the acts in effect with those of the model. */
 export function checkActs({ forum, model }: Both): void {
   const { moderation, threads, messages, identities } = forum.state
   const idOf = {

@@ -1,4 +1,4 @@
-// What an act of an operator changes for those who write, are woken or wait. Random programs of all
+// The effect of an operator's act on writers, wakeups and waiting requests. Random programs of all
 // commands are in forum.test.ts, real nodes in test/faults/moderation.test.ts.
 
 import t, { type Test } from 'tap'

@@ -1,4 +1,4 @@
-// Names found by their beginnings, compared with plain sorting.
+// Lookup of names by prefix, compared with plain sorting.
 
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
@@ -14,7 +14,7 @@ function indexOf(names: readonly string[]): NameIndex {
 
 const folded = (name: string) => name.normalize('NFC').toLowerCase().toUpperCase()
 
-/** The identities whose names begin so, in order. */
+/** Returns the identities whose names have this prefix, in order. */
 function naive(names: readonly string[], beginning: string): number[] {
   const [prefix, bytes] = [folded(beginning), (i: number) => Buffer.from(folded(names[i]))]
   return names

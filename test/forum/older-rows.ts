@@ -1,5 +1,5 @@
-// Rows as older versions wrote them; the second number is the version. They must never change: a
-// changed row is another version.
+// Rows as earlier versions wrote them; the second number is the version. These must never change: a
+// changed row would be another version.
 
 import type { ForumRecord } from '../../src/forum/records.ts'
 

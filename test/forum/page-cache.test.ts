@@ -1,5 +1,5 @@
-// The page cache: P1 a page is found only while it is current, P2 it is cached when added often
-// enough, P3 the size is bounded, P4 what is dropped is overwritten.
+// The page cache: P1 a page is found only while it is current, P2 it is cached once it has been
+// added often enough, P3 the size is bounded, P4 dropped pages are overwritten.
 
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import t from 'tap'
@@ -95,7 +95,7 @@ t.test('P3: one thread that grows and is read: takes the space of one page', asy
   t.not(pages.get(key), null)
 })
 
-/** An entry for which a generation of `entryRoom` bytes has room twice. */
+/** Two entries of 64 bytes fit into a generation of this size. */
 const entryRoom = 2 * (256 + 64)
 const newEntry = () => ({ bytes: new Uint8Array(64).fill(1) })
 const isWhole = ({ bytes }: { bytes: Uint8Array }) => bytes.every((byte) => byte === 1)

@@ -1,4 +1,4 @@
-// Pages in steps: turns, limits and ends. A step is one unit of the clock.
+// Making pages in steps: fairness, limits and endings. A step takes one unit of the clock.
 
 import t from 'tap'
 import { PageMaking } from '../../src/forum/page-making.ts'
@@ -6,7 +6,7 @@ import type { Unfinished } from '../../src/forum/sliced-work.ts'
 
 class Scene {
   readonly making = new PageMaking()
-  /** What was done, in order: names of steps and, in capitals, of pages that ended. */
+  /** What was done, in order: a page's name for each of its steps, in capitals when it ended. */
   readonly did: string[] = []
   readonly outcomes: (Uint8Array | null | Unfinished)[] = []
   #nowMs = 0
@@ -18,7 +18,7 @@ class Scene {
     }
   }
 
-  /** Adds a page of this many steps, if there is room. */
+  /** Adds a page of this many steps. Returns the refusal if there is no room. */
   add(name: string, client: string, steps: number, more = {}): Unfinished | null {
     const refusal = this.making.refuse(client)
     if (refusal !== null) return refusal
@@ -43,7 +43,7 @@ class Scene {
     return Buffer.from(name)
   }
 
-  /** Does one slice; returns what was done. */
+  /** Runs one slice, and returns what was done. */
   slice(): string {
     this.making.doSlice(() => this.#nowMs)
     return this.did.splice(0).join(' ')

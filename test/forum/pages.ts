@@ -1,5 +1,5 @@
 // The pages that the two models of the forum predict from their threads and messages: the fields in
-// their order, and the position of the newest record that each page shows.
+// order, and the position of the newest record that each page shows.
 
 interface Author {
   id: string
@@ -25,7 +25,7 @@ interface Thread {
   at: number
   messages: readonly Message[]
   isLocked?: boolean
-  /** Position of the last act of an operator on it or on one of its messages. */
+  /** The position of the last act of an operator on the thread or on one of its messages. */
   moderated?: number
 }
 
@@ -55,7 +55,7 @@ export function threadPage(thread: Thread, after: number, limit: number): ModelP
   return pageOf(thread, shown, end)
 }
 
-/** The last messages before this position. */
+/** Returns the page of the last messages before this position. */
 export function lastPage(thread: Thread, before: number, limit: number): ModelPage {
   const earlier = thread.messages.filter(({ seq }) => seq < before)
   const shown = earlier.slice(-limit)
@@ -84,16 +84,16 @@ function messageJson({ seq, id, author, content, at, isErased, mentions }: Messa
   }
 }
 
-/** Position of the last record that changed what a page of the thread shows. */
+/** Returns the position of the last record that changed what a page of the thread shows. */
 export function lastChange({ messages, moderated = 0 }: Thread): number {
   return Math.max(messages.at(-1)!.seq, moderated)
 }
 
 interface Reader extends Author {
   follows: ReadonlySet<Thread>
-  /** Position of the last change of `follows`. */
+  /** The position of the last change of `follows`. */
   followsChanged: number
-  /** Up to where it has marked its feed as read, and the position of the last mark. */
+  /** The position up to which it has marked its feed as read, and the position of the last mark. */
   readThrough: number
   marked: number
 }
@@ -108,14 +108,14 @@ export interface FeedPageRead {
   limit: number
   only?: 'mentions' | undefined
   include?: 'content' | undefined
-  /** What the answer has as its epoch, if it has one. */
+  /** The epoch in the answer, if the answer has one. */
   epoch?: string
 }
 
-/** Bytes of the messages on a page with texts. */
+/** The maximum size in bytes of the messages on a page with contents. */
 const contentBytesMax = 256 * 1024
 
-/** A page of the feed; `erasedPosition` is that of the last erasure of a message. */
+/** Returns a page of the feed. `erasedPosition` is that of the last erasure of a message. */
 export function feedPage(
   reader: Reader,
   { after: from, limit, only, include, epoch = '' }: FeedPageRead,
@@ -145,19 +145,19 @@ export function feedPage(
     ...((hasTexts || from === 'read') && { epoch }),
     ...(hasTexts && { content_is_untrusted: true }),
   }
-  // `has_more` shows that there is one more message.
+  // `has_more` reveals that there is one more message.
   const newest = later.slice(0, limit + 1).at(-1)?.seq ?? 0
-  // A mention that was removed since is not shown, and so is that removal.
+  // The removal of a message leaves its mention out of the page, which thus reflects that removal.
   const isMentioned = others.some(({ mentions }) => mentions.includes(reader))
   const erased = hasTexts || isMentioned ? erasedPosition : 0
   const marked = from === 'read' ? reader.marked : 0
   return { body, newest: Math.max(newest, reader.followsChanged, erased, marked) }
 }
 
-/** Unread messages are counted to here. */
+/** Unread messages are counted up to this number. */
 const unreadMax = 1000
 
-/** How far the reader has read its feed, and how much is behind that. */
+/** Returns how far the reader has read its feed, and the number of unread messages after that. */
 export function placePage(reader: Reader, published: Published): ModelPage {
   const page = feedPage(reader, { after: 'read', limit: unreadMax }, published)
   const { notifications, has_more } = page.body as { notifications: object[]; has_more: boolean }
@@ -178,7 +178,7 @@ function itemJson(
   return { ...place, ...mentioned, title: thread.title, ...written }
 }
 
-/** The number of messages whose JSON fits on a page, with a comma before each; at least one. */
+/** Returns how many messages fit on a page as JSON, with a comma before each; at least one. */
 function fitting(found: readonly Message[]): number {
   let bytes = 0
   const over = found.findIndex((message) => {

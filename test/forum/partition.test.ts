@@ -1,5 +1,6 @@
-// Goal:   the border is found wherever it is, with few comparisons, and with fewer near the end.
-// Method: every border of every length up to 200, compared with counting.
+// Goal:   the boundary is found wherever it is, with few comparisons, and with even fewer near the
+//         end.
+// Method: every boundary of every length up to 200, compared with counting.
 
 import t from 'tap'
 import { partition } from '../../src/base/partition.ts'

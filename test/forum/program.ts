@@ -1,5 +1,5 @@
-// Runs a program of commands on a real forum and on the model at the same time. Each answer is
-// compared at once.
+// Runs a program of commands on a real forum and on the model side by side. Each answer is compared
+// at once.
 
 import assert from 'node:assert/strict'
 import { postIdentity } from '../../src/api/identities.ts'
@@ -40,7 +40,7 @@ export class Run {
     this.model.clock = this.world.clock.now
   }
 
-  /** Runs one command on both, and throws when they differ. */
+  /** Runs one command on both. Throws if they differ. */
   step(command: Command): void {
     const { world, model } = this
     switch (command.does) {
@@ -91,14 +91,14 @@ export class Run {
     }
   }
 
-  /** The identity number that the edge would find for this caller. */
+  /** Returns the identity number that the edge would find for this caller. */
   numberOf(agent: ModelAgent): number | null {
     const { identity } = identify(this.world.forum, tokenDigest(agent.token))!
     const isActive = mayAct(this.world.forum, identity)
     assert.equal(isActive, this.model.isActive(agent), 'a token works until it expires')
     if (isActive) return identity
     const isBlocked = agent.isBlocked && !this.model.hasExpired(agent)
-    // The refusal of an expired token may make a record.
+    // Refusing an expired token may make a record.
     const code = isBlocked ? rejectToken(this.world.forum, identity).rejected : 'invalid_token'
     if (isBlocked) assert.equal(code, 'identity_blocked')
     this.outcomes.add(code)
@@ -158,7 +158,7 @@ export class Run {
     this.#published.push({ caller, key, post })
   }
 
-  /** Uses a key again, for the same or for a changed request. */
+  /** Reuses a key, for the same request or a changed one. */
   #again(pick: number, change: Change): void {
     if (this.#published.length === 0) return
     const { caller, key, post } = this.#published[pick % this.#published.length]
@@ -166,7 +166,7 @@ export class Run {
     this.#publish(who, key, changed(post, change, this.#threadId(pick)))
   }
 
-  /** Returns the name of the outcome. */
+  /** Runs an act of an operator, and returns the name of the outcome. */
   #moderate(
     command: Extract<Command, { does: 'erase' | 'lock' | 'unlock' | 'block' | 'unblock' }>,
   ) {
@@ -222,7 +222,7 @@ export class Run {
     assert.equal((outcome as Answer).position, place.newest)
   }
 
-  /** Does what the timer does: guests that are due are recorded as expired. */
+  /** Does the work of the timer: records the expiry of the guests that are due. */
   #expire(): void {
     const { model, world } = this
     const due = model.agents.filter((agent) => !agent.isRecordedExpired && model.hasExpired(agent))
@@ -235,7 +235,7 @@ export class Run {
     for (const agent of due) {
       agent.isRecordedExpired = true
       agent.isBlocked = false
-      agent.followsChanged = model.position // it follows nothing any more
+      agent.followsChanged = model.position // it no longer follows anything
       model.forgetAct('blocked', agent.id)
     }
     operators.checkActs({ forum: world.forum, model })

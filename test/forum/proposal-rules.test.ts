@@ -16,11 +16,11 @@ const allowed = [
 ]
 
 const refused = [
-  // Not relative, or with a segment that is empty, `.` or `..`.
+  // Absolute paths, and paths with a segment that is empty, `.` or `..`.
   ...['', '/etc/passwd', 'a//b', 'a/', './a', 'a/.', '../a', 'a/../b', '..', '/'],
   // Forbidden characters.
   ...['a\\b', 'a\0', 'a\nb', 'a\u007f', 'a\u0085', 'C:a', 'a%2e', 'a?b', 'a#b'],
-  // Files of git itself.
+  // Git's own files, and installed packages.
   ...['.git', '.git/config', 'a/.git/hooks/x', '.GIT/config', '.git./config', '.git /config'],
   ...['node_modules/a', 'a/node_modules/b.js', 'Node_Modules/a'],
   // Files that usually contain secrets.

@@ -1,4 +1,5 @@
-// Who has published something public: found in slices where there is much to look at.
+// The index of the identities that have published publicly, and of their public messages. It is
+// built and searched in slices if there is much to examine.
 
 import t from 'tap'
 import { findProfiles, type ProfilePage } from '../../src/forum/profiles.ts'
@@ -7,7 +8,7 @@ import { SlicedWork } from '../../src/forum/sliced-work.ts'
 import type { State } from '../../src/state/state.ts'
 import { Scene } from './scene.ts'
 
-/** Messages by `n % 7`; those in even threads, `n % 2`, are public. Identity 7 has none. */
+/** Message `n` is by identity `n % 7` (7 has none), in thread `n % 2`, of which 0 is public. */
 class Messages {
   count = 0
   readonly state = {
@@ -25,7 +26,7 @@ class Messages {
   }
 }
 
-/** Work whose iterations begin when `next` is called; it returns whether there was one to begin. */
+/** Sliced work. Each call of `next` runs an iteration, and returns whether one was waiting. */
 function iterations() {
   const waiting: (() => void)[] = []
   const work = new SlicedWork((run) => waiting.push(run))
@@ -90,7 +91,7 @@ t.test('publishers: the next message is far from any number: found in slices, on
   const messages = new Messages()
   const { work, next } = iterations()
   const publishers = new Publishers(messages.state, work)
-  // Identity 6 has written the first and the last of many messages, and as many behind them.
+  // Identity 6 has written the first two messages, and all messages from number 150,000 on.
   const count = 150_000
   messages.author = (message) => (message < 2 || message >= count ? 6 : message % 6)
   messages.count = 3 * count

@@ -1,4 +1,4 @@
-// Quotas as commands apply them, at any time: docs/interface.md, "Quotas".
+// Quotas as commands apply them, in simulated time: docs/interface.md, "Quotas".
 
 import t from 'tap'
 import { isRejection } from '../../src/forum/forum.ts'
@@ -22,7 +22,7 @@ function furnished(limits: QuotaLimits): World {
 
 let keys = 0
 
-/** Publishes a thread by this caller from this address, and returns a code, `new` or `replayed`. */
+/** Publishes a thread by a caller from an address. Returns a refusal code, `new` or `replayed`. */
 function thread(world: World, caller: number, address: string, key = `key-${keys++}-of-many`) {
   const post = { title: 'T', content: 'C', visibility: 'public', participantIds: [] } as const
   const outcome = createThread(world.forum, { caller, address, key, ...post })

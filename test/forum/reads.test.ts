@@ -1,4 +1,4 @@
-// The pages and lists of reads.ts compared with plain sorting, for more threads and messages than
+// The pages and lists of reads.ts, compared with plain sorting, for more threads and messages than
 // the programs of forum.test.ts have.
 
 import fc from 'fast-check'

@@ -31,7 +31,7 @@ const ticketUsed = { at, nonce: hex, authorId: hex, messageId: hex, content: tex
 
 type Generators = { [T in RecordType]: fc.Arbitrary<Omit<RecordOf<T>, 'type'>> }
 
-/** One for each type of record: without its generator, a new type does not compile. */
+/** One generator for each record type. A new type without a generator does not compile. */
 const generators: Generators = {
   'identity.created': fc.record({
     at,

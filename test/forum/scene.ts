@@ -6,10 +6,10 @@ import { apply } from '../../src/forum/apply.ts'
 import type { Forum } from '../../src/forum/forum.ts'
 import { newWorld } from './doubles.ts'
 
-/** No limit needs an address here. */
+/** No limit in these tests needs an address. */
 const client = ''
 
-/** An id whose beginning is spread like a random one, because hash tables use it. */
+/** Returns an id that begins like a random one, because hash tables use the beginning. */
 function hexOf(n: number): string {
   const start = Math.imul(n, 0x9e3779b1) >>> 0
   return start.toString(16).padStart(8, '0') + n.toString(16).padStart(24, '0')
@@ -23,7 +23,7 @@ export interface Posted {
   isErased: boolean
 }
 
-/** A forum made from records: threads by identity 0, and replies by anyone. */
+/** A forum made from records: threads by identity 0, and replies by any identity. */
 export class Scene {
   readonly forum: Forum = newWorld().forum
   readonly posted: Posted[] = []

@@ -1,5 +1,5 @@
-// One hash over everything that a checkpoint saves of a state, with the seed of the receipts: two
-// states with the same hash give the same answers.
+// A single hash over everything that a checkpoint saves of a state, including the seed of the
+// receipts: two states with the same hash give the same answers.
 
 import { createHash } from 'node:crypto'
 import { factsOf, rowsOf, storesOf } from '../../src/state/saved.ts'
@@ -12,7 +12,7 @@ export function stateHash(state: State): string {
   return hash.digest('hex')
 }
 
-/** A hash for each store and each part's facts, to show where two states differ. */
+/** Returns a hash for each store and each part's facts, which shows where two states differ. */
 export function hashesOf(state: State): Record<string, string> {
   const hashes: Record<string, string> = {}
   for (const [name, store] of storesOf(state)) {

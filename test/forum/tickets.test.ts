@@ -1,4 +1,4 @@
-// Tickets and publishing with them, at any time: docs/interface.md, "Publishing by GET".
+// Tickets and publishing with them, in simulated time: docs/interface.md, "Publishing by GET".
 
 import t from 'tap'
 import { ticketLifetimeMs } from '../../src/actors/ticket.ts'
@@ -87,7 +87,7 @@ t.test('ticket: expires between its check and the record: refused', async (t) =>
   t.equal(replayed(world.rows).now, world.clock.now, 'the time of the refusal is on record')
 })
 
-// Earlier builds read the clock twice, so their logs may contain such records.
+// Earlier builds read the clock twice, so that their logs may contain such records.
 t.test('ticket: used just before its end by an earlier build: replayed', async (t) => {
   const world = newWorld()
   const nonce = acceptTicket(world.forum, issue(world), address) as string

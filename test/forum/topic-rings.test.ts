@@ -1,4 +1,5 @@
-// Rings of entries against plain lists: E1 the oldest is first, E2 what is removed is used again.
+// Rings of entries, compared with plain lists: E1 the oldest is first, E2 removed entries are
+// reused.
 
 import fc from 'fast-check'
 import t from 'tap'

@@ -1,5 +1,5 @@
-// Who waits for what, and who is resumed when: requests that remember what they were told, on a
-// forum made of records, with a log that becomes durable when the test says so.
+// Which request waits for which topic, and when it is resumed: requests that record how they were
+// resumed, on a forum made of records, with a log that becomes durable when the test says so.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -47,7 +47,7 @@ class World extends Scene {
     }
   }
 
-  /** A request that waits for this topic. */
+  /** Holds a request that waits for this topic. */
   hold(topic: number, name = '', until = 1000, caller = nobody): Request {
     const request = new Request(name, until, caller)
     const refusal = this.waiting.hold(request, topic)
@@ -59,7 +59,7 @@ class World extends Scene {
     this.waiting.onDurable(this.forum.state.position)
   }
 
-  /** Everything is durable, and all are resumed for whom there is news. */
+  /** Makes everything durable, and resumes all requests for which there is news. */
   settle(): void {
     this.sync()
     while (this.waiting.resume(8));
@@ -78,7 +78,7 @@ t.test('W2: a message: resumed once it is durable, and only those who wait for i
   t.same([feed.told, thread.told, world.readyCalls], [[], [], 1], 'not before its turn')
   t.notOk(world.waiting.resume(100))
   t.same([feed.told, thread.told], [['news'], ['news']])
-  // The author of thread 0 follows it, and identity 2 does since its reply.
+  // The author of thread 0 follows it, and identity 2 has followed it since its reply.
   t.same(
     others.map(({ told }) => told),
     [['news'], [], ['news']],
@@ -190,7 +190,7 @@ t.test('W5: as many as may wait: the next is refused, until one has gone', async
   t.same(world.hold(threadTopic(0), 'c').told, [])
 })
 
-/** How many of the requests wait. */
+/** Returns the number of requests that wait. */
 const held = (requests: Request[]) => requests.filter(({ told }) => told.length === 0).length
 
 t.test(
@@ -267,7 +267,8 @@ t.test('W5: entries for all: over their limit nobody is held who needs more', as
   t.same(world.hold(threadTopic(1)).told, [])
 })
 
-// What a request has not seen and what concerns it, it is told of; it is told once of each wait.
+// A request is resumed if there is a relevant change that it has not seen, and at most once for
+// each wait.
 t.test('W2: any history: whoever has news is resumed, whoever has none is not', async () => {
   const step = fc.record({
     does: fc.constantFrom('reply', 'reply', 'hold', 'hold', 'follow', 'leave', 'sync', 'resume'),
@@ -285,7 +286,8 @@ t.test('W2: any history: whoever has news is resumed, whoever has none is not', 
     for (const { does, who, thread, isFeed } of steps) {
       const follows = state.subscriptions.isSubscribed(who, thread)
       if (does === 'reply') {
-        // Own messages count too, and so does a thread that was left since (W3).
+        // A waiter's own messages count too, as do messages of a thread that it has left since
+        // (W3).
         world.reply(who, thread)
         due((of, waits) => waits === thread || state.subscriptions.isSubscribed(of, thread))
       } else if (does === 'follow' && !follows) {

@@ -1,9 +1,9 @@
-// Goal:   every follower of a thread with an active webhook is woken for each message by others,
-//         and nobody else is; a restart changes nothing.
+// Goal:   every follower of a thread that has an active webhook is woken for each message by
+//         others, and nobody else is. A restart changes nothing.
 // Method: random programs of commands by a few identities in a few threads, with attempts that end
-//         in every way, a clock that jumps, and restarts. After every step the invariants in the
-//         heads of the files are checked. At the end the state is compared with the fold of the
-//         log.
+//         in every way, a clock that jumps, and restarts. After every step, the invariants in the
+//         heads of the source files are checked. At the end, the state is compared with the fold of
+//         the log.
 
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
@@ -57,7 +57,7 @@ t.test('webhooks: random programs: exactly the right ones are woken, across rest
   )
 })
 
-/** A crash interrupts an attempt, and its webhook gets another message before it is begun again. */
+/** A crash interrupts an attempt. The webhook gets another message before the next attempt. */
 const interrupted: Step[] = [
   { does: 'reply', by: 0, thread: 0 },
   { does: 'begin' },

@@ -22,12 +22,12 @@ export const inbox = 'https://forum.example/api/notifications'
 export const agents = 4
 export const threads = 3
 
-/** A forum of a few identities, the first of which wrote all threads and then left them. */
+/** A forum of a few identities. The first one wrote all threads and then unsubscribed from them. */
 export class Scene {
   readonly world: World
   readonly threadIds: string[] = []
   readonly attempts: Attempt[] = []
-  /** For each identity, the messages for which it must be woken and has not been. */
+  /** By identity: the messages for which it must be woken and has not been woken yet. */
   readonly owed = new Map<number, Set<number>>()
   keys = 0
 
@@ -96,7 +96,7 @@ export class Scene {
     return isRejection(begun) ? begun : finishVerification(this.forum, begun, error)
   }
 
-  /** An identity with an active webhook that follows the first thread. */
+  /** Gives an identity an active webhook, and subscribes it to the first thread. */
   woken(caller: number): void {
     this.register(caller)
     this.verify(caller)
@@ -124,7 +124,7 @@ export class Scene {
   }
 }
 
-/** Everything about webhooks that callers can see. */
+/** Returns everything about webhooks that callers can see. */
 export function seen(state: State) {
   return {
     registrations: state.webhooks.registrations,

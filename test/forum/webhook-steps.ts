@@ -92,7 +92,9 @@ export function run(scene: Scene, command: Step): void {
   }
 }
 
-/** A reply wakes the followers with an active webhook, except its author and who is blocked. */
+/**
+ * Checks that a reply wakes the followers with active webhooks, except its author and the blocked.
+ */
 function checkWoken(scene: Scene, author: number, thread: number): void {
   const { state, forum } = scene
   if (!state.identities.mayAct(author, timeOf(forum))) return

@@ -1,4 +1,4 @@
-// Webhooks: registration and its replay, verification, lapsing, the secret.
+// Webhooks: registration and its replay, verification, lapsing, and the secret.
 
 import assert from 'node:assert/strict'
 import t from 'tap'

@@ -1,4 +1,4 @@
-// A short run of the fuzzer with fixed seeds, over both HTTP servers; `npm run fuzz` runs for
+// A short run of the fuzzer with fixed seeds, with both HTTP servers. `npm run fuzz` runs for
 // hours.
 
 import t from 'tap'

@@ -1,6 +1,6 @@
 // npm run fuzz -- --seconds N [--seed S] [--rounds N] [--http uws|node]: runs the fuzzer for a
-// given time. A round is 250 inputs that follow from its seed. A failure is reproduced by the seed
-// of its round, on a new node.
+// given time. A round is 250 inputs, which are determined by the round's seed. To reproduce a
+// failure, run the seed of its round on a new node.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { scriptFlags } from '../script-flags.ts'
 import type { Session } from './session.ts'
 
 const inputsOfRound = 250
-/** How long one node is used. The fuzzer fills it, so a new one is started now and then. */
+/** The time for which a node is used. It is then replaced, because the fuzzer fills it up. */
 const nodeMs = 60_000
 const roundsOfNote = 100
 
@@ -28,7 +28,7 @@ cannot be used.
 
 const flags = scriptFlags(help, ['seconds', 'seed', 'rounds', 'http'])
 const http = flags.choice('http', ['auto', 'uws', 'node'])
-// Loaded when the flags are known to be usable: it takes over a second.
+// These are loaded only when the flags are known to be usable, because loading takes over a second.
 const [harness, { freePort }, { inputsOf }, { openSession }] = await Promise.all([
   import('../api/harness.ts'),
   import('../free-port.ts'),
@@ -64,7 +64,7 @@ async function playRound(session: Session, seed: number): Promise<void> {
   await session.lives()
 }
 
-/** The number of answers by status. */
+/** The number of answers, by status. */
 const answered = new Map<number, number>()
 
 let seed = firstSeed

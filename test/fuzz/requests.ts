@@ -1,16 +1,16 @@
-// Inputs for the fuzzer: requests for each route, generated from its declaration; and damaged
-// requests.
+// Inputs for the fuzzer: requests for each route, generated from the route's declaration, and
+// damaged requests.
 
 import fc, { type Arbitrary } from 'fast-check'
 import type { Route } from '../../src/api/route.ts'
 import { routes } from '../../src/api/routes.ts'
 import { anyJson, anyText, rarely, valueFor } from './values.ts'
 
-/** A request that is valid HTTP, and must be answered. */
+/** A request that is valid HTTP and must be answered. */
 export interface FuzzRequest {
   kind: 'request'
   method: string
-  /** The path with the query. */
+  /** The path, including the query. */
   path: string
   headers: [name: string, value: string][]
   body: string
@@ -19,13 +19,13 @@ export interface FuzzRequest {
 /** Arbitrary bytes, which must do no harm. */
 export interface FuzzBytes {
   kind: 'bytes'
-  /** One character for each byte. */
+  /** The bytes, one character for each. */
   text: string
 }
 
 export type Input = FuzzRequest | FuzzBytes
 
-/** `count` inputs, which are the same for the same seed. */
+/** Returns `count` inputs, which are the same for the same seed. */
 export function inputsOf(seed: number, count: number): Input[] {
   return fc.sample(input, { seed, numRuns: count })
 }
@@ -33,7 +33,7 @@ export function inputsOf(seed: number, count: number): Input[] {
 const methods = fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS')
 
 function encoded(text: string): string {
-  // Placeholders of ids stay as they are: they are replaced when the request is sent.
+  // Placeholders are kept literally, because they are replaced when the request is sent.
   const whole = encodeURIComponent(text.toWellFormed())
   return whole.replaceAll(/%C2%AB(\w+)%3A(\d)%C2%BB/g, '«$1:$2»')
 }
@@ -47,7 +47,7 @@ function queryOf({ query }: Route): Arbitrary<string> {
       { weight: 1, arbitrary: anyText.map(encoded) },
       { weight: 1, arbitrary: badEncoding },
     )
-    // A request that may wait longer is answered later than one that hangs is given up.
+    // A longer wait would outlast the time after which a request counts as hanging.
     const isLong = (text: string) => name === 'wait' && /^(?:[2-9]|[1-4]\d|50)$/.test(text)
     const pair = value.map((text) => `${name}=${isLong(text) ? 1 : text}`)
     return fc.option(pair, { freq: query?.required?.includes(name) ? 20 : 2, nil: '' })
@@ -137,7 +137,7 @@ function headersOf(route: Route): Arbitrary<[string, string][]> {
   return fc.tuple(...headers).map((all) => all.filter((each) => each !== null))
 }
 
-/** JSON that is hard for a parser, within the size limit of a body. */
+/** JSON that is hard to parse, within the size limit of a body. */
 const bombs = fc.constantFrom(
   '['.repeat(100_000),
   `${'['.repeat(50_000)}${']'.repeat(50_000)}`,
@@ -190,7 +190,7 @@ const anyRequest = fc.oneof(
   }),
 )
 
-/** The bytes of a request, with every placeholder replaced by `fill`. */
+/** Returns the bytes of a request, with every placeholder replaced by `fill`. */
 export function textOf(request: FuzzRequest, fill: (text: string) => string): string {
   const body = Buffer.from(fill(request.body).toWellFormed()).toString('latin1')
   const lines = request.headers.map(([name, value]) => `${name}: ${fill(value)}\r\n`)
@@ -226,7 +226,7 @@ const chunked = fc.constantFrom(
   'GET /api/status HTTP/1.1\r\nHost: x\r\n\r\n',
 )
 
-/** A change to the bytes of a request: some are cut out, and others put in. */
+/** A change to the bytes of a request: some are cut out, and others are inserted. */
 const change = fc.record({
   at: fc.nat(400),
   length: fc.nat(20),

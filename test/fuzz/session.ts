@@ -1,10 +1,10 @@
-// Sends the fuzzer's inputs to a node, and checks what must hold whatever the input is:
+// Sends the fuzzer's inputs to a node, and checks what must hold for every input:
 //
-// F1. A valid request is answered as the OpenAPI document says of its operation.
+// F1. A valid request is answered as the OpenAPI document specifies for its operation.
 // F2. The only 5xx status is 503, and its body has one of the codes of 503.
 // F3. No connection hangs: bytes that are not a request end with a closed connection.
 // F4. The node keeps running, answers at once, and its memory stays bounded.
-// F5. Pages for people have nothing in them that they did not write themselves.
+// F5. Pages for people contain no markup that the pages did not write themselves.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -15,11 +15,11 @@ import { Wire, type WireAnswer } from '../api/wire.ts'
 import { visit } from '../pages/browser.ts'
 import { type FuzzBytes, type FuzzRequest, type Input, textOf } from './requests.ts'
 
-/** Far more memory than a node needs for what the fuzzer publishes. */
+/** Far more memory than a node needs for everything that the fuzzer publishes. */
 const rssBytesMax = 1 << 30
 /** A longer head is answered with 431, and the connection is closed. */
 const headBytesMax = 16_000
-/** Statuses that the HTTP library may answer to bytes that are not a request. */
+/** Statuses with which the HTTP library may answer bytes that are not a request. */
 const wireStatuses = [100, 200, 201, 204, 400, 401, 403, 404, 405, 408, 409, 410, 413, 414, 415]
 const alsoAllowed = [417, 429, 431, 503, 505]
 
@@ -28,7 +28,7 @@ export class Session {
   readonly #operators: number
   readonly #filled: Record<string, string[]>
   #wire: Wire | null = null
-  /** The number of answers by status. */
+  /** The number of answers, by status. */
   readonly answered = new Map<number, number>()
 
   constructor(forum: Forum, operators: number, filled: Record<string, string[]>) {
@@ -37,7 +37,7 @@ export class Session {
     this.#filled = filled
   }
 
-  /** Sends one input. Throws when the node violates one of the rules. */
+  /** Sends one input. Throws if the node violates one of the rules. */
   async play(input: Input): Promise<void> {
     if (input.kind === 'request') await this.#ask(input)
     else await this.#throwAt(input)
@@ -83,8 +83,8 @@ export class Session {
         this.#wire = null
         if (error instanceof assert.AssertionError) throw error
         if (isLong) return
-        // An idle connection may have been closed just when the request left. This happens at most
-        // once.
+        // The server may have closed an idle connection just as the request was sent. This happens
+        // at most once.
         assert.ok(attempt < 3, `F1: no answer to ${JSON.stringify(request).slice(0, 2000)}`)
       }
     }
@@ -126,7 +126,7 @@ export class Session {
   }
 }
 
-/** A session with a forum that has at least one of everything. */
+/** Opens a session with a forum that has at least one of everything. */
 export async function openSession(forum: Forum, operators: number): Promise<Session> {
   const callers: Client[] = []
   for (const kind of ['persistent', 'guest', 'guest']) callers.push(await forum.identity({ kind }))
@@ -153,7 +153,7 @@ export async function openSession(forum: Forum, operators: number): Promise<Sess
   })
 }
 
-/** New tickets: a ticket lives two minutes, and its first message uses it up. */
+/** Issues new tickets: a ticket lives for two minutes, and its first message uses it up. */
 async function freshTickets(forum: Forum): Promise<string[]> {
   const tickets: string[] = []
   for (let i = 0; i < 4; i++) {

@@ -1,8 +1,9 @@
 // Values for the fuzzer: values that satisfy a schema, values that nearly do, and values that have
 // crashed other servers.
 //
-// A seed must generate the same values each time, so they cannot contain ids of what exists. The
-// placeholder `«thread:1»` stands for the id of a thread, and is replaced when a request is sent.
+// A seed must generate the same values every time, so that they cannot contain ids of what exists.
+// Instead, the placeholder `«thread:1»` stands for the id of a thread, and is replaced when a
+// request is sent.
 
 import fc, { type Arbitrary } from 'fast-check'
 import type { Schema } from '../../src/api/schema.ts'
@@ -15,7 +16,7 @@ function place(name: Place): Arbitrary<string> {
   return fc.nat(3).map((n) => `«${name}:${n}»`)
 }
 
-/** Texts that programs often treat badly. */
+/** Texts that programs often mishandle. */
 const nastyTexts = fc.constantFrom(
   '',
   ' ',
@@ -50,7 +51,7 @@ export const anyText: Arbitrary<string> = fc.oneof(
 
 const oddNumbers = fc.constantFrom(0, -1, 1.5, 1e21, -0, 2 ** 53, 2 ** 53 - 1, 1e308, 50, 51, 101)
 
-/** Any JSON value, now and then with property names that have a meaning in JavaScript. */
+/** Any JSON value. Some have property names with a special meaning in JavaScript. */
 export const anyJson: Arbitrary<unknown> = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
   anyText,
@@ -58,7 +59,7 @@ export const anyJson: Arbitrary<unknown> = fc.oneof(
   fc.constantFrom(null, true, [], {}, [[]], { length: 1e9 }, { toString: 1 }, { valueOf: null }),
 )
 
-/** The value once in `oneIn` times, otherwise null. */
+/** Returns the value in one of `oneIn` cases, otherwise null. */
 export function rarely<T>(value: Arbitrary<T>, oneIn: number): Arbitrary<T | null> {
   return fc.oneof(
     { weight: oneIn - 1, arbitrary: fc.constant(null) },
@@ -73,7 +74,7 @@ const idPlaces: [pattern: RegExp, place: Place][] = [
   [/\{64\}/, 'hash'],
 ]
 
-/** Webhook endpoints that no request leaves this machine for. */
+/** Webhook endpoints for which no request leaves this machine. */
 const endpoint = fc.constantFrom(
   'https://127.0.0.1:1/wakeup',
   'http://127.0.0.1:1/wakeup',
@@ -86,7 +87,7 @@ const endpoint = fc.constantFrom(
   'https://127.1:1/\u0000',
 )
 
-/** A value that usually satisfies the schema. `name` is the name of its property. */
+/** Returns values that usually satisfy the schema. `name` is the name of the property. */
 export function valueFor(schema: Schema, name = ''): Arbitrary<unknown> {
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum)
   if (schema.const !== undefined) return fc.constant(schema.const)
@@ -123,7 +124,7 @@ function textOf({ pattern = '', maxLength = 200, minLength = 0 }: Schema): Arbit
   return fc.oneof({ weight: 6, arbitrary: fitting.map((text) => `t${text}`) }, nastyTexts)
 }
 
-/** An object with the properties of the schema, of which some are missing, wrong or strange. */
+/** Returns objects with the schema's properties, some of them missing, wrong or strange. */
 function objectOf({ properties = {}, required = [], oneOf }: Schema): Arbitrary<unknown> {
   const fields = Object.entries(properties).map(([name, schema]) => {
     const value = fc.oneof({ weight: 12, arbitrary: valueFor(schema, name) }, anyJson)

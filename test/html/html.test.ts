@@ -1,4 +1,4 @@
-// Templates: whatever is inserted stays text.
+// Templates: whatever is inserted remains text.
 
 import t from 'tap'
 import { html, linked, marked } from '../../src/html/html.ts'
@@ -10,7 +10,7 @@ import { type Element, elementsOf } from '../pages/markup.ts'
 
 const linkedText = (text: string) => linked(text, () => null)
 
-/** The elements of a page with this body, without those that every page has. */
+/** Returns the elements of a page with this body, without those that every page has. */
 function bodyOf(text: string): Element[] {
   const page = `<!doctype html>\n<html lang="en"><body>${text}</body></html>`
   return elementsOf(page).slice(2)
@@ -108,7 +108,7 @@ t.test('emoji: the character that selects them is ordinary behind them only', as
 const ideographs = (from: number, length: number) =>
   String.fromCodePoint(...Array.from({ length }, (_, i) => 0x4e00 + ((from + i) % 20_000)))
 
-/** Texts of a length that a repetition makes costly where each part is compared with each. */
+/** Repetitive texts, which are costly if each part is compared with each other part. */
 const repeated: Record<string, (length: number) => string> = {
   'punctuation behind an address': (length) => `http://a${'.'.repeat(length)}x`,
   'punctuation at the end': (length) => `http://a${'!'.repeat(length)}`,

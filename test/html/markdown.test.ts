@@ -1,4 +1,4 @@
-// Markdown: what becomes of it, that nothing in it has an effect, and that it is rendered in time
+// Markdown: how it is rendered, that nothing in it has an effect, and that rendering takes time
 // proportional to its length.
 
 import t from 'tap'
@@ -11,7 +11,7 @@ import { type Element, elementsOf } from '../pages/markup.ts'
 const noPath = () => null
 const render = (text: string) => markdown(text, noPath).text
 
-/** The elements that a text becomes. */
+/** Returns the elements that a text is rendered to. */
 function elementsFor(text: string): Element[] {
   const page = `<!doctype html>\n<html lang="en"><body>${text}</body></html>`
   return elementsOf(page).slice(2)
@@ -20,7 +20,7 @@ function elementsFor(text: string): Element[] {
 const isSource = (rendered: string) => rendered.startsWith('<div class="source"')
 const rel = 'rel="nofollow noopener ugc"'
 
-/** Texts and what becomes of them. */
+/** Texts with their rendered HTML. */
 const rendered: Record<string, [text: string, html: string]> = {
   paragraphs: ['a\nb\n\nc', '<p dir="auto">a\nb</p><p dir="auto">c</p>'],
   emphasis: [
@@ -141,7 +141,7 @@ t.test('markdown: nested deeper than it is rendered: as it was written', async (
   t.match(render(deep), /^<div class="source" dir="auto">&gt; &gt; /)
 })
 
-/** As much of Markdown as people and agents write at most. */
+/** Markdown as dense as people and agents write it at most. */
 const dense = `## What happened
 
 The build of **pages** failed after \`3c1f2a\`: see https://ci.example/run/12 and the log.
@@ -166,7 +166,7 @@ await forum.reply(thread, 'hello')
 const repeat = (part: string) => (length: number) =>
   part.repeat(Math.ceil(length / part.length)).slice(0, length)
 
-/** Texts of which a parser may read the same parts again and again. */
+/** Texts in which a parser may read the same parts again and again. */
 const attacks: Record<string, (length: number) => string> = {
   'dense Markdown': repeat(dense),
   'emphasis that opens': repeat('*a '),
@@ -223,7 +223,7 @@ const attacks: Record<string, (length: number) => string> = {
   'ids of all kinds': repeat(`*thr_${'a'.repeat(32)}* `),
   'empty lines': repeat('\n \n*'),
 }
-/** The longest message that the interface takes, of which a quarter is measured as well. */
+/** The length of the longest message that the interface accepts. A quarter is measured as well. */
 const longest = 8_000
 for (const [what, make] of Object.entries(attacks)) {
   t.test(`markdown: ${what}, up to the longest message: time grows with the length`, async (t) => {

@@ -1,4 +1,4 @@
-// Accept headers: who prefers HTML.
+// Accept headers: which clients prefer HTML.
 
 import t from 'tap'
 import { prefersHtml } from '../../src/http/parse.ts'

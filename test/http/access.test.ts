@@ -1,7 +1,9 @@
-// Goal:   whom a node lets in, as a matrix: modes x routes and pages x callers x processes.
+// Goal:   the access that a node grants, as a matrix: modes x routes and pages x callers x
+//         processes.
 // Method: a leader with a follower or a reader in memory, whose clock the test moves. The routes
-//         are those that the node declares, so a new one is in the matrix on its own. Whatever is
-//         answered to a caller who is not let in is also searched for words of members.
+//         are those that the node declares, so that a new one becomes part of the matrix
+//         automatically. Every answer to a caller that is denied access is also searched for words
+//         of members.
 
 import { setImmediate as nextTick } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -18,7 +20,7 @@ import { dayMs, goOn } from '../forum/doubles.ts'
 import { Pair, type PairOptions, type Side } from '../replication/follower-pair.ts'
 import { FakeExchange } from './fake-exchange.ts'
 
-/** The routes that every node serves without a token: one that is added has been thought about. */
+/** The routes that every node serves without a token. Adding one here is a deliberate decision. */
 const openRoutes = [
   ...['status', 'createIdentity', 'publishByTicket', 'welcome', 'llmsGuide', 'notificationsGuide'],
   ...['governanceGuide', 'discover', 'robots', 'openApi'],
@@ -34,21 +36,22 @@ const modes: Access[] = registrations.flatMap((registration) =>
 )
 const ofMembers: Access = { membersOnly: true, registration: 'open' }
 
-/** Where a request is answered. */
+/** The processes in which a request can be answered. */
 const processes = ['alone', 'reader', 'follower'] as const
 type Process = (typeof processes)[number]
 
 const callers = [
   ...(['nobody', 'guest', 'member', 'blocked', 'expired', 'unknown'] as const),
-  // Their token has been replaced: at once, with a grace that is not over, and with one that is.
+  // Their token has been replaced: immediately, with a grace that has not ended, and with one that
+  // has.
   ...(['rotated', 'graced', 'outlived'] as const),
 ]
 type Caller = (typeof callers)[number]
 
-/** Stands in every text that members write. */
+/** A word in every text that members write. */
 const marker = 'marmalade'
 
-/** Codes by which a caller is not let in. */
+/** The codes with which access is denied. */
 const refusals = new Set<unknown>([
   ...['authentication_required', 'token_required', 'invalid_token', 'identity_blocked'],
 ])
@@ -74,7 +77,7 @@ class Scene {
   readonly pair: Pair
   readonly side: Side
   readonly tokens: Record<Caller, string>
-  /** Of a thread, a proposal and an identity, which are public. */
+  /** The ids of a thread, a proposal and an identity, all of which are public. */
   readonly ids: Record<'thread' | 'proposal' | 'agent', string>
 
   constructor(access: Access, process: Process) {
@@ -112,7 +115,7 @@ class Scene {
     return made
   }
 
-  /** A token that has been replaced. */
+  /** Returns a token that has been replaced. */
   #rotated(rotation: object): string {
     const { token } = this.#identity('persistent')
     this.#written('/api/identities/me/token', rotation, token)
@@ -125,7 +128,7 @@ class Scene {
     return JSON.parse(answers[0]!.text!)
   }
 
-  /** Sends a request that is in order, but for who sends it. */
+  /** Sends a request that is valid in every respect except possibly its caller. */
   async ask(route: Route, caller: Caller): Promise<FakeExchange> {
     const { thread, proposal, agent } = this.ids
     const id = /thread/i.test(route.path) || /^\/t\//.test(route.path) ? thread : proposal
@@ -147,7 +150,7 @@ class Scene {
   }
 }
 
-/** The routes of a node, and the pages that stand beside some of them. */
+/** Returns the routes of a node, and the pages that are served beside some of them. */
 function routesIn(access: Access): Route[] {
   const routes = withPages(routesOf({ compat: true, search: true, ...access }), access)
   return routes.flatMap(({ html, ...route }) =>
@@ -155,9 +158,9 @@ function routesIn(access: Access): Route[] {
   )
 }
 
-/** What docs/interface.md, "Access" says, for a route as it is declared. */
+/** Returns the outcome that docs/interface.md, "Access" specifies for a route as declared. */
 function expected(route: Route, { membersOnly, registration }: Access, caller: Caller): string {
-  // Tokens are nothing to what is for sessions (test/pages/sessions.test.ts).
+  // Routes for sessions ignore tokens (test/pages/sessions.test.ts).
   if (route.isForm) return 'cross_origin'
   if (['feedPage', 'newThreadPage'].includes(route.name)) return 'token_required'
   const isBearer = route.auth === 'bearer'
@@ -174,7 +177,7 @@ function expected(route: Route, { membersOnly, registration }: Access, caller: C
   return caller === 'guest' || caller === 'member' ? 'let in' : 'invalid_token'
 }
 
-/** The code that does not let the caller in, of JSON or of a page. */
+/** Returns the code with which the caller was denied access, as JSON or as a page, or 'let in'. */
 function codeOf(exchange: FakeExchange): string {
   const [{ status, text, headers }] = exchange.answers as [FakeExchange['answers'][0]]
   if (!text!.startsWith('<!doctype')) {
@@ -213,7 +216,7 @@ async function checkAll(t: Test, access: Access, process: Process): Promise<void
   t.equal(checked, declared.size * callers.length)
 }
 
-/** Somebody without an identity, by what they send. */
+/** Callers without an identity, by the invitation that they send. */
 const newcomers = ['nothing', 'unknown', 'good', 'once too often', 'revoked', 'expired'] as const
 type Newcomer = (typeof newcomers)[number]
 
@@ -254,7 +257,7 @@ async function checkNewcomers(t: Test, access: Access, process: Process): Promis
   t.same(used, access.registration === 'invited' ? [0, 1, 0] : [0, 0, 0])
 }
 
-/** A token is used in a process, and a poll waits with it; then an operator replaces it. */
+/** Uses a token in a process and lets a poll wait with it. Then an operator replaces the token. */
 async function checkLeak(t: Test, access: Access, process: Process): Promise<void> {
   const { pair, side, tokens, ids } = new Scene(access, process)
   const leaked = tokens.member

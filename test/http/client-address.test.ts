@@ -1,4 +1,4 @@
-// The address of a caller: from the socket, or from the one trusted header.
+// The address of a caller: that of the socket, or the one in the one trusted header.
 
 import { BlockList } from 'node:net'
 import t from 'tap'
@@ -75,7 +75,7 @@ t.test('caller: behind Cloudflare: its header counts, and no other', async (t) =
 t.test('address: several spellings: one is kept', async (t) => {
   t.equal(readAddress('fe80::1%eth0'), 'fe80::1')
   t.equal(readAddress('[fe80::1%eth0]:443'), 'fe80::1')
-  // With a zone, the library refuses an address of more than 39 characters.
+  // If it has a zone, the library refuses an address of more than 39 characters.
   const long = '2001:0db8:0000:0000:0000:0001:192.168.100.200'
   t.equal(readAddress(long), '2001:db8::1:c0a8:64c8')
   t.equal(readAddress(`${long}%eth0`), '2001:db8::1:c0a8:64c8')

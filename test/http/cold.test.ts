@@ -1,5 +1,5 @@
-// Requests whose text is on disk, at the edge: answered as if it were in memory, decided anew when
-// it is, and ended in every other way that a parked request can end.
+// Requests whose text is on disk, at the edge: each is answered as if the text were in memory, is
+// decided anew once it is, and ends in every way in which a parked request can end.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -19,7 +19,7 @@ function aNode(): { node: Node; disk: ColdText } {
   return { node: new Node({}, disk), disk }
 }
 
-/** A durable thread with some messages; its path. */
+/** Publishes a durable thread with some replies, and returns its path. */
 function aThread(node: Node, replies: number): string {
   const path = node.thread()
   for (let n = 0; n < replies; n++) node.post(`${path}/replies`, { content: `reply ${n} é😀` })
@@ -61,7 +61,7 @@ t.test('edge: a page is on disk and not cached: what was not whole is never show
   t.equal(textOf(again), textOf(reads[0]), 'from the page cache')
 })
 
-/** An identity that follows the thread; its token. */
+/** Creates an identity that follows the thread, and returns its token. */
 function aFollower(node: Node, path: string): string {
   const author = node.token
   const created = node.post('/api/identities', { display_name: 'é' })
@@ -268,7 +268,7 @@ const action = fc.record({
 
 type Action = typeof action extends fc.Arbitrary<infer T> ? T : never
 
-/** Does the same as others of its kind, given the same actions. */
+/** A caller that, given the same actions, does the same as any other. */
 class Caller {
   readonly node: Node
   readonly threads: string[] = []
@@ -279,7 +279,7 @@ class Caller {
     this.node = node
   }
 
-  /** Null where there is nothing to do it to. */
+  /** Performs the action. Returns null if there is nothing to perform it on. */
   act(action: Action): FakeExchange | null {
     const { node, threads, proposals: saved } = this
     const key = (again: boolean) => `the-key-${again ? Math.max(1, this.#keys) : ++this.#keys}`
@@ -311,7 +311,7 @@ class Caller {
     }
   }
 
-  /** Remembers what has come of it. */
+  /** Remembers the outcome of an action. */
   note(exchange: FakeExchange): void {
     const body = JSON.parse(textOf(exchange)!)
     if (body.published && !body.replayed) this.threads.push(body.read_url)

@@ -1,4 +1,4 @@
-// An edge in memory, with requests, a log and ticks that a test controls.
+// An in-memory edge, whose requests, log and ticks a test controls.
 
 import { routes } from '../../src/api/routes.ts'
 import { type Forum, type ForumParts, makeForum } from '../../src/forum/forum.ts'
@@ -18,7 +18,7 @@ class Journal {
   position = 0
   durable = 0
   health: Health = 'ok'
-  /** The position of the log when it was flushed. */
+  /** The position of the log at each flush. */
   readonly flushed: number[] = []
 
   append(): number {
@@ -37,7 +37,7 @@ class Journal {
 
 let keys = 0
 
-/** An edge on a forum whose log becomes durable when the test says so. */
+/** An edge with a forum whose log becomes durable when the test says so. */
 export class Node {
   readonly #world: World
   readonly clock: World['clock']
@@ -49,11 +49,11 @@ export class Node {
     ticks: ticksThat((end) => this.#atTickEnd(end)),
     errorPage,
   })
-  /** While there is a list, ticks do not end; otherwise every request is a separate tick. */
+  /** While this is a list, ticks do not end. Otherwise every request is a tick of its own. */
   #ends: (() => void)[] | null = null
   token = ''
 
-  /** With `textDisk` its text can be put there. */
+  /** With `textDisk`, the forum's text can be moved there. */
   constructor(more: Partial<ForumParts> = {}, textDisk?: ColdText) {
     this.#world = newWorld({}, textDisk)
     this.clock = this.#world.clock
@@ -70,7 +70,7 @@ export class Node {
     return exchange
   }
 
-  /** A request without a body. */
+  /** Sends a request without a body. */
   send(method: string, path: string): FakeExchange {
     const exchange = new FakeExchange(method, path, this.#headers())
     this.edge.handle(exchange)
@@ -97,7 +97,7 @@ export class Node {
     return JSON.parse(answers[0].text!).read_url
   }
 
-  /** Runs `does` within one tick. */
+  /** Runs `does` within a single tick. */
   inOneTick<T>(does: () => T): T {
     this.#ends = []
     const done = does()

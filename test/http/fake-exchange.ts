@@ -1,4 +1,4 @@
-// A request in memory, and its answers. Its body arrives when the test says so.
+// An in-memory request and its answers. Its body arrives when the test says so.
 
 import type { errors } from '../../src/api/errors.ts'
 import type { Exchange } from '../../src/http/exchange.ts'
@@ -8,7 +8,7 @@ import type { RouteMeter } from '../../src/http/meter.ts'
 export interface Answered {
   status: number
   headers: string
-  /** The text at the time of the answer. */
+  /** The text as it was at the time of the answer. */
   text: string | null
 }
 
@@ -36,7 +36,7 @@ export class FakeExchange implements Exchange {
     this.#headers = headers
   }
 
-  /** The error code of the only answer, or its status when it is not an error. */
+  /** The error code of the only answer, or its status if it is not an error. */
   get code(): keyof typeof errors | number {
     const [{ status, text }] = this.answers
     return status < 400 ? status : JSON.parse(text!).error
@@ -63,7 +63,7 @@ export class FakeExchange implements Exchange {
     this.#hungUp = call
   }
 
-  /** The client hangs up. */
+  /** Simulates that the client hangs up. */
   hangUp(): void {
     this.isGone = true
     this.#hungUp()
@@ -74,12 +74,12 @@ export class FakeExchange implements Exchange {
     this.answers.push({ status, headers, text })
   }
 
-  /** Lets the whole body arrive. */
+  /** Delivers the whole body. */
   end(body: object): void {
     this.endWith(Buffer.from(JSON.stringify(body)))
   }
 
-  /** The same with these bytes, if anybody reads them. The library uses their memory again. */
+  /** Delivers these bytes as the body, if it is collected. The library then reuses their memory. */
   endWith(bytes: Buffer): void {
     this.#done?.(bytes.length > this.#bytesMax ? tooLarge : bytes)
     bytes.fill(0)

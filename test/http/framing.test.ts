@@ -1,4 +1,4 @@
-// Requests whose end a proxy may have found elsewhere.
+// Requests whose end a proxy may have located elsewhere.
 
 import t from 'tap'
 import { isAmbiguous } from '../../src/http/framing.ts'

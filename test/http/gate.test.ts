@@ -1,4 +1,5 @@
-// The gate: G1 answers leave in the order of their arrival, G2 each leaves once.
+// The gate: G1 answers leave in the order of their arrival, G2 each leaves once, G3 answers that
+// have left are released.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
@@ -33,7 +34,8 @@ t.test('G3: something waits at all times: answers that left are released', async
     return new WeakRef(answer)
   })
   t.equal(gate.length, 1)
-  // The target of a WeakRef is held until the end of the iteration in which it was made or read.
+  // A WeakRef's target is kept alive until the end of the iteration in which it was created or
+  // read.
   await nextTurn()
   await until('all but two answers to be collected', () => {
     collect()

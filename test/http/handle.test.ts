@@ -1,5 +1,5 @@
 // The edge between the HTTP library and the routes: its answers when the service is not ready, when
-// the log is not durable yet, when the log has failed, and when the disk is full.
+// the log is not yet durable, when the log has failed, and when the disk is full.
 
 import { setImmediate as nextTick } from 'node:timers/promises'
 import t from 'tap'
@@ -244,7 +244,7 @@ t.test('edge: another node may lead by now: nothing is refused by the state', as
     unknown(() => node.get('/api/notifications')),
     unknown(() => node.begin('/api/threads')),
     node.post(`${path}/replies`, { content: 'another one' }, key),
-    // Another node may have recorded the opposite since.
+    // Another node may have recorded the opposite in the meantime.
     node.post(`${path}/replies`, reply, key),
     node.send('post', `${path}/subscribe`),
   ]

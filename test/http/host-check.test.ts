@@ -1,5 +1,5 @@
-// The names by which a node may be reached: on the operators' port, and with --allowed-hosts on
-// that of the interface.
+// The host names by which a node may be reached: on the operators' port and, with --allowed-hosts,
+// on the interface's port.
 
 import { once } from 'node:events'
 import { request } from 'node:http'
@@ -51,7 +51,7 @@ t.test('allowed hosts: none are set: the edge itself, without a check', async (t
   t.equal(guarded(edge, null), edge)
 })
 
-/** The status and the type of the answer to a request that names this host. */
+/** Resolves to the status and content type of the answer to a request with this Host header. */
 async function ask(port: number, method: string, path: string, host: string) {
   const sent = request({ host: '127.0.0.1', port, method, path, headers: { host }, agent: false })
   sent.end()

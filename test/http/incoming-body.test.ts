@@ -1,4 +1,4 @@
-// Incoming bodies: B1 `done` is called once, B2 what is held is counted and released.
+// Incoming bodies: B1 `done` is called once, B2 held bytes are counted and released.
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -17,7 +17,7 @@ function receive(queueBytesMax = Number.POSITIVE_INFINITY, bytesMax = 10) {
   const load = new Load({ ...unlimited, queueBytesMax })
   const received: Body[] = []
   const body = new IncomingBody(load, bytesMax, (whole) => {
-    received.push(Buffer.isBuffer(whole) ? Buffer.from(whole) : whole) // B2: it is overwritten
+    received.push(Buffer.isBuffer(whole) ? Buffer.from(whole) : whole) // B2: `whole` is overwritten
   })
   return { load, received, body }
 }

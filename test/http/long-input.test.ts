@@ -1,4 +1,4 @@
-// What callers send is read in time that is proportional to its length, however it is repeated.
+// Input from callers is read in time proportional to its length, whatever is repeated in it.
 
 import { BlockList } from 'node:net'
 import t from 'tap'
@@ -70,7 +70,7 @@ const units = [
 ]
 units.push('"', '\\u00', 'W/', '10.0.0.1,', 'a=b&', '{"":', 'prefetch', '\t', '@', 'a.', '?')
 
-/** Shorter work on 16,000 characters needs no closer look. */
+/** If 16,000 characters take less than this, no closer measurement is needed. */
 const shortUs = 2_000
 
 for (const [name, read] of Object.entries(readers)) {
@@ -93,7 +93,7 @@ for (const [name, read] of Object.entries(readers)) {
 function quietly(work: () => unknown): void {
   try {
     work()
-  } catch {} // what is refused may be refused so
+  } catch {} // an input may be refused by an exception
 }
 
 t.test('lists in headers: as much is read as anybody sends, and no more', async (t) => {

@@ -1,4 +1,4 @@
-// From bytes to values: how the edge parses queries, bodies and headers.
+// Parsing at the edge: queries, bodies and headers.
 
 import fc from 'fast-check'
 import t from 'tap'

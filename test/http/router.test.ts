@@ -1,4 +1,4 @@
-// The router: exact paths, paths with one parameter, and the Allow header of both.
+// The router: exact paths, paths with one parameter, and the Allow header of both kinds.
 
 import t from 'tap'
 import { allow, Router } from '../../src/http/router.ts'

@@ -1,5 +1,5 @@
-// A port that is closed and opened again, as readers and their main process do with a shared one:
-// by Node's own server, which opens it later than it is told to.
+// A port that is closed and reopened, as readers and their main process do with a shared port.
+// Node's own server opens it asynchronously.
 
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
@@ -20,7 +20,8 @@ async function scene(t: Test) {
     stop()
     close!()
   })
-  // Not by fetch: its WebAssembly reserves so much that Node 24 could start no process any more.
+  // fetch is not used: its WebAssembly reserves so much memory that Node 24 could no longer start a
+  // process.
   const connects = async () => {
     const socket = connect(port, host)
     t.teardown(() => socket.destroy())

@@ -1,4 +1,4 @@
-// Bodies that take too long are aborted, and only those.
+// Bodies that take too long are aborted, and no others.
 
 import t from 'tap'
 import { SlowBodies } from '../../src/http/slow-bodies.ts'

@@ -1,5 +1,6 @@
-// Goal:   no text with an unpaired surrogate passes the edge, at any depth, and no depth does harm.
-// Method: parseBody against a plain recursive model, on random JSON written with escapes.
+// Goal:   no text with an unpaired surrogate passes the edge, at any depth, and no depth of nesting
+//         does harm.
+// Method: parseBody, compared with a plain recursive model, on random JSON written with escapes.
 
 import fc from 'fast-check'
 import t from 'tap'

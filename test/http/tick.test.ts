@@ -1,5 +1,5 @@
-// A tick: T1 everything once and in order, T2 all work before the answers, T3 bounded memory, T4
-// paced work gives way, T5 heavy work rests (H1 to H3).
+// A tick: T1 everything runs once and in order, T2 all work precedes the answers, T3 memory is
+// bounded, T4 paced work yields, T5 heavy work rests (H1 to H3).
 
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import t from 'tap'
@@ -7,7 +7,7 @@ import { Tick } from '../../src/http/tick.ts'
 
 const mb = 1 << 20
 
-/** A tick, and what was done in it, in order. */
+/** Returns a tick, and a list that records in order what was done in it. */
 function newTick(): { tick: Tick; done: string[] } {
   const done: string[] = []
   const tick = new Tick(() => done.push('afterWork'))
@@ -113,7 +113,7 @@ t.test('T4: much paced work: a third of the requests, at least 4, to its end', a
   t.strictSame(done, [])
 })
 
-/** Ticks that end when the test says so, and time that passes as it says. */
+/** Ticks that end when the test says so, and time that advances as the test says. */
 class Scene {
   readonly did: string[] = []
   readonly tick: Tick
@@ -131,7 +131,7 @@ class Scene {
     })
   }
 
-  /** Adds pieces of heavy work, each of which takes so long. */
+  /** Adds pieces of heavy work, each of which takes this long. */
   addHeavy(ms: number, ...names: string[]): void {
     for (const name of names) {
       this.tick.addColdRead(() => {
@@ -141,7 +141,7 @@ class Scene {
     }
   }
 
-  /** Adds slices, each of which takes so long. */
+  /** Adds slices, each of which takes this long. */
   addSlices(ms: number, slice: () => boolean): void {
     this.tick.addSlices(() => {
       this.#nowMs += ms
@@ -153,12 +153,12 @@ class Scene {
     this.tick.addWork(() => this.did.push('request'), 0)
   }
 
-  /** A request that reads text from disk. */
+  /** Adds a request that reads text from disk. */
   addParked(): void {
     this.tick.addWork(() => this.tick.noteParked(), 0)
   }
 
-  /** Ends the tick that is planned; returns what was done. Time passes before. */
+  /** Lets time pass, then ends the planned tick. Returns what was done. */
   end(afterMs = 0): string[] {
     this.#nowMs += afterMs
     for (const timer of this.#timers.splice(0)) {
@@ -241,7 +241,7 @@ t.test(
       scene.end(1)
       t.ok(slices - before <= 1)
     }
-    // Each iteration takes a millisecond, and one more with a slice.
+    // Each iteration takes a millisecond, and another one if it contains a slice.
     t.ok(slices > ticks / 5, `${slices}`)
     t.ok(slices / (ticks + slices) <= 1 / 3, `${slices}`)
   },

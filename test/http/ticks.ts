@@ -1,4 +1,4 @@
-// Ticks that end when a test says so, in which no time passes: heavy work needs no rest.
+// Ticks that end when a test says so. No time passes in them, so that heavy work needs no rest.
 
 import assert from 'node:assert/strict'
 import type { Ticks } from '../../src/http/tick.ts'

@@ -1,5 +1,5 @@
-// From which package the native binding of uWebSockets.js is loaded, in an installation that each
-// test lays out: the compiled loader, and the packages beside it.
+// The package from which the native binding of uWebSockets.js is loaded. Each test lays out an
+// installation: the compiled loader, and the packages beside it.
 
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import t, { type Test } from 'tap'
 import { loadBinding } from '../../src/http/uws-binding.ts'
 
 const packed = dirname(dirname(fileURLToPath(import.meta.resolve('uws-pack'))))
-/** Whether `uws-pack` has a binding for this Node. */
+/** Whether `uws-pack` has a binding for this version of Node. */
 const hasPacked = loadBinding() !== null
 
 const program = `
@@ -31,14 +31,14 @@ interface Outcome {
 interface Package {
   name?: string
   version?: string
-  /** The source of its main module, CommonJS. */
+  /** The source of the package's main module, in CommonJS. */
   main?: string
 }
 
 const binary = `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`
 const loadsBinary = `module.exports = require('./${binary}')`
 
-/** The outcome of loading when these packages are installed. */
+/** Returns the outcome of loading the binding with these packages installed. */
 function load(t: Test, { upstream, isPacked = true }: { upstream?: Package; isPacked?: boolean }) {
   const home = mkdtempSync(join(tmpdir(), 'agent-forum-binding-'))
   t.teardown(() => rmSync(home, { recursive: true, force: true }))
@@ -68,7 +68,7 @@ function load(t: Test, { upstream, isPacked = true }: { upstream?: Package; isPa
   return JSON.parse(output) as Outcome
 }
 
-/** Checks that `uws-pack` was loaded after these packages were skipped. */
+/** Checks that `uws-pack` was loaded after these packages had been skipped. */
 function fromPacked(t: Test, outcome: Outcome, passedBy: [name: string, reason: RegExp][]): void {
   const none: [string, RegExp] = ['uws-pack', /^no binding for Node \d+/]
   t.equal(outcome.name, hasPacked ? 'uws-pack' : undefined)

@@ -1,4 +1,4 @@
-// Polls that wait, at the edge: what each is answered and when, however its wait ends.
+// Waiting polls at the edge: the answer to each and its time, however the wait ends.
 
 import t from 'tap'
 import { blockIdentity } from '../../src/forum/moderation.ts'
@@ -13,14 +13,14 @@ function bodyOf({ answers }: FakeExchange) {
   return JSON.parse(answers[0].text!)
 }
 
-/** A node, a durable thread by its caller, and the token of another caller. */
+/** Returns a node, a durable thread by its caller, and a reply of another caller on demand. */
 function scene() {
   const node = new Node()
   const path = node.thread()
   const other = node.post('/api/identities', {})
   node.sync()
   const { token } = bodyOf(other)
-  /** The other caller replies; it is not durable yet. */
+  /** Makes the other caller reply. The reply is not durable yet. */
   const replyOf = () => {
     const own = node.token
     node.token = token

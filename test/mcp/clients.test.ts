@@ -1,6 +1,6 @@
-// The tools as clients other than the official one call them: what the forum refuses reaches the
-// agent with the forum's code, and what it answers is whole. .ci/run installs the clients; they are
-// not part of an installation.
+// The tools, called by clients other than the official one: a refusal by the forum reaches the
+// agent with the forum's code, and an answer arrives complete. .ci/run installs these clients; they
+// are not part of an installation.
 
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -20,7 +20,7 @@ interface Server {
 }
 
 type Given = Record<string, string | number>
-/** Calls a tool, and resolves to what its caller is shown, an error or not. */
+/** Calls a tool, and resolves to what the caller is shown, whether or not it is an error. */
 type Call = (name: string, given: Given) => Promise<string>
 
 const connections: Record<string, (t: Test, server: Server) => Promise<Call>> = {
@@ -30,7 +30,7 @@ const connections: Record<string, (t: Test, server: Server) => Promise<Call>> = 
     const client = new Client({ name: 'test', version: '1' })
     await client.connect(new StdioClientTransport(server))
     t.teardown(() => client.close())
-    await client.listTools() // it then knows the output schemas, and checks what it gets
+    await client.listTools() // the client then knows the output schemas, and validates results
     return async (name, given) => shown(await client.callTool({ name, arguments: given }))
   },
   async '@langchain/mcp-adapters'(t, server) {

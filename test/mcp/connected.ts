@@ -1,4 +1,4 @@
-// Agents that use the forum through `agent-forum mcp` with the official client package, over stdio,
+// Agents that use the forum through `agent-forum mcp` with the official client package: over stdio,
 // where the client starts the server, and over HTTP.
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
@@ -7,7 +7,7 @@ import type { Test } from 'tap'
 import { Program, program } from '../api/process.ts'
 import { until } from '../until.ts'
 
-/** The versions of the protocol that clients speak today. */
+/** The protocol versions that clients use today. */
 export const versions = ['2025-11-25', '2026-07-28'] as const
 
 export interface Way {
@@ -23,10 +23,10 @@ type Json = any
 
 export interface Answer {
   isError: boolean
-  /** The structured content; an error has none. */
+  /** The structured content. An error has none. */
   body: Json
   texts: string[]
-  /** What the text of an error says. */
+  /** The JSON in the text of an error. */
   refusal: Json
 }
 
@@ -47,7 +47,7 @@ export class Connected {
     return { isError: isError ?? false, body: structuredContent, texts, refusal }
   }
 
-  /** The structured content of a call that must succeed. */
+  /** Returns the structured content of a call that must succeed. */
   async get(name: string, given: Record<string, unknown> = {}): Promise<Json> {
     const { isError, body, texts } = await this.call(name, given)
     if (isError) throw new Error(texts.join('\n'))
@@ -55,7 +55,7 @@ export class Connected {
   }
 }
 
-/** Connects to a server with these arguments; both end with the test. */
+/** Connects a client to a server with these arguments. Both end with the test. */
 export async function connected(
   t: Test,
   { transport, version }: Way,
@@ -78,7 +78,7 @@ export async function connected(
   return new Connected(client)
 }
 
-/** The URL of a server over HTTP. */
+/** Starts a server over HTTP, and resolves to its URL. */
 export async function served(
   t: Test,
   args: readonly string[],

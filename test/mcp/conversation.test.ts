@@ -1,6 +1,6 @@
-// Two agents on MCP, one over each transport, and one on the client hold a conversation while the
-// node is killed and restarted. Nobody misses a message or sees one twice. Over MCP the news of an
-// agent begin when it first acts, so what a thread had before is not among them.
+// Two agents on MCP, one on each transport, and one on the client hold a conversation while the
+// node is killed and restarted. Nobody misses a message or sees one twice. Over MCP an agent's news
+// begins when it first acts, so that earlier messages of a thread are not part of it.
 
 import t from 'tap'
 import { AgentForum } from '../../src/client/index.ts'
@@ -10,12 +10,12 @@ import { type Connected, connected, http, stdio } from './connected.ts'
 
 const rounds = 3
 
-/** The messages of others up to a last word, as an agent on MCP reads them. */
+/** Reads the messages of others as an agent on MCP does, up to the last one. */
 async function heard(agent: Connected, last: string): Promise<string[]> {
   const contents: string[] = []
   while (contents.at(-1) !== last) {
     const news = await agent.call('wait_for_news', { seconds: 10 })
-    if (news.isError) continue // the node is away for longer than a tool may take
+    if (news.isError) continue // the node is down for longer than a tool may take
     for (const { content } of news.body.notifications) contents.push(content)
   }
   return contents

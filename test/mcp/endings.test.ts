@@ -1,5 +1,5 @@
-// How a server over stdio ends: when its client goes before or after it has an identity, and when
-// the client sends too much.
+// How a server over stdio ends: when its client disconnects before or after the server has an
+// identity, and when the client sends too much.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,7 +17,7 @@ function fileFor(t: Test): string {
   return join(directory, 'ana.json')
 }
 
-// A program of these tests has no standard input, as after `< /dev/null`.
+// Programs run by these tests have no standard input, as after `< /dev/null`.
 
 t.test('ending: the client is gone at once, and there is no node: 69, and why', async (t) => {
   const url = 'http://127.0.0.1:1'

@@ -1,5 +1,5 @@
-// The file of --identity: written once, readable by its owner only, for one node; and unusable
-// files.
+// The file of --identity: it is written once, readable by its owner only, and for one node. Also,
+// unusable files.
 
 import {
   chmodSync,
@@ -64,7 +64,7 @@ t.test('identity: a guest, where that is asked for: replaced when it has expired
 
 t.test('identity: a file left over by a process that was killed: kept all the same', async (t) => {
   const file = fileFor(t)
-  // Process ids are used again: in a container, every process may have the same.
+  // Process ids are reused. In containers, every process may have the same id.
   writeFileSync(`${file}.${process.pid}`, '{}')
   const identity = { id: 'agt_1', kind: 'persistent', display_name: 'ana' } as const
   const made = { ...identity, url: 'http://127.0.0.1:1', token: 'aic_1', expires_at: null }
@@ -99,7 +99,7 @@ t.test(
     const write = (fields: object) => writeFileSync(file, JSON.stringify({ ...kept, ...fields }))
     write({ token: rotation.stdout.trim() })
     t.same((await agent.get('check_feed')).notifications, [])
-    // Of somebody else: one process acts as one identity.
+    // The file now has another identity, which is ignored: one process acts as one identity.
     const ben = await forum.identity()
     write({ id: ben.id, token: ben.token })
     await agent.get('post_thread', { title: 'By whom?', content: 'By ana.' })

@@ -1,5 +1,5 @@
-// How far an agent has read its feed, over MCP: the node keeps it, so that it outlives the process
-// of the server; and its news begin when it first acts.
+// How far an agent has read its feed, over MCP: the node keeps this position, so that it outlives
+// the server process. An agent's news begins when it first acts.
 
 import t from 'tap'
 import { type Client, publishedThread, startForum } from '../api/harness.ts'
@@ -30,7 +30,7 @@ t.test('mcp: the process ends: what was returned last comes again, and nothing e
   const [ana, ben] = await Promise.all([forum.identity(), forum.identity()])
   const thread_id = await publishedThread(ana)
   await ben.subscribe(thread_id)
-  /** The contents of pages that a new process of ben's server gets, before it ends. */
+  /** Runs a new server process of ben's, and returns the contents of the pages that it gets. */
   const life = async (calls: readonly string[]) => {
     const agent = await connected(t, stdio, [], environmentOf(ben))
     const pages: string[][] = []

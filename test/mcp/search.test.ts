@@ -1,5 +1,5 @@
-// What search_messages is for: an agent that meets a problem finds the answer that another one got,
-// in two calls.
+// The purpose of search_messages: an agent that meets a problem finds the answer that another agent
+// got, in two calls.
 
 import t from 'tap'
 import { indexed, searchedForum } from '../search/forum.ts'

@@ -1,4 +1,5 @@
-// agent-forum mcp setup: what it enters, into which files, and that nothing else in them changes.
+// agent-forum mcp setup: what it enters and into which files, and that it changes nothing else in
+// them.
 
 import { spawnSync } from 'node:child_process'
 import {
@@ -28,7 +29,7 @@ import { startForum } from '../api/harness.ts'
 import { program } from '../api/process.ts'
 import { isLinear } from '../linear.ts'
 
-/** Files as the clients write them, with other servers in them. */
+/** Files as the clients write them, with entries for other servers. */
 const written: Record<ClientName, string> = {
   'claude-code': `{
   "numStartups": 184,
@@ -88,7 +89,7 @@ class Home {
     return { code: status, stdout, stderr }
   }
 
-  /** What the file of a client has about the forum. */
+  /** Returns the forum's entry in the file of a client. */
   entry(name: ClientName, entry = 'forum') {
     const text = readFileSync(this.file(name), 'utf8')
     // biome-ignore lint/suspicious/noExplicitAny: whatever the file holds
@@ -376,7 +377,7 @@ t.test('setup: a long configuration: takes time in proportion to its length', as
   t.ok(isLinear(add, 10_000))
 })
 
-/** Whether the text came about by one insertion. */
+/** Returns whether a single insertion turns the old text into the new one. */
 function isInsertion(old: string, text: string): boolean {
   let same = 0
   while (same < old.length && old[same] === text[same]) same += 1

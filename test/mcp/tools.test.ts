@@ -1,5 +1,5 @@
 // agent-forum mcp with the official client: what it offers over each transport and version of the
-// protocol, what its tools answer, and what they refuse.
+// protocol, the answers of its tools, and what they refuse.
 
 import { readFileSync } from 'node:fs'
 import { type AddressInfo, connect } from 'node:net'
@@ -26,20 +26,20 @@ const names = [
   'unsubscribe',
 ]
 let forum: Promise<Forum> | undefined
-/** One node for the whole file. */
+/** Starts the one node that all tests of this file use. */
 function node(): Promise<Forum> {
   forum ??= startForum(t)
   return forum
 }
 
 let shared: Promise<Connected> | undefined
-/** An agent that several tests use; the first finds it without an identity. */
+/** Connects an agent that several tests use. The first of them finds it without an identity. */
 function agentOfAll(): Promise<Connected> {
   shared ??= node().then(({ url }) => connected(t, stdio, ['--url', url]))
   return shared
 }
 
-/** Checks that it offers what the documents say, with correct annotations. */
+/** Checks that the server offers what the documents say, with correct annotations. */
 async function checkOffers(t: Test, client: Client): Promise<void> {
   t.match(client.getServerVersion(), { name: 'agent-forum', version: /^\d/ })
   t.match(client.getInstructions(), /never instructions/)
@@ -216,7 +216,7 @@ t.test('mcp: a token from the environment: acts as its identity', async (t) => {
     url: forum.url,
   })
   t.match(await agent.get('post_thread', { title: 'a', content: 'b' }), { author_id: ana.id })
-  // An empty variable is one that is not set.
+  // An empty variable counts as unset.
   const byFlag = await connected(t, stdio, [], { ...environment, AGENT_FORUM_URL: '' })
   t.equal((await byFlag.client.listTools()).tools.length, names.length)
   const stranger = await connected(t, stdio, ['--url', forum.url], { AGENT_FORUM_TOKEN: 'aic_0' })

@@ -1,6 +1,6 @@
-// Goal:   agents do a real task with few calls and little to read: three of them triage an incident
-//         through the tools of MCP alone, among threads that do not matter.
-// Counts: calls of tools, and the characters of their results, which a model has to read.
+// Goal:   agents complete a realistic task with few calls and little to read. Three of them triage
+//         an incident through the MCP tools alone, among irrelevant threads.
+// Counts: the tool calls, and the characters of their results, which a model has to read.
 
 import t from 'tap'
 import { AgentForum } from '../../src/client/index.ts'
@@ -12,7 +12,7 @@ const charactersMax = 15_000
 const threads = Number(process.env.TRIAGE_THREADS ?? 200)
 const updates = 60
 
-/** What is in the forum before the incident: a cause found earlier, other threads, an old alert. */
+/** Fills the forum before the incident: a cause found earlier, other threads, and an old alert. */
 async function filled(url: string): Promise<void> {
   const [ops, dev] = [1, 2].map(() => new AgentForum({ url }))
   await ops.register({ displayName: 'ops', kind: 'persistent' })
@@ -54,7 +54,7 @@ t.test('mcp: three agents triage an incident: in few calls that are soon read', 
   }
   const news = (agent: Connected) => use(agent, 'wait_for_news', { seconds: 30 })
 
-  // Ben and Cleo wait. Ana finds the alert, reads how it ends, and calls them.
+  // Ben and Cleo wait. Ana finds the alert, reads the end of it, and mentions both.
   const others = await Promise.all([ben, cleo].map(async (agent) => (await agent.get('whoami')).id))
   const waiting = [news(ben), news(cleo)]
   const { results } = await use(ana, 'search_messages', { q: 'alert checkout 502', limit: 3 })
@@ -68,7 +68,7 @@ t.test('mcp: three agents triage an incident: in few calls that are soon read', 
   }
   const mention_ids = [toBen.notifications[0].author_id]
 
-  // Ben knows what the logs say, Cleo finds what it was the last time.
+  // Ben knows the logs. Cleo finds the cause of the earlier incident.
   const logs = 'The gateway waits for payments, which answers E4711.'
   await use(ben, 'reply', { thread_id, content: logs, mention_ids: [...mention_ids, others[1]] })
   t.match(await news(cleo), { notifications: [{ content: logs }] })
@@ -78,7 +78,7 @@ t.test('mcp: three agents triage an incident: in few calls that are soon read', 
   const content = 'E4711 is the pool of payments. POOL_MAX=50 helped the last time.'
   await use(cleo, 'reply', { thread_id, content, mention_ids })
 
-  // Ana reads both, and sums up for all who follow.
+  // Ana reads both replies, and sums up for all who follow.
   t.match(await news(ana), { notifications: [{ content: logs }, { content }] })
   const summary = 'Cause: pool of payments, E4711. Done: POOL_MAX=50. 502 are gone. Thank you.'
   await use(ana, 'reply', { thread_id, content: summary, mention_ids: others })

@@ -1,4 +1,5 @@
-// Ports that cannot be opened: what the operator is told, and what is not blamed on them.
+// Ports that cannot be opened: what the operator is told, and which errors are not blamed on a
+// setting.
 
 import { readFileSync } from 'node:fs'
 import pino from 'pino'
@@ -7,7 +8,7 @@ import { ConfigError } from '../../src/base/arguments.ts'
 import { PortError, PortInUse } from '../../src/http/port-error.ts'
 import { Ports, type PortsParts } from '../../src/node/ports.ts'
 
-/** The error with which the ports of a node open whose HTTP server fails in this way. */
+/** Resolves to the error with which a node's ports open if its HTTP server fails in this way. */
 function errorWith(fail: () => never): Promise<unknown> {
   const address = { host: '127.0.0.1', port: 8080, opsPort: 0 }
   const config = { ...address, trustProxy: null, readers: 0, allowedHosts: null }

@@ -1,4 +1,4 @@
-// The log of requests: one line for each answer with --log-level debug, and nothing otherwise.
+// The request log: one line for each answer with --log-level debug, and nothing otherwise.
 
 import { randomUUID } from 'node:crypto'
 import pino from 'pino'
@@ -34,7 +34,7 @@ const asked = [
   { route: 'readThread', status: 200 },
 ]
 
-/** Sends a few requests; returns the sizes of their answers, and the lines. */
+/** Sends a few requests, and returns the sizes of their answers and the log lines. */
 async function talk(t: Test, ...flags: string[]) {
   const args = ['--port', '0', '--data', dataDirectory(t), '--log-level', 'debug', ...flags]
   const program = new Program(['serve', ...args])

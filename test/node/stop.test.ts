@@ -1,4 +1,4 @@
-// A node that stops within a process that goes on, also before it serves.
+// A node that stops while its process continues, including before it serves.
 
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// The dashboard of a node in use, as a browser without scripts and as a program see it; and the
-// dashboard of Grafana, whose metrics must exist.
+// The dashboard of a node in use, as seen by a browser without scripts and by a program; and the
+// Grafana dashboard, whose metrics must exist.
 
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -17,7 +17,7 @@ const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
   "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** Sends bytes to the port and resolves to everything that it answers. */
+/** Sends bytes to the port, and resolves to everything that it answers. */
 function exchange(port: number, request: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = ''

@@ -1,12 +1,12 @@
-// The scripts of the dashboard: those of the sources, and nothing that an earlier build has left in
-// dist/.
+// The scripts of the dashboard: exactly those of the sources, and nothing that an earlier build has
+// left in dist/.
 
 import { readdirSync } from 'node:fs'
 import t from 'tap'
 import { dashboardFiles } from '../../src/ops/files.ts'
 
 const sources = new URL('../../../src/browser/', import.meta.url)
-/** It belongs to the pages for people. */
+/** This script belongs to the pages for people. */
 const ofPages = '/news.ts'
 
 t.test('a build of these sources alone: has each script that the dashboard serves', async (t) => {

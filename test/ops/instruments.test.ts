@@ -1,4 +1,4 @@
-// The list of instruments: what programs rely on stays, and every entry is consistent.
+// The list of instruments: what programs rely on does not change, and every entry is consistent.
 
 import t, { type Test } from 'tap'
 import { LoopDelay } from '../../src/ops/instrument.ts'
@@ -15,7 +15,7 @@ function sectionsOf(t: Test, vitals: Vitals): Record<string, unknown> {
   return JSON.parse(JSON.stringify(status))
 }
 
-/** `number` where a number may be unknown, too. */
+/** Returns the type of a value. A number that may be unknown is a `number`, too. */
 function typeOf(value: unknown): unknown {
   if (value === null) return 'number'
   if (typeof value !== 'object') return typeof value
@@ -23,7 +23,7 @@ function typeOf(value: unknown): unknown {
 }
 
 const held = { now: 'number', max: 'number' }
-/** The sections of /status.json in format 1; fields may be added, and none may go. */
+/** The sections of /status.json in format 1. Fields may be added, but none may be removed. */
 const format1 = {
   log: {
     position: 'number',
@@ -80,7 +80,7 @@ const format1 = {
     forwarded: 'number',
   },
 }
-/** The columns of format 1; of some there is one for each route or reason, too. */
+/** The columns of format 1. Some also exist once for each route or reason. */
 const columns1 = [
   ['requests', 'failed', 'p50', 'p99', 'sync_p50', 'sync_p99', 'records', 'refusals', 'waiting'],
   ['gate', 'connections', 'checkpoints', 'resident', 'heap', 'text', 'cpu', 'loop_p50'],

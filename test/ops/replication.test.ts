@@ -1,4 +1,4 @@
-// What operators see of replication.
+// Replication as operators see it.
 
 import t from 'tap'
 import { metrics } from '../../src/ops/prometheus.ts'

@@ -13,7 +13,7 @@ function samplesOf(t: Test, vitals: Vitals): Samples {
   return new Samples(vitals, delay, 0)
 }
 
-/** The columns that requests cause. */
+/** Returns the columns that requests affect. */
 function requestColumns({ columns }: Series): Series['columns'] {
   const names = Object.keys(columns).filter((name) => /^(?:requests|failed|p\d)/.test(name))
   return Object.fromEntries(names.map((name) => [name, columns[name]!]))

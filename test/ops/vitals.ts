@@ -1,4 +1,4 @@
-// The vitals of a node that does not exist, to look at.
+// The vitals of an imaginary node, for tests and for viewing.
 
 import { Histogram } from '../../src/base/histogram.ts'
 import { Load } from '../../src/http/load.ts'
@@ -13,7 +13,7 @@ import {
 import { State } from '../../src/state/state.ts'
 import type { Health, Journal } from '../../wal/journal/journal.ts'
 
-/** Those of a node in this state; its log is at position 7, or not open yet without a `health`. */
+/** Returns a node's vitals in this state. Its log is at position 7; null: it is not open yet. */
 export function vitalsOf(
   refusal: 'starting' | 'shutting_down' | null,
   health: Health | null,
@@ -34,7 +34,7 @@ export function vitalsOf(
   return vitals
 }
 
-/** Replication of a follower that lacks the last 12 records of the stream. */
+/** The replication of a follower that lacks the last 12 records of the stream. */
 export const follower: ReplicationStats = {
   role: 'follower',
   term: () => 3,
@@ -45,7 +45,7 @@ export const follower: ReplicationStats = {
   forwarded: () => 40,
 }
 
-/** Two of three readers, one of them three records behind the other. */
+/** Two of three readers, one of which is three records behind the other. */
 export function someReaders() {
   const heap = { residentBytes: 2 ** 20, heapBytes: 0, externalBytes: 0, textBytes: 0 }
   const memory = { ...heap, bodyBytes: 100, answerBytes: 20 }
@@ -65,7 +65,7 @@ export function someReaders() {
   } satisfies ReadersStats
 }
 
-/** Those of a node that has everything which can be measured: a log, readers, and a leader. */
+/** Returns the vitals of a node that has everything measurable: a log, readers and a leader. */
 export function vitalsOfAll(): Vitals {
   const vitals = vitalsOf(null, 'ok')
   const syncs = new Histogram([])

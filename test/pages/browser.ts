@@ -33,7 +33,7 @@ export async function visit(
       "img-src 'self'; " +
       "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
       "require-trusted-types-for 'script'; trusted-types 'none'",
-    'cache-control': response.status === 401 ? 'no-store' : 'no-cache', // it has a form
+    'cache-control': response.status === 401 ? 'no-store' : 'no-cache', // a 401 page has a form
     vary: 'Accept, Cookie',
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
@@ -46,18 +46,18 @@ export async function visit(
   return { status: response.status, headers: response.headers, text, elements }
 }
 
-/** The texts of all elements with this name. */
+/** Returns the texts of all elements with this name. */
 export function textsOf({ elements }: Visit, name: string): string[] {
   return elements.filter((element) => element.name === name).map(({ text }) => text)
 }
 
-/** The address of the link with this text, or null. */
+/** Returns the address of the link with this text, or null. */
 export function linkOf({ elements }: Visit, text: string): string | null {
   const link = elements.find((element) => element.name === 'a' && element.text === text)
   return link?.attributes.href ?? null
 }
 
-/** The seqs of the messages on the page. */
+/** Returns the seqs of the messages on the page. */
 export function seqsOf({ elements }: Visit): number[] {
   const articles = elements.filter(({ name }) => name === 'article')
   return articles.map(({ attributes }) => Number(/^m(\d+)$/.exec(attributes.id!)![1]))

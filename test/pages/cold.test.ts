@@ -1,5 +1,5 @@
-// Pages whose text is on disk, not yet durable, or erased, and those of locked threads: they follow
-// it as the answers of the interface do.
+// Pages whose text is on disk, not yet durable, or erased, and pages of locked threads: they
+// reflect the state as the interface's answers do.
 
 import t, { type Test } from 'tap'
 import type { Message } from '../../src/client/types.ts'
@@ -20,7 +20,7 @@ import { elementsOf } from './markup.ts'
 class Browser {
   readonly disk = new ColdText()
   readonly node = new Node({}, this.disk)
-  /** The paths of pages that show everything. */
+  /** The paths of pages that together show everything. */
   readonly paths: string[] = ['/', '/governance']
 
   constructor() {
@@ -44,7 +44,7 @@ class Browser {
   }
 }
 
-/** The text of the only answer, which must be a page. */
+/** Returns the text of the only answer, which must be a page. */
 function pageOf(t: Test, { answers }: FakeExchange): string {
   t.strictSame([answers.length, answers[0]?.status], [1, 200])
   const { text } = answers[0]!

@@ -1,4 +1,4 @@
-// What agents write is shown on every page as text and nothing else.
+// What agents write is shown as text, and as nothing else, on every page.
 
 import t from 'tap'
 import { code, fields, nominate, policy, propose, proposed } from '../api/governing.ts'
@@ -6,9 +6,9 @@ import { newKey, publishedThread, startForum } from '../api/harness.ts'
 import { linkOf, seqsOf, textsOf, visit } from './browser.ts'
 import { hostileTexts, shown } from './hostile.ts'
 
-// `visit` parses each page with markup.ts, which rejects everything that no page writes.
+// `visit` parses each page with markup.ts, which rejects any markup that no page writes.
 
-/** UTF-8 cannot encode unpaired surrogates. */
+/** The text as a page shows it once it was sent: UTF-8 cannot encode unpaired surrogates. */
 const received = (text: string) => shown(text.toWellFormed())
 
 t.test('hostile titles, names and contents: shown as they are on every page', async (t) => {
@@ -19,7 +19,7 @@ t.test('hostile titles, names and contents: shown as they are on every page', as
     const plain = await forum.identity({ display_name: 'ana' })
     const made = await plain.thread({ title: text, content: text })
     if (made.status !== 201) {
-      // Too long for a title, or with characters that a title may not have.
+      // The text is too long for a title, or has characters that are not allowed in one.
       const id = await publishedThread(plain, { title: 'a title', content: text.toWellFormed() })
       threads.push({ id, text })
     } else threads.push({ id: made.body.thread_id, text })

@@ -1,4 +1,4 @@
-// Errors: pages for browsers, JSON for programs and wherever the interface answers.
+// Errors: pages for browsers, and JSON for programs and wherever the interface answers.
 
 import t, { type Test } from 'tap'
 import { bodyBytesMax } from '../../src/http/incoming-body.ts'
@@ -15,7 +15,7 @@ function answerOf(node: Node, exchange: FakeExchange): Answered {
   return exchange.answers[0]!
 }
 
-/** What a browser gets, which must be a page; its heading and the first sentence. */
+/** Returns the status, heading and first paragraph of an answer, which must be a page. */
 function pageOf(t: Test, { status, headers, text }: Answered): [number, string, string] {
   t.match(headers, "default-src 'none'")
   t.match(headers, 'Vary: Accept')

@@ -1,5 +1,5 @@
 // Texts that would have an effect if a page treated them as more than text, or their Markdown as
-// more than its structure.
+// more than structure.
 
 const plainTexts: readonly string[] = [
   '<script>alert(1)</script>',
@@ -51,7 +51,7 @@ const plainTexts: readonly string[] = [
   `http://${String.fromCodePoint(...Array.from({ length: 7990 }, (_, i) => 0x4e00 + i))}`,
 ]
 
-/** Attacks on whatever makes HTML of Markdown. */
+/** Attacks on whatever turns Markdown into HTML. */
 export const hostileMarkdown: readonly string[] = [
   '[a](javascript:alert(1)) [b](JaVaScRiPt:alert(1)) [c](<javascript:alert(1)>)',
   '[a](&#106;avascript:alert(1)) [b](java&#x73;cript&colon;alert(1)) [c](javascript&Tab;:alert(1))',
@@ -123,10 +123,10 @@ export const hidden = [
   [0xe0000, 0xe0fff],
 ] as const
 
-/** Emoji whose last character makes them such, and shows nothing itself. */
+/** Emoji whose last character makes them emoji, and is itself invisible. */
 const emoji = /[0-9#*]\ufe0f\u20e3|(?![0-9#*])\p{Emoji}\ufe0f/gu
 
-/** A text as pages show it, with hidden characters by their codes. */
+/** Returns a text as pages show it, with hidden characters replaced by their codes. */
 export function shown(text: string): string {
   const selectors = new Set(
     [...text.matchAll(emoji)].map((found) => found.index + found[0].indexOf('\ufe0f')),

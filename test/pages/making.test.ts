@@ -1,4 +1,4 @@
-// How pages are made: in short steps, whatever they show, and once for everybody who requests them.
+// How pages are made: in short steps, whatever they show, and once for all who request them.
 
 import t, { type Test } from 'tap'
 import { encodeCursor } from '../../src/api/cursor.ts'
@@ -14,7 +14,7 @@ const [roundsMin, roundsMax] = [5, 25]
 
 class Scene {
   readonly node = new Node()
-  /** How many pages were made. */
+  /** The number of pages that were made. */
   made = 0
 
   constructor() {
@@ -26,7 +26,7 @@ class Scene {
     }
   }
 
-  /** Publishes a thread of messages with this content; returns the path of its page. */
+  /** Publishes a thread of messages with this content, and returns the path of its page. */
   thread(content: string, count: number): string {
     const path = this.node.thread()
     for (let n = 0; n < count; n++) this.node.post(`${path}/replies`, { content })
@@ -47,7 +47,9 @@ class Scene {
     return exchange
   }
 
-  /** Makes the page, and lowers the least processor times of its steps, in microseconds. */
+  /**
+   * Makes the page, and lowers each entry of `least` to that step's processor time in microseconds.
+   */
   measureSteps(path: string, least: number[]): void {
     const { pageMaking, htmlCache } = this.node.forum
     htmlCache.clear()
@@ -68,8 +70,9 @@ class Scene {
   }
 
   /**
-   * The longest step of the page, and all steps of an ordinary page, in processor time. Measured in
-   * turns, until the former is less: other processes can only make a time longer.
+   * Returns the longest step of the page and the sum of all steps of an ordinary page, in processor
+   * time. They are measured alternately until the former is less, because other processes can only
+   * make a time longer.
    */
   compareSteps(path: string): { longest: number; ordinary: number; count: number } {
     const ordinaryPath = this.thread('Some ordinary words. '.repeat(380), 50)
@@ -130,7 +133,7 @@ t.test('proposals: titles that look like the end of one: shown whole', async (t)
   t.same(titlesOf(scene.visit('/governance')), shown.toReversed())
 })
 
-/** Visits all of these; returns how many pages were made. */
+/** Visits the path with each of these queries, and returns the number of pages that were made. */
 function madeOf(t: Test, scene: Scene, path: string, queries: string[]): number {
   const before = scene.made
   for (const query of queries) t.equal(scene.visit(path, query).answers[0]?.status, 200, query)
@@ -160,7 +163,7 @@ t.test('thread: more than 50 messages requested: 50 are shown', async (t) => {
   t.equal(elementsOf(answers[0]!.text!).filter(({ name }) => name === 'article').length, 50)
 })
 
-/** The steps; what is called happens before the first one. */
+/** Yields the steps, and makes the call before the first of them. */
 function* after<T>(call: () => void, steps: Iterator<void, T>): Generator<void, T> {
   call()
   for (;;) {

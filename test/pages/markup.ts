@@ -1,13 +1,13 @@
 // Parses the HTML of a page as strictly as the pages write it: every `<` begins a tag that they
-// use, every attribute is one that they use and is in double quotes, every `&` begins an entity.
-// Markup from a message is rejected, however a browser would treat it.
+// use, every attribute is one that they use and is in double quotes, and every `&` begins an
+// entity. Markup from a message is rejected, however a browser would treat it.
 
 import assert from 'node:assert/strict'
 
 export interface Element {
   name: string
   attributes: Record<string, string>
-  /** All text in the element, with that of its children. */
+  /** All text in the element, including that of its children. */
   text: string
 }
 
@@ -93,7 +93,7 @@ function decoded(text: string): string {
   return text.replace(entity, (_, name: string) => entities[name]!)
 }
 
-/** All elements of the page, in the order in which they begin. Throws for any other markup. */
+/** Returns all elements of the page, in order of their beginnings. Throws on any other markup. */
 export function elementsOf(page: string): Element[] {
   const start = '<!doctype html>\n'
   assert.ok(page.startsWith(start), page.slice(0, 100))

@@ -1,4 +1,4 @@
-// The pages for people, over HTTP: what they show, to whom, and how browsers cache them.
+// The pages for people, over HTTP: what they show and to whom, and how browsers cache them.
 
 import { gzipSync } from 'node:zlib'
 import t from 'tap'

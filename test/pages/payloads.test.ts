@@ -1,5 +1,5 @@
 // Hostile texts in a real browser, on every page and everywhere on it: nothing runs, nothing else
-// is requested, and the page keeps its form.
+// is requested, and the page keeps its structure.
 
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
@@ -9,24 +9,24 @@ import { noChromium, problemsOf, startChromium } from '../browser/chromium.ts'
 import { until } from '../until.ts'
 import { hostileTexts } from './hostile.ts'
 
-const needsChromium = { skip: noChromium } // where it is not installed
+const needsChromium = { skip: noChromium } // if it is not installed
 
-/** With a mark that stays when one of them has run. */
+/** The texts, changed so that each leaves a mark in the page if it runs. */
 const payloads = hostileTexts.map((text) =>
   text.toWellFormed().replaceAll('alert(1)', 'window.__pwned=alert(1)'),
 )
 
-/** As many as a page shows. */
+/** As many texts as one page shows. */
 const pagefuls = [payloads.slice(0, 45), payloads.slice(45)]
 
-/** What only a text that became HTML would bring to a page. */
+/** Selects elements that can be on a page only if a text became HTML. */
 const foreign = `img, svg, math, iframe, object, embed, form, input, textarea, style, base,
   noscript, [style], [autofocus], script:not([src^="/page-"]),
   a:not([href^="/"], [href^="#"], [rel="nofollow noopener ugc"]),
   a[rel]:not([href^="http://" i], [href^="https://" i], [href^="mailto:" i]),
   main h1 ~ h1, article :is(h1, h2, h3, h4, h5, h6, [id])`
 
-/** The page is as the node means it, and nothing has run in it. */
+/** Checks that the page is as the node intended, and that nothing has run in it. */
 async function isUnharmed(t: Test, page: Page, articles: number, name: string): Promise<void> {
   const seen = await page.evaluate(`({
     ran: '__pwned' in window,
@@ -53,7 +53,7 @@ async function open(chromium: Awaited<ReturnType<typeof startChromium>>, dialogs
   return page
 }
 
-/** Publishes a reply by an author who has the name, or another one if it is not allowed. */
+/** Publishes a reply by an author with this name, or with another if the name is not allowed. */
 async function replyAs(forum: Forum, name: string, id: string, content: string): Promise<Client> {
   const made = await forum.anonymous.post('/api/identities', { display_name: name })
   const { token, id: agent } = made.status === 201 ? made.body : await forum.identity()

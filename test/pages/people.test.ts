@@ -1,5 +1,5 @@
-// People take part: everything that a person does by forms, at a node alone, at a reader and at a
-// follower. What it does is compared with what the interface shows of it.
+// People take part: everything that a person does through forms, at a single node, at a reader and
+// at a follower. The effect is compared with what the interface shows.
 
 import t, { type Test } from 'tap'
 import { blockIdentity, lockThread } from '../../src/forum/moderation.ts'
@@ -153,7 +153,7 @@ for (const process of processes) {
     const scene = new Scene(process)
     const [ana, dan] = [await scene.identity('Ana'), await scene.identity('dan')]
     const eve = await scene.identity('<b>e\u202eve')
-    await scene.thread(dan.token) // its author has a page, thus a link
+    await scene.thread(dan.token) // gives the author a page, and thus a link
     const between = async (token: string, participant_ids: string[]) => {
       const fields = { visibility: 'private', participant_ids, title: 'between us' }
       return (await scene.thread(token, fields)).thread_id
@@ -233,7 +233,7 @@ for (const process of processes) {
     t.equal(marked.articles.length, 3)
     t.notMatch(marked.page.text, /left out/)
 
-    // So few messages are newer that each is looked at, in place of the threads.
+    // So few messages are newer that each of them is examined, instead of the threads.
     const eve = await scene.identity('Eve')
     const other = await scene.signedIn(eve.token)
     const follow = async (id: string) =>
@@ -344,7 +344,7 @@ async function drafts(t: Test, process: Process): Promise<void> {
   t.match(problemOn(locked), /has locked this thread/)
   t.match(locked.text, /what I wrote/)
 
-  // The log does not take it: the same form, sent again, publishes.
+  // The log does not accept the record. The same form, sent again, publishes.
   const { log } = scene.pair
   const page = await person.open('/new')
   log.health = 'storage_full'
@@ -371,9 +371,9 @@ t.test('hostile names and texts: in every form: stay text, and come back as type
   const person = await scene.signedIn(ana.token)
   const { thread_id } = await scene.thread(ana.token)
   for (const text of hostileTexts.map((each) => each.toWellFormed())) {
-    // The pages are parsed strictly (markup.ts): markup of a text is rejected.
+    // The pages are parsed strictly (markup.ts), so that markup from a text is rejected.
     const typed = text.replace(/\r\n?/g, '\n').replaceAll('\0', '')
-    const long = typed.repeat(8001).slice(0, 5_000) // refused, so it is shown again
+    const long = typed.repeat(8001).slice(0, 5_000) // refused, so that it is shown again
     const sent = { title: long, content: typed, name: typed }
     const page = await person.fill(await person.open('/new'), '/new', { ...sent, do: 'find' })
     const shown = Object.fromEntries(formOn(page, '/new', 'title'))
@@ -388,7 +388,7 @@ t.test('hostile names and texts: in every form: stay text, and come back as type
     t.equal(Object.fromEntries(formOn(replied, `/t/${thread_id}`, 'content')).content, typed)
     const name = [...typed].slice(0, 80).join('')
     const visitor = scene.person()
-    // What nobody types, such as a token of 10,000 characters, is not shown again.
+    // Input that nobody types, such as a token of 10,000 characters, is not shown again.
     const isLong = `${new URLSearchParams({ token: typed, to: typed })}`.length > 16 << 10
     const made = await visitor.send('/register', { display_name: name, to: isLong ? '/' : typed })
     t.ok([200, 400].includes(made.status), `${made.status}`)

@@ -1,5 +1,5 @@
-// A person with a browser without scripts, at an edge in memory: it keeps cookies, follows what a
-// page leads to, and fills in the forms that it is shown.
+// A person with a browser without scripts, at an in-memory edge. The browser keeps cookies, reports
+// redirects, and fills in the forms that it is shown.
 
 import assert from 'node:assert/strict'
 import { setImmediate as nextTick } from 'node:timers/promises'
@@ -11,7 +11,7 @@ import { type Element, elementsOf } from './markup.ts'
 
 export const ownOrigin = 'http://127.0.0.1:1' // test/role/new-role.ts
 
-/** Has an exchange answered. */
+/** Settles the pair until the exchange is answered, and returns the answer. */
 export async function answerOf(pair: Pair, exchange: FakeExchange): Promise<Answered> {
   for (let turns = 0; exchange.answers.length === 0 && turns < 200; turns++) {
     pair.settle()
@@ -24,14 +24,14 @@ export async function answerOf(pair: Pair, exchange: FakeExchange): Promise<Answ
 export interface Shown extends Answered {
   text: string
   elements: Element[]
-  /** Where the page leads to, or ''. */
+  /** The target of a redirect, or ''. */
   location: string
 }
 
-/** The names and values of a form's controls that a browser would send, but for its buttons. */
+/** The names and values of a form's controls that a browser would send, except its buttons. */
 type Fields = [name: string, value: string][]
 
-/** The form on the page that is sent to this path and has a control of this name. */
+/** Returns the fields of the form that is sent to this path and has a control with this name. */
 export function formOn({ elements }: Pick<Shown, 'elements'>, action: string, has = ''): Fields {
   for (const [at, { name, attributes }] of elements.entries()) {
     if (name !== 'form' || attributes.action !== action) continue
@@ -63,7 +63,7 @@ export class Person {
     this.side = side
   }
 
-  /** What a browser sends with every request. */
+  /** The headers that a browser sends with every request. */
   get headers(): Record<string, string> {
     return { accept: browserAccept, cookie: this.cookie }
   }
@@ -75,7 +75,7 @@ export class Person {
     return this.#shown(exchange)
   }
 
-  /** Sends fields to a path as a form of a page of the service does. */
+  /** Sends fields to a path as a form on a page of the service would. */
   async send(
     path: string,
     fields: Fields | Record<string, string>,
@@ -87,7 +87,7 @@ export class Person {
     this.side.edge.handle(exchange)
     if (exchange.answers.length === 0) {
       const pairs = Array.isArray(fields) ? fields : Object.entries(fields)
-      // Browsers send line breaks so.
+      // Browsers send line breaks as CR LF.
       const body = new URLSearchParams()
       for (const [name, value] of pairs) body.append(name, crlf(value))
       exchange.endWith(Buffer.from(body.toString()))
@@ -95,7 +95,7 @@ export class Person {
     return this.#shown(exchange)
   }
 
-  /** Fills in a form of a page, and sends it. Names that the form has several times are added. */
+  /** Fills in a form on a page, and sends it. A value of `to` is added to those in the form. */
   fill(page: Shown, action: string, filled: Record<string, string>): Promise<Shown> {
     const [has = ''] = Object.keys(filled)
     const own = formOn(page, action, ['do', 'to'].includes(has) ? '' : has)
@@ -103,7 +103,7 @@ export class Person {
     return this.send(action, [...kept, ...Object.entries(filled)])
   }
 
-  /** Signs in, and returns the page that follows. */
+  /** Signs in with the form, and returns the answer. */
   async signIn(token: string, to = '/feed'): Promise<Shown> {
     const page = await this.open(`/sign-in?to=${encodeURIComponent(to)}`)
     return this.fill(page, '/sign-in', { token })
@@ -120,22 +120,22 @@ export class Person {
   }
 }
 
-/** The texts of all elements with this name. */
+/** Returns the texts of all elements with this name. */
 export function textsOn({ elements }: Shown, name: string): string[] {
   return elements.filter((element) => element.name === name).map(({ text }) => text.trim())
 }
 
-/** What is said to be wrong. */
+/** Returns the problem that the page reports, or ''. */
 export function problemOn({ elements }: Shown): string {
   return elements.find(({ attributes }) => attributes.class === 'problem')?.text ?? ''
 }
 
-/** Who is signed in on the page, or ''. */
+/** Returns the name of the identity that is signed in, or ''. */
 export function nameOn(page: Shown): string {
   return /Signed in as <bdi>(.*?)<\/bdi>/.exec(page.text)?.[1] ?? ''
 }
 
-/** What is shown of the form again: the problem, and what was typed. */
+/** Returns what the form shows again: the problem, and what was typed. */
 export function draftOn(page: Shown, action: string, has: string) {
   return { problem: problemOn(page), ...Object.fromEntries(formOn(page, action, has)) }
 }

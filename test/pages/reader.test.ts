@@ -1,4 +1,4 @@
-// The pages in a real browser: a person finds a thread, reads it, and is told what is new.
+// The pages in a real browser: a person finds a thread, reads it, and is told about news.
 
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
@@ -7,7 +7,7 @@ import { barriersOn, noChromium, problemsOf, startChromium } from '../browser/ch
 import { publishDemo } from '../browser/demo.ts'
 import { until } from '../until.ts'
 
-const needsChromium = { skip: noChromium } // where it is not installed
+const needsChromium = { skip: noChromium } // if it is not installed
 
 const textOf = (page: Page, selector: string) =>
   page.evaluate<string>(`document.querySelector('${selector}')?.textContent.trim() ?? ''`)
@@ -16,25 +16,25 @@ const seqsOn = (page: Page) =>
     `[...document.querySelectorAll('article')].map(({ id }) => Number(id.slice(1)))`,
   )
 
-/** Waits until the page says this about news; it says something else before, or nothing. */
+/** Waits until the page says this about news. Before that it may say something else, or nothing. */
 async function saysNews(t: Test, page: Page, text: string): Promise<void> {
   await until(`"${text}"`, async () => (await textOf(page, '#news')) === text)
   t.equal(await page.evaluate(`document.querySelector('#news').getAttribute('role')`), 'status')
 }
 
-/** The tab comes to the front, or leaves it. */
+/** Brings the tab to the front, or moves it to the background. */
 const setHidden = (page: Page, isHidden: boolean) =>
   page.evaluate(`
     Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true })
     document.dispatchEvent(new Event('visibilitychange'))`)
 
-/** From now on time passes on the page only when the test says so. */
+/** Stops the page's clock: from now on, time passes only when the test says so. */
 async function stopClock(page: Page): Promise<void> {
   await page.clock.install()
-  await page.clock.pauseAt(Date.now() + 3_600_000) // it goes on until then, however long that takes
+  await page.clock.pauseAt(Date.now() + 3_600_000) // it runs until then, however long that takes
 }
 
-/** The most polls of the page that were under way at the same time, and how many there were. */
+/** Counts the page's polls: the most that were in flight at the same time, and their total. */
 function watchPolls(page: Page): { most: number; count: number } {
   const polls = { most: 0, count: 0 }
   let underWay = 0
@@ -163,7 +163,7 @@ t.test(
       await page.route('**/api/**', (route) => route.fulfill(refusal))
       await page.goto(`${forum.url}/t/${demo.thread}`)
       await until('a poll', () => polls.count === 1)
-      await page.evaluate('fetch("/llms.txt").then(() => {})') // it takes longer than the refusal
+      await page.evaluate('fetch("/llms.txt").then(() => {})') // takes longer than the refusal
       await page.clock.fastForward(25_000)
       await page.evaluate('fetch("/llms.txt").then(() => {})')
       t.equal(polls.count, 1)
@@ -204,7 +204,7 @@ t.test(
       await page.goto(`${forum.url}/t/${demo.thread}`)
       for (let second = 0; second < 20; second++) {
         await page.clock.fastForward(1_000)
-        await page.evaluate('fetch("/llms.txt").then(() => {})') // the poll has its answer by then
+        await page.evaluate('fetch("/llms.txt").then(() => {})') // by then the poll has its answer
       }
       t.ok(polls.count >= 2 && polls.count <= 6, `${polls.count} in 20 seconds`)
     })

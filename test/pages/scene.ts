@@ -1,4 +1,4 @@
-// A forum in memory, with programs and people at it: alone, or at a reader or a follower.
+// An in-memory forum with programs and people: alone, or with the people at a reader or a follower.
 
 import { openToAll } from '../../src/api/access.ts'
 import type { Access } from '../../src/api/route.ts'
@@ -24,7 +24,7 @@ export class Scene {
     return new Person(this.pair, this.#side)
   }
 
-  /** Calls the interface at the node that decides. */
+  /** Calls the interface at the deciding node. */
   async call(method: 'get' | 'post', path: string, token = '', body: object = {}, query = '') {
     const { leader } = this.pair
     const exchange =
@@ -43,7 +43,7 @@ export class Scene {
     return this.call('post', '/api/threads', token, { ...text, ...fields })
   }
 
-  /** Somebody who has signed in with a token. */
+  /** Returns a person who has signed in with a token. */
   async signedIn(token: string): Promise<Person> {
     const person = this.person()
     await person.signIn(token)

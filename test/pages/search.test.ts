@@ -1,4 +1,4 @@
-// `/search`: the box at the head of every page, and what it finds: public messages, as text.
+// `/search`: the box at the top of every page, and what it finds: public messages, shown as text.
 
 import t, { type Test } from 'tap'
 import { type Client, type Forum, publishedThread, startForum } from '../api/harness.ts'
@@ -10,7 +10,7 @@ import { hostileTexts, shown } from './hostile.ts'
 
 const searched = (q: string, more = '') => `/search?q=${encodeURIComponent(q)}${more}`
 
-/** What the box holds; null: the page has none. */
+/** Returns the content of the box, or null if the page has none. */
 function boxOf({ elements }: Visit): string | null {
   const [form] = elements.filter(({ name }) => name === 'form')
   const [box] = elements.filter(({ name }) => name === 'input')
@@ -23,7 +23,7 @@ function boxOf({ elements }: Visit): string | null {
 const titlesOf = ({ elements }: Visit) =>
   elements.filter(({ attributes }) => attributes.class === 'title').map(({ text }) => text)
 
-/** The title, the excerpt and the marks of each result. */
+/** Returns the title, the excerpt and the marked words of each result. */
 function resultsOf({ elements }: Visit): { title: string; excerpt: string; marks: string[] }[] {
   const found: { title: string; excerpt: string; marks: string[] }[] = []
   for (const { name, attributes, text } of elements) {
@@ -34,7 +34,7 @@ function resultsOf({ elements }: Visit): { title: string; excerpt: string; marks
   return found
 }
 
-/** Every kind of page that has something to show. */
+/** Returns the paths of every kind of page that has something to show. */
 async function pathsOf(ana: Client): Promise<string[]> {
   const thread = await publishedThread(ana, { content: 'a word' })
   return ['/', `/t/${thread}`, `/agents/${ana.id}`, '/governance', '/search?q=word', '/nothing']
@@ -152,7 +152,7 @@ t.test('search page: a message is removed: it is found no more', async (t) => {
   t.match((await visit(forum, '/search?q=secretword')).text, 'No public message')
 })
 
-/** Searches for the text, and for the words of it. */
+/** Searches for the text, and checks that the page shows the query unchanged. */
 async function searchFor(t: Test, forum: Forum, text: string): Promise<void> {
   const q = [...text].slice(0, 500).join('')
   const page = await visit(forum, searched(q))

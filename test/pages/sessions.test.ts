@@ -1,5 +1,5 @@
 // Attacks on the sessions of people: forged forms, stolen, planted and altered cookies, and what
-// others could learn from caches. Each is tried, and must fail.
+// others could learn from caches. Each attack is attempted, and must fail.
 
 import t from 'tap'
 import { cookieLine } from '../../src/api/session-cookie.ts'
@@ -13,7 +13,7 @@ import { processes, Scene } from './scene.ts'
 const threadsOf = async (scene: Scene) => (await scene.call('get', '/api/threads')).threads.length
 const cookieIn = ({ headers }: Shown) => /Set-Cookie: ([^;]+)/.exec(headers)?.[1] ?? ''
 
-/** A second browser with the same cookie. */
+/** Returns a second browser with the same cookie. */
 function thiefOf(person: Person): Person {
   const thief = new Person(person.pair, person.side)
   thief.cookie = person.cookie
@@ -178,7 +178,7 @@ t.test('a cookie that was altered, or is of another forum: is none', async (t) =
   t.notOk(await isSignedIn(`x${name}=${sealed}`))
   t.notOk(await isSignedIn(`${'a=b; '.repeat(64)}${name}=${sealed}`))
   const other = new Scene()
-  await other.identity('Ana') // with the same token, and the same key
+  await other.identity('Ana') // with the same token and the same key
   t.ok(await isSignedIn(person.cookie, other.person()))
   other.pair.leader.forum.sessionKey = Buffer.alloc(32, 9)
   t.notOk(await isSignedIn(person.cookie, other.person()))

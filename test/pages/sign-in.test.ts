@@ -1,4 +1,5 @@
-// How somebody comes in: registration in its modes, limited guesses, and a forum for members only.
+// How a person gains access: registration in each of its modes, limited guesses, and a forum for
+// members only.
 
 import t from 'tap'
 import { Guesses } from '../../src/forum/guesses.ts'

@@ -1,5 +1,5 @@
-// When memory is low or many requests wait: which writes are admitted, and how operators are
-// warned.
+// Admission when memory is low or many requests wait: which writes are admitted, and how operators
+// are warned.
 
 import t from 'tap'
 import { Load, unlimited } from '../../src/http/load.ts'

@@ -1,4 +1,4 @@
-// A role for tests, on a forum of their own.
+// A role for tests, with a forum of the test's own.
 
 import { openToAll } from '../../src/api/access.ts'
 import type { Forum } from '../../src/forum/forum.ts'

@@ -1,7 +1,7 @@
-// Goal:   whatever happens to a process, in any order, the invariants of its role hold, R1 to R5.
-// Method: random sequences of changes of the role, records, syncs, answers that wait, readers that
-//         take their time, failures and stops, on a role with a forum and a log in memory. A model
-//         says what the role is and what is durable; after each step it is compared.
+// Goal:   whatever happens to a process, in any order, the invariants of its role, R1 to R5, hold.
+// Method: random sequences of role changes, records, syncs, waiting answers, slow readers, failures
+//         and stops, on a role with a forum and a log in memory. A model predicts what the role is
+//         and what is durable. The role is compared with the model after each step.
 
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
@@ -23,21 +23,21 @@ class Log extends KeptLog {
   onFailed: (error: JournalError) => void = () => {}
   failure: JournalError | null = null
 
-  /** A log that has been read, up to this position. */
+  /** Creates a log that has been read up to this position. */
   constructor(position: number) {
     super()
     this.records.length = position
     Object.assign(this, { position, durable: position })
   }
 
-  /** The same log, as a leader has it from now on. */
+  /** Returns the same log, as a leader takes it over. */
   taken(): Log {
     return Object.assign(new Log(this.position), { durable: this.durable })
   }
 
   sync(count: number): void {
     this.durable = Math.min(this.position, this.durable + count)
-    this.onDurable(count === 0 ? this.durable - 1 : this.durable) // late news
+    this.onDurable(count === 0 ? this.durable - 1 : this.durable) // a late notice
   }
 }
 
@@ -60,7 +60,7 @@ class SlowReaders implements RoleReaders {
 
 type Part = 'starting' | 'single' | 'follower' | 'leader'
 
-/** A start of a process: it goes on from the state of the one before. */
+/** One start of a process, which continues from the state of the previous one. */
 class Scene {
   readonly forum: Forum
   readonly edge: Pick<Edge, 'open' | 'forward'> = { open() {}, forward: null }
@@ -70,7 +70,7 @@ class Scene {
   part: Part = 'starting'
   isStopped = false
   error: Error | null = null
-  /** How often each answer that waits has left. */
+  /** The number of times that each waiting answer has left. */
   readonly left: number[] = []
   shown = 0
 
@@ -85,7 +85,7 @@ class Scene {
     this.role.failed.catch((error) => assert.equal(error, this.error, 'R5: the first failure'))
   }
 
-  /** Whether a role that the model does not allow is refused, with nothing changed. */
+  /** Enters a role. If the model does not allow it, asserts that it is refused. */
   enter(part: Exclude<Part, 'starting'>, mayEnter: boolean, enter: () => void): void {
     if (!mayEnter || this.isStopped || this.error !== null) return assert.throws(enter, /T4/)
     enter()
@@ -114,7 +114,7 @@ class Scene {
     })
   }
 
-  /** A record of this process, where it decides; otherwise one of its leader. */
+  /** Writes a record of this process if it decides, otherwise one of its leader. */
   write(): void {
     const { forum } = this
     const n = forum.state.identities.count + 1
@@ -137,7 +137,7 @@ class Scene {
     assert.throws(() => this.role.receive(n, 1, this.log.records.at(-1)!), /R3/)
   }
 
-  /** As the edge does, which answers at once what is durable. */
+  /** Keeps an answer at the gate, as the edge does. What is durable is answered at once. */
   keep(): void {
     const { journal, state } = this.forum
     const { position } = state
@@ -158,7 +158,7 @@ class Scene {
     this.role.useReaders(this.readers)
   }
 
-  /** All readers have what they were told; without any, more is durable than is applied. */
+  /** Lets all readers take what they were told. Without readers, shows more than is applied. */
   take(): void {
     if (this.readers === null) {
       if (this.log.durable === this.log.position) this.role.show(this.log.position + 1)
@@ -205,7 +205,7 @@ class Scene {
     assert.equal(role.failure, error)
   }
 
-  /** Everything is synced and told: everything is shown, unless it has failed. */
+  /** Syncs everything and tells the readers. Then all of it is shown, unless the role failed. */
   async end(): Promise<void> {
     const wasDecided = this.part !== 'starting'
     this.log.sync(this.log.position)

@@ -1,4 +1,4 @@
-// The commands of the shell against a real node: what they do, what they print, how they end.
+// The shell commands against a real node: what they do, what they print, and how they end.
 
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -271,7 +271,7 @@ t.test('shell: refused by the service: its code and sentence, exit 65', async (t
   t.match(await lost.run(['feed']), { code: 65, stderr: /invalid_token/ })
   t.match(await lost.run(['whoami']), { code: 65, stderr: /invalid_token/ })
   t.match(await lost.run(['register']), { code: 64, stderr: /AGENT_FORUM_TOKEN is set/ })
-  // What a header cannot have is neither sent nor shown.
+  // A token that a header cannot contain is neither sent nor shown.
   const torn = new Person(t, { AGENT_FORUM_URL: url, AGENT_FORUM_TOKEN: 'aic_1\naic_2' })
   t.match(await torn.run(['feed']), {
     code: 64,

@@ -1,5 +1,5 @@
-// Somebody at a shell: runs commands of the program with an own home directory, in which the
-// identity is kept.
+// A user at a shell: runs commands of the program with a home directory of its own, which holds the
+// identity.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,12 +25,12 @@ export class Person {
     this.environment = { PATH: process.env.PATH!, HOME: this.home, ...environment }
   }
 
-  /** The file of the identity, where no flag names another. */
+  /** The identity file, unless a flag names another. */
   get file(): string {
     return join(this.home, '.agent-forum.json')
   }
 
-  /** Runs a command to its end, with this standard input. */
+  /** Runs a command to completion, with this standard input. */
   async run(args: readonly string[], input: string | Uint8Array = ''): Promise<Ran> {
     const child = spawn(process.execPath, [program, ...args], {
       env: this.environment,
@@ -48,14 +48,14 @@ export class Person {
     return { ...ran, code }
   }
 
-  /** What a command prints that succeeds, without the line break at its end. */
+  /** Runs a command that must succeed, and returns its output without the final line break. */
   async get(args: readonly string[], input?: string): Promise<string> {
     const { code, stdout, stderr } = await this.run(args, input)
     if (code !== 0) throw new Error(`${args.join(' ')}: exit code ${code}: ${stderr}`)
     return stdout.replace(/\n$/, '')
   }
 
-  /** The objects that a command prints with `--json`. */
+  /** Returns the objects that a command prints with `--json`. */
   async json(args: readonly string[], input?: string): Promise<Record<string, unknown>[]> {
     const printed = await this.get([...args, '--json'], input)
     return printed === '' ? [] : printed.split('\n').map((line) => JSON.parse(line))

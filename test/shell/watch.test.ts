@@ -1,5 +1,5 @@
-// agent-forum watch against a real node: at least once, in order and one at a time, whatever is
-// killed meanwhile.
+// agent-forum watch against a real node: messages are handled at least once, in order and one at a
+// time, whatever is killed meanwhile.
 
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ import { CuttingProxy } from '../client/cutting-proxy.ts'
 import { until } from '../until.ts'
 import { Person } from './person.ts'
 
-/** A node, ana, who writes, and ben, who follows her thread, behind a proxy at a fixed address. */
+/** A node, behind a proxy at a fixed address; ana, who writes; and ben, who follows her thread. */
 class Conversation {
   readonly #ana: Client
   readonly ben: Person
@@ -51,14 +51,14 @@ class Conversation {
     if (status !== 201) throw new Error(text)
   }
 
-  /** Ben begins to watch. */
+  /** Starts ben's watch. */
   watch(t: Test, ...args: string[]): Program {
     const program = new Program(['watch', ...args], this.ben.environment)
     t.teardown(() => program.stop('SIGKILL'))
     return program
   }
 
-  /** The contents of the lines in a file of ben. */
+  /** Returns the contents of the lines in one of ben's files. */
   handled(file = 'log'): string[] {
     const path = join(this.ben.home, file)
     return existsSync(path) ? contents(readFileSync(path, 'utf8')) : []
@@ -93,7 +93,7 @@ t.test('watch: prints a line for each message, as it comes, and goes on behind i
 t.test('watch --exec: watch, the command and the node are killed: all, in order', async (t) => {
   const forum = await startForum(t)
   const talk = await Conversation.begin(t, forum)
-  // Twice the command kills itself before it has written its line.
+  // For two messages, the command kills itself before it has written its line.
   const script = `cd "$HOME"; cat >item; case $(cat item) in *'reply 3"'*|*'reply 13"'*)
     [ -e killed ] || { touch killed; kill -9 $$; };; *) rm -f killed;; esac
     cat item >>log`
@@ -170,7 +170,7 @@ t.test('watch --exec: a command that ignores the signal: the second one kills it
   const file = join(talk.ben.home, 'pid')
   const pid = await until('the command', () => existsSync(file) && Number(readFileSync(file)))
   program.child.kill('SIGTERM')
-  // One that comes at the same time as the first would be the same signal.
+  // A signal sent at the same time as the first would be merged with it.
   await new Promise((resolve) => setTimeout(resolve, 200))
   t.equal(program.hasEnded, false, 'its end is waited for')
   t.match(await program.stop('SIGTERM'), { code: 0, signal: null })

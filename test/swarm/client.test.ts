@@ -1,4 +1,5 @@
-// Goal:   a lost answer is retried with the same request until it is answered or patience ends.
+// Goal:   a request whose answer is lost is retried unchanged until it is answered or patience
+//         ends.
 // Method: a fake forum that refuses, breaks connections or does not answer, a few times.
 
 import t, { type Test } from 'tap'

@@ -6,8 +6,8 @@ import { readCorpus } from '../../src/swarm/corpus.ts'
 import { UsageError } from '../../src/swarm/failures.ts'
 import { planOf } from '../../src/swarm/plan.ts'
 
-// Real discussions, which are kept beside the repository and not in it. Without them the test is
-// skipped.
+// Real discussions, which are kept beside the repository and not in it. If they are missing, the
+// test is skipped.
 const realCorpus = '../shared/data/discussions.ndjson.gz'
 
 function fileOf(t: Test, bytes: string | Uint8Array): string {

@@ -1,4 +1,4 @@
-// A small forum in memory that answers the swarm's requests and misbehaves on demand, so that each
+// A small in-memory forum that answers the swarm's requests and misbehaves on demand, so that each
 // check of the swarm can be seen failing. It is correct unless a test says otherwise, and slow,
 // because every poll computes the feed from scratch.
 
@@ -25,13 +25,13 @@ export type Stored = Message
 
 type Silence = 'lost' | 'silent'
 
-// `nth` counts the requests of an operation, from one.
+// `nth` is the number of the request among those of its operation, counted from one.
 export type Faults = {
-  // Answers instead of doing anything.
+  // Returns the answer to a request that is not carried out, or null.
   refuse?: (operation: Operation, nth: number) => Answer | null
-  // What is stored of an acknowledged message.
+  // Returns what is stored of an acknowledged message.
   keep?: (message: Stored, nth: number) => Stored[]
-  // The answer after the work; 'lost': the connection breaks; 'silent': no answer comes.
+  // Replaces the answer after the work. 'lost': the connection breaks; 'silent': no answer is sent.
   answer?: (operation: Operation, answer: Answer, nth: number) => Answer | Buffer | Silence
   // Whether idempotency keys are forgotten.
   forgetKeys?: boolean
@@ -47,12 +47,11 @@ const refusal = (status: number, error: string): Answer => ({ status, body: { er
 export class FakeForum {
   faults: Faults = {}
   port = 0
-  // The number of requests by operation, and the keys of publications in the order of their
-  // arrival.
+  // The number of requests by operation, and the keys of publications in order of arrival.
   readonly seen = new Map<Operation, number>()
   readonly keys: string[] = []
   readonly threads = new Map<string, Thread>()
-  // The largest number of requests in progress at a time.
+  // The largest number of requests in progress at the same time.
   busiest = 0
   #busy = 0
   readonly #identities = new Map<string, Identity>()
@@ -66,7 +65,7 @@ export class FakeForum {
     return `http://127.0.0.1:${this.port}`
   }
 
-  // Listens on a free port, or after a stop on the same one.
+  // Listens on a free port or, after a stop, on the same port as before.
   async start(): Promise<void> {
     const server = createServer((request, response) => void this.#serve(request, response))
     this.#server = server
@@ -74,7 +73,7 @@ export class FakeForum {
     this.port = (server.address() as AddressInfo).port
   }
 
-  // Breaks every connection, and keeps its state.
+  // Breaks every connection. The state is kept.
   async stop(): Promise<void> {
     const server = this.#server
     this.#server = null

@@ -1,5 +1,6 @@
-// Goal:   a feed that lacks, repeats, invents or misplaces an item is reported, both when gathered
-//         during publishing and when read afterwards. What a feed may skip is not reported.
+// Goal:   a feed that lacks, repeats, invents or misplaces an item is reported, both when it is
+//         gathered during publishing and when it is read afterwards. What a feed may skip is not
+//         reported.
 
 import t, { type Test } from 'tap'
 import { Client } from '../../src/swarm/client.ts'
@@ -69,7 +70,8 @@ t.test('feed: an own message in it: found: exit code 1', async (t) => {
   t.equal(code, 1)
 })
 
-// Two threads by others. The reader follows the second, reads all of it, and then joins the first.
+// Creates two threads by others. The reader follows the second, reads all of it, and then follows
+// the first.
 async function lateReader(t: Test, forum: FakeForum) {
   const by = (author: string, text: string) => ({ author, text })
   const plan = planOf(

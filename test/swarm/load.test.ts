@@ -1,5 +1,5 @@
-// The swarm as a load tester: a rate, a duration, limits, what happens second by second, pages and
-// comparisons, and an interruption.
+// The swarm as a load tester: rates, durations, limits, per-second reports, pages and comparisons,
+// and an interruption.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// A swarm whose messages mention agents: on a real node every feed has what it must; of a forum
-// that drops mentions it says so. And a swarm that needs an invitation.
+// A swarm whose messages mention agents: on a real node every feed is complete, and a forum that
+// drops mentions is reported. Also, a swarm that needs an invitation.
 
 import { join } from 'node:path'
 import t from 'tap'

@@ -1,5 +1,5 @@
-// A swarm that searches: on a real node it finds what it published and nothing else; of a forum
-// that gets something wrong it says so.
+// A swarm that searches: on a real node it finds what it published and nothing else, and a forum
+// that gets something wrong is reported.
 
 import t from 'tap'
 import { startForum } from '../api/harness.ts'
@@ -7,7 +7,7 @@ import { searchedForum } from '../search/forum.ts'
 import type { Body, Faults } from './fake-forum.ts'
 import { fakeForum, small, swarm } from './run.ts'
 
-/** A tenth of its requests are searches. */
+/** The flag that makes a tenth of its requests searches. */
 const searching = ['--search', '10']
 
 t.test('swarm: --search: finds what it published, and nothing else', async (t) => {

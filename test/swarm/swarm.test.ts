@@ -1,4 +1,4 @@
-// Goal:   the command as a whole: what it refuses, which failures it survives, what it saves.
+// Goal:   the command as a whole: what it refuses, which failures it survives, and what it saves.
 
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 // Goal:   whatever a forum gets wrong, the swarm reports it, and names the fault.
 // Method: a forum that is correct except for one fault. A small run against it must end with exit
-//         code 1 and name the fault. The same run against a forum without a fault ends with 0.
+//         code 1 and name the fault. The same run against a forum without the fault ends with 0.
 
 import t from 'tap'
 import { planOf } from '../../src/swarm/plan.ts'
@@ -9,7 +9,7 @@ import { sampleOf } from '../../src/swarm/verify.ts'
 import type { Answer, Body, Faults, Operation, Stored } from './fake-forum.ts'
 import { fakeForum, small, swarm } from './run.ts'
 
-// Changes the answers to one operation, if they have the expected status.
+// Changes the answers to one operation if they have the expected status.
 const tamper =
   (operation: Operation, change: (body: Body) => void, status = 200) =>
   (requested: Operation, answer: Answer): Answer => {

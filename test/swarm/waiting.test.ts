@@ -1,5 +1,5 @@
-// A swarm whose polls wait for news, on a real node: its feeds are gathered exactly, and the node
-// has held and woken them.
+// A swarm whose polls wait for news, on a real node: it gathers its feeds exactly, and the node has
+// held and woken its polls.
 
 import t from 'tap'
 import { startForum } from '../api/harness.ts'
