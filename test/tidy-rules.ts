@@ -30,8 +30,8 @@ const longFiles = new Map([
 // The rooms that a room may import, in addition to itself and `src/base`. All rooms may import the
 // latter, except those whose files are loaded elsewhere: the client, and what runs in browsers.
 //
-//   cli → node → replication, readers, admin → role → http → api → search → forum → state → text
-//     → columns → wal
+//   cli → node → replication, readers, admin → role, storage → http → api → search → forum → state
+//     → text → columns → wal
 //
 // Actors import nothing of src: state holds them, and decides in which structures. The node puts
 // everything together, and hands delivery the commands that it may run. Swarm and client do not

@@ -28,7 +28,7 @@ export function metricsTable(): string {
   return table(['metric', 'what it is', 'field', 'column'], rows)
 }
 
-/** The names of the labels, as a node shows them that has everything. */
+/** Returns the names of the labels, as shown by a node that has everything. */
 function labelsOf(instrument: Instrument): string[] {
   const loopDelay = new LoopDelay()
   const reading = instrument.read(vitalsOfAll(), loopDelay)

@@ -329,7 +329,7 @@ export class Model {
     return { body: { ...body, ...counts }, newest: Math.max(newest, last?.seq ?? 0) }
   }
 
-  /** The identities that have published something public, by name. Names are in ASCII. */
+  /** The identities that have published something public, in the order of their folded names. */
   named(beginning: string): Answered {
     const folded = (name: string) => name.normalize('NFC').toLowerCase().toUpperCase()
     const bytesOf = ({ name }: ModelAgent) => Buffer.from(folded(name))
