@@ -110,8 +110,11 @@ async function shownMessage(node: Administered, id: string): Promise<Shown | Rej
 
 function whereTextIs({ state, erasure }: Administered, message: number): string {
   const { position = 0 } = state.moderation.find('removed', message) ?? {}
-  const { is_gone, takes_checkpoints } = erasure(position)
+  const { is_gone, takes_checkpoints, checkpoints_left, damaged } = erasure(position)
   if (is_gone) return 'has left the files of the node, its state, caches and buffers'
+  if (checkpoints_left === 0 && damaged.length > 0) {
+    return `may still be in ${damaged.join(', ')}, which is damaged (agent-forum wal repair)`
+  }
   return takes_checkpoints
     ? 'leaves the files of the node with its next two checkpoints'
     : 'stays in the files of the node, which takes no checkpoints (--checkpoint-mb 0)'

@@ -232,11 +232,21 @@ async function untilGone(dir: string, { act }: Done): Promise<boolean> {
   const reported = new Set<string>()
   try {
     for (;;) {
-      const { checkpoints_left, is_gone, takes_checkpoints, warnings } = await erasureOfNode(
-        dir,
-        position,
-      )
+      const {
+        checkpoints_left,
+        is_gone,
+        damaged = [],
+        ...more
+      } = await erasureOfNode(dir, position)
+      const { takes_checkpoints, warnings } = more
       if (is_gone) return true
+      if (checkpoints_left === 0 && damaged.length > 0) {
+        const files = `${damaged.join(', ')} of ${dir}`
+        const why = 'because of damage that parity cannot repair'
+        const repair = `\`agent-forum wal repair --data ${dir} --copy-to DIR2\``
+        const remedy = `stop the node, and run ${repair}`
+        throw new CommandError(65, `its text may still be in ${files}, ${why}; ${remedy}`)
+      }
       if (!takes_checkpoints) {
         const why = 'because the node takes no checkpoints (--checkpoint-mb 0)'
         throw new CommandError(65, `its text stays in the files of ${dir}, ${why}`)

@@ -6,12 +6,13 @@
 // T1. One checkpoint is taken at a time. After a failure the schedule waits at least a minute
 //     before the next attempt.
 // T2. After an erasure two are taken without waiting for more log. Then the erased text has left
-//     the disk.
+//     the disk, unless a page file with it is damaged and could not be emptied. No more checkpoints
+//     are taken because of such a file.
 // T3. While a checkpoint is being written, it blocks the event loop for one slice at a time.
 
 import type { Logger } from 'pino'
 import { Checkpoints, keptCount, type Taken } from '../../wal/checkpoint/checkpoints.ts'
-import type { BadPage, Manifest } from '../../wal/checkpoint/manifest.ts'
+import { type BadPage, type Manifest, pagesName } from '../../wal/checkpoint/manifest.ts'
 import { type Disk, realDisk } from '../../wal/disk.ts'
 import { JournalError } from '../../wal/errors.ts'
 import type { Journal } from '../../wal/journal/journal.ts'
@@ -50,6 +51,8 @@ export interface Erasure {
   is_gone: boolean
   /** Whether the node takes checkpoints at all. */
   takes_checkpoints: boolean
+  /** The page files that may keep the text, because they could not be emptied: damage. */
+  damaged: string[]
   /** Obstacles to checkpoints, one sentence each. */
   warnings: string[]
 }
@@ -112,7 +115,7 @@ export class CheckpointSchedule {
 
   /** Warnings for the operator, one sentence each. */
   get warnings(): string[] {
-    return [...this.#warnings, ...this.scrub.warnings]
+    return [...this.#warnings, ...this.#notEmptied.map(notEmptiedWarning), ...this.scrub.warnings]
   }
 
   /** The newest checkpoint; there must be one. */
@@ -256,18 +259,27 @@ export class CheckpointSchedule {
     const { kept, hasLeftovers } = this.#checkpoints
     const behind = kept.filter((each) => each.position >= position)
     const checkpoints_left = keptCount - behind.length
+    const damaged = this.#notEmptied
     return {
       checkpoints_left,
-      is_gone: checkpoints_left === 0 && !hasLeftovers,
+      is_gone: checkpoints_left === 0 && !hasLeftovers && damaged.length === 0,
       takes_checkpoints: this.#everyBytes > 0,
+      damaged,
       warnings: this.#warnings,
     }
   }
 
-  /** Whether erased text is still on the disk: in the older of the checkpoints, or in the log. */
+  /** The names of the page files that had to be emptied because of an erasure, and were not. */
+  get #notEmptied(): string[] {
+    const files = new Set(this.#checkpoints.kept.flatMap(({ notEmptied }) => notEmptied))
+    return Array.from(files, pagesName)
+  }
+
+  /** Whether the next checkpoint is needed so that erased text leaves the disk (T2). */
   get #isErasing(): boolean {
     const { erasedPosition } = this.#state!
-    return erasedPosition > 0 && !this.erasure(erasedPosition).is_gone
+    if (erasedPosition === 0) return false
+    return this.erasure(erasedPosition).checkpoints_left > 0 || this.#checkpoints.hasLeftovers
   }
 
   #bytesSince(): number {
@@ -322,6 +334,13 @@ export class CheckpointSchedule {
     this.onTaken()
     this.tellReaders(number, position)
   }
+}
+
+function notEmptiedWarning(file: string): string {
+  return (
+    `${file} may still have text that was erased, because it is damaged: stop the node, and save ` +
+    'what is left with `agent-forum wal repair`'
+  )
 }
 
 const logEveryMs = 2_000

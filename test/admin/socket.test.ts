@@ -13,7 +13,8 @@ import type { CommandError } from '../../src/cli/command-error.ts'
 import type { RejectionCode } from '../../src/forum/forum.ts'
 import type { Moderating, ModerationOutcome } from '../../src/forum/moderation.ts'
 import { Gate } from '../../src/http/gate.ts'
-import { dataDirectory } from '../api/process.ts'
+import type { Erasure } from '../../src/storage/checkpoints.ts'
+import { dataDirectory, run } from '../api/process.ts'
 import { newWorld } from '../forum/doubles.ts'
 import { Scene } from '../forum/scene.ts'
 
@@ -37,7 +38,12 @@ const withoutAccess = {
 }
 
 /** Serves a socket in a directory. `outcomes` are returned in order, one for each command. */
-function serve(t: Test, outcomes: ModerationOutcome[], dir = newDirectory(t)) {
+function serve(
+  t: Test,
+  outcomes: ModerationOutcome[],
+  dir = newDirectory(t),
+  progress: Partial<Erasure> = {},
+) {
   const given: (Moderating & { command: string })[] = []
   const { state } = newWorld().forum
   const node: Parameters<typeof serveAdmin>[1] = {
@@ -51,7 +57,9 @@ function serve(t: Test, outcomes: ModerationOutcome[], dir = newDirectory(t)) {
       checkpoints_left: position,
       is_gone: false,
       takes_checkpoints: true,
+      damaged: [],
       warnings: [],
+      ...progress,
     }),
   }
   const stop = serveAdmin(dir, node, silent)
@@ -83,11 +91,30 @@ t.test('admin socket: of its owner alone, and gone when the node stops', async (
     checkpoints_left: 1,
     is_gone: false,
     takes_checkpoints: true,
+    damaged: [],
     warnings: [],
   })
   stop()
   t.notOk(existsSync(socketPath(dir)))
 })
+
+t.test(
+  'admin: a page file with the text is damaged: exit 65, names it and the remedy',
+  async (t) => {
+    const damaged = ['0000000002.pages']
+    const progress = { checkpoints_left: 0, damaged }
+    const { dir, stop } = serve(t, [done, done], newDirectory(t), progress)
+    const remove = ['admin', 'remove-message', `msg_${'a'.repeat(32)}`, '--data', dir]
+    const { code, stdout, stderr } = await run(remove)
+    t.equal(code, 65)
+    t.notMatch(stdout, /has left/)
+    t.match(
+      stderr,
+      /may still be in 0000000002\.pages of .*; stop the node, and run `.* wal repair/,
+    )
+    stop()
+  },
+)
 
 t.test('admin socket: a file of that name is left: replaced', async (t) => {
   const dir = newDirectory(t)

@@ -7,11 +7,14 @@
 //         to the disk, by a kill or a loss of power, and the node starts again.
 
 import assert from 'node:assert/strict'
+import { basename } from 'node:path'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import t from 'tap'
 import { isRejection } from '../../src/forum/forum.ts'
+import { parityHeaderBytes, pieceBytes } from '../../wal/checkpoint/parity.ts'
 import { chosenSeed, sizeOf, timeoutMs } from '../depth.ts'
 import { until } from '../until.ts'
+import type { SimulatedDisk } from '../wal/simulated-disk.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
 import {
   type Base,
@@ -123,6 +126,45 @@ t.test('two checkpoints are taken, old files stay: not gone, until they go', asy
   await node.takeCheckpoint()
   t.ok(isGone())
   t.same(filesWith(disk, 5), [])
+  await node.stop()
+})
+
+/** Damages the file at this text of message `n`, and the parity that could rebuild it. */
+function spoil(disk: SimulatedDisk, name: string, n: number): void {
+  const bytes = Buffer.from(disk.bytesOf(name))
+  const at = bytes.indexOf(contentOf(n).slice(0, 60))
+  bytes[at]! ^= 1
+  disk.overwrite(name, bytes)
+  const parityName = name.replace('.pages', '.parity')
+  const parity = Buffer.from(disk.bytesOf(parityName))
+  parity[parityHeaderBytes + (at % pieceBytes)]! ^= 1
+  disk.overwrite(parityName, parity)
+}
+
+t.test('a file to be emptied is damaged: not gone, also after a restart', async (t) => {
+  const disk = base.disk.copy()
+  const file = filesWith(disk, 0).find((name) => name.endsWith('.pages'))!
+  spoil(disk, file, 100)
+  const running = await start(disk)
+  t.ok(await erase(running, base, copied))
+  const { position } = await running.node.moderate('remove-message', {
+    id: base.ids[copied]!,
+    reason: '',
+  })
+  for (let n = 0; n < 3; n++) await running.node.takeCheckpoint()
+  t.same(filesWith(disk, copied), [file])
+  const damaged = { checkpoints_left: 0, is_gone: false, damaged: [basename(file)] }
+  t.match(running.node.erasure(position!), damaged)
+  await running.node.stop()
+  const { node } = await start(disk)
+  t.match(node.erasure(position!), damaged, 'the checkpoint remembers it')
+  await node.takeCheckpoint()
+  t.match(node.erasure(position!), damaged)
+  disk.overwrite(file, base.disk.bytesOf(file)) // from a backup
+  await node.takeCheckpoint()
+  await node.takeCheckpoint()
+  t.match(node.erasure(position!), { is_gone: true, damaged: [] })
+  t.same(filesWith(disk, copied), [])
   await node.stop()
 })
 

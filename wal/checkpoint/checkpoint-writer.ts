@@ -208,6 +208,8 @@ interface Attempt {
   before: Manifest | undefined
   /** The page files whose pages are copied. */
   emptied: ReadonlySet<number>
+  /** Those of them that may have copies of erased pages. */
+  mustEmpty: ReadonlySet<number>
   pause: Pause
   /** Makes the log durable up to the position. */
   syncLog: () => Promise<void>
@@ -232,7 +234,7 @@ export function numbersOf({ head: { number }, frozen }: Attempt): number[] {
  * written.
  */
 export async function writeCheckpoint(attempt: Attempt): Promise<Written> {
-  const { place, head, frozen, before, pause, syncLog } = attempt
+  const { place, head, frozen, before, mustEmpty, pause, syncLog } = attempt
   const written = [await writeFirst(attempt)]
   const second = await writeSecond(attempt)
   if (second !== null) written.push(second)
@@ -247,7 +249,8 @@ export async function writeCheckpoint(attempt: Attempt): Promise<Written> {
   const files = new Map(before?.files)
   for (const { number, bytes } of written) files.set(number, bytes)
   for (const file of files.keys()) if (!live.has(file)) files.delete(file)
-  const manifest = { ...head, tables, files }
+  const notEmptied = [...mustEmpty].filter((file) => files.has(file))
+  const manifest = { ...head, tables, files, notEmptied }
 
   for (const each of written) await verify(attempt, manifest, each)
   await syncLog()

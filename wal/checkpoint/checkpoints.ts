@@ -16,6 +16,9 @@
 // C4. A checkpoint that fails changes nothing; the next one has another number.
 // C5. A checkpoint has a second page file, with the next number, when stores that need not hold all
 //     their pages have pages to write (checkpoint-writer.ts).
+// C6. A page that can neither be read nor rebuilt stays in its file, although the file is to be
+//     emptied. If that is because of an erasure, the manifest says so, and the file is emptied by
+//     the first later checkpoint that can read it.
 
 import path from 'node:path'
 import { inSlicesOf, type Pause } from '../../src/base/pauses.ts'
@@ -32,7 +35,7 @@ import {
   removeUnfinished,
   removeUnneeded,
 } from './checkpoint-files.ts'
-import { BadCheckpoint, type ReadOptions, readPages } from './checkpoint-reader.ts'
+import { BadCheckpoint, type ReadOptions, readPages, verifyPages } from './checkpoint-reader.ts'
 import {
   freezeAll,
   numbersOf,
@@ -117,6 +120,8 @@ export class Checkpoints {
   #emptied: ReadonlySet<number> = new Set()
   /** Page files to be emptied, because the device fails to read or write them. */
   readonly #worn = new Set<number>()
+  /** Page files to be emptied, because they may have copies of erased pages (C6). */
+  #mustEmpty: ReadonlySet<number> = new Set()
 
   constructor(options: CheckpointsOptions) {
     this.#options = options
@@ -155,6 +160,7 @@ export class Checkpoints {
         good.shift()
       }
       this.#kept = good.slice(0, keptCount)
+      this.#mustEmpty = new Set(this.#kept[0]?.notEmptied)
     } catch (error) {
       throw isOfSystem(error)
         ? storageError(`read checkpoints in ${this.#place.dir}`, error)
@@ -205,10 +211,13 @@ export class Checkpoints {
    * JournalError 74 when the disk fails or is full; then nothing has changed. One at a time.
    */
   async take({ journal, facts, stores, rows, pause }: Source): Promise<Taken> {
+    await this.#tryAgain(pause)
     // Text that is erased during `#empty` counts, too: nothing awaits after the last look.
     for (;;) {
       const newest = this.#kept[0]
-      const files = new Set([...this.#worn, ...filesOfErased(newest, stores)])
+      const erased = filesOfErased(newest, stores)
+      this.#mustEmpty = new Set([...this.#mustEmpty, ...erased])
+      const files = new Set([...this.#worn, ...erased])
       this.#worn.clear()
       if (files.size === 0 || newest === undefined) break
       await this.#empty(files, newest, stores, pause)
@@ -222,8 +231,9 @@ export class Checkpoints {
     const frozen = freezeAll(stores, before?.tables ?? new Map())
     for (const source of rows.values()) source.freeze()
     const head = { number, storeId, position, form, facts: packFacts(facts()) }
-    const [place, emptied, syncLog] = [this.#place, this.#emptied, () => journal.sync()]
-    const attempt = { place, head, frozen, rows, before, emptied, pause, syncLog }
+    const [place, emptied, mustEmpty] = [this.#place, this.#emptied, this.#mustEmpty]
+    const syncLog = () => journal.sync()
+    const attempt = { place, head, frozen, rows, before, emptied, mustEmpty, pause, syncLog }
     const numbers = numbersOf(attempt)
     this.#next += numbers.length
     let saved: Written | null = null
@@ -243,7 +253,9 @@ export class Checkpoints {
       for (const source of rows.values()) source.thaw()
       if (saved !== null) {
         this.#emptied = new Set() // every page that could be read has left these
+        this.#mustEmpty = new Set(saved.manifest.notEmptied)
         const files = filesToRewrite(saved.manifest.files, saved.live)
+        for (const file of this.#mustEmpty) files.delete(file)
         await this.#empty(files, saved.manifest, stores, pause)
         await this.#removeUnneeded(journal)
       }
@@ -285,6 +297,19 @@ export class Checkpoints {
   /** Makes the next checkpoint move all pages out of a file. */
   moveOut(file: number): void {
     this.#worn.add(file)
+  }
+
+  /** Makes the next checkpoint empty the files that can be read again (C6). */
+  async #tryAgain(pause: Pause): Promise<void> {
+    const newest = this.#kept[0]
+    for (const file of newest?.notEmptied ?? []) {
+      try {
+        const bad = await verifyPages(newest, file, { ...this.#place, pause })
+        if (bad.length === 0) this.moveOut(file)
+      } catch (error) {
+        if (!isOfSystem(error) && !(error instanceof BadCheckpoint)) throw error
+      }
+    }
   }
 
   /** Makes the next checkpoint move the pages of the newest one out of these files as well. */

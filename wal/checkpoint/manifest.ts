@@ -40,6 +40,11 @@ export interface Manifest {
   tables: Map<string, PageTable>
   /** Bytes of each page file that is named, by its number. */
   files: Map<number, number>
+  /**
+   * The page files that had to be emptied because of an erasure, and are still named because a page
+   * in them could not be read.
+   */
+  notEmptied: number[]
 }
 
 export type ReadManifest =
@@ -116,7 +121,9 @@ export function decodeManifest(bytes: Buffer, number: number): ReadManifest {
   if (version < checkpointVersion) return bad(`there was no version ${version}`)
   if (Number(bytes.readBigUInt64LE(16)) !== bytes.length) return bad('the length is wrong')
   const { rows, files, ...rest } = unpackr.unpack(bytes.subarray(headerBytes))
-  const manifest: Manifest = { ...rest, tables: new Map(), files: new Map(files) }
+  const maps = { tables: new Map(), files: new Map<number, number>(files) }
+  // Manifests of earlier releases have no `notEmptied`.
+  const manifest: Manifest = { notEmptied: [], ...rest, ...maps }
   if (manifest.number !== number) return bad(`it is checkpoint ${manifest.number}`)
   for (const row of rows as Row[]) manifest.tables.set(row[0], tableOf(row))
   return { kind: 'good', manifest }
