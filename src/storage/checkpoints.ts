@@ -13,8 +13,9 @@
 import type { Logger } from 'pino'
 import { Checkpoints, keptCount, type Taken } from '../../wal/checkpoint/checkpoints.ts'
 import { type BadPage, type Manifest, pagesName } from '../../wal/checkpoint/manifest.ts'
+import { PageSource } from '../../wal/checkpoint/page-source.ts'
 import { type Disk, realDisk } from '../../wal/disk.ts'
-import { JournalError } from '../../wal/errors.ts'
+import { isOfSystem, JournalError, storageError } from '../../wal/errors.ts'
 import type { Journal } from '../../wal/journal/journal.ts'
 import { inSlicesOf, type Pause } from '../base/pauses.ts'
 import type { Config } from '../config/config.ts'
@@ -28,6 +29,7 @@ import {
 import { targetOf } from '../state/forms/forms.ts'
 import { formVersion, storesOf, whatIsSaved } from '../state/saved.ts'
 import type { State } from '../state/state.ts'
+import { eraseUnread } from '../text/erasing.ts'
 import { type Text, textStoreName } from '../text/text.ts'
 import { warmUp } from '../text/warm-up.ts'
 import { Scrub } from './scrub.ts'
@@ -295,6 +297,7 @@ export class CheckpointSchedule {
     const bytesBefore = this.#bytesSince() + this.#bytesAtLast
     const begunMs = performance.now()
     try {
+      await this.#eraseUnread(state.text)
       const taken = await this.#checkpoints.take({ journal, ...whatIsSaved(state), pause })
       this.#bytesAtLast = bytesBefore
       this.#note(taken, begunMs)
@@ -305,6 +308,21 @@ export class CheckpointSchedule {
       this.#warnings = [`the last checkpoint failed: ${error.message}`]
       this.#notBeforeMs = performance.now() + retryAfterMs
       this.#log.error({ why: error.message }, 'checkpoint_failed')
+    }
+  }
+
+  async #eraseUnread(text: Text): Promise<void> {
+    if (text.unread.length === 0) return
+    const source = new PageSource(this.place, this.newest)
+    try {
+      await eraseUnread(text, async (place) => {
+        const page = Buffer.allocUnsafeSlow(place.bytes)
+        return (await source.read(place, page)) ? page : null
+      })
+    } catch (error) {
+      throw isOfSystem(error) ? storageError(`read page files in ${this.place.dir}`, error) : error
+    } finally {
+      await source.close()
     }
   }
 

@@ -4,16 +4,25 @@
 // G1. All other entries of these pages keep their bytes. The CRCs of the blocks are updated.
 // G2. Page files may contain older copies of the pages. `erased` lists the pages until the files
 //     that may contain such copies are being emptied (wal/checkpoint/forgetting.ts).
+// G3. A record that erases an entry is applied even if a page cannot be read, as when the page was
+//     damaged before a start. `unread` lists the entry until the page has been read again, if
+//     necessary with the help of parity. A checkpoint would otherwise copy the page as it was.
 
+import type { PagePlace } from '../../wal/checkpoint/paged-store.ts'
 import { blockBytes } from './blocks.ts'
 import { pageBytes, unitBytes } from './page-slots.ts'
 import { sumAgain, type Text } from './text.ts'
 
 /** Brings the pages of an entry into memory. Returns false if they cannot be read. */
-export function holdEntry(text: Text, address: number, bytes: number): boolean {
+export function holdEntry(
+  text: Text,
+  address: number,
+  bytes: number,
+  readPage: Text['readPage'] = text.readPage,
+): boolean {
   return pagesOf(address, bytes).every((page) => {
     if (text.holds(page)) return true
-    const content = text.readPage(text.placeOfPage(page), page)
+    const content = readPage(text.placeOfPage(page), page)
     if (content === null) return false
     text.pages.give(page)
     text.pages.bytesOf(page).set(content)
@@ -22,9 +31,14 @@ export function holdEntry(text: Text, address: number, bytes: number): boolean {
   })
 }
 
-/** Erases the entry. A page that cannot be read stays on disk unchanged until it is repaired. */
-export function eraseEntry(text: Text, address: number, bytes: number): void {
-  holdEntry(text, address, bytes)
+/** Erases the entry. If a page cannot be read, the entry is erased later (G3). */
+export function eraseEntry(
+  text: Text,
+  address: number,
+  bytes: number,
+  readPage: Text['readPage'] = text.readPage,
+): void {
+  if (!holdEntry(text, address, bytes, readPage)) text.unread.push({ address, bytes })
   const [begin, end] = [address * unitBytes, address * unitBytes + bytes]
   for (const page of pagesOf(address, bytes)) {
     text.erased.add(page)
@@ -38,6 +52,31 @@ export function eraseEntry(text: Text, address: number, bytes: number): void {
     text.blocks.drop(block)
     const page = Math.floor((block * blockBytes) / pageBytes)
     if (text.holds(page)) sumAgain(text, block)
+  }
+}
+
+/**
+ * Erases the entries of `unread` whose pages `read` returns; it resolves to null for a page that is
+ * lost. To be called before a checkpoint.
+ */
+export async function eraseUnread(
+  text: Text,
+  read: (place: PagePlace) => Promise<Uint8Array | null>,
+): Promise<void> {
+  const entries = [...text.unread]
+  const pages = new Map<number, Uint8Array>()
+  for (const { address, bytes } of entries) {
+    for (const page of pagesOf(address, bytes)) {
+      if (text.holds(page) || pages.has(page)) continue
+      const content = await read(text.placeOfPage(page))
+      if (content !== null) pages.set(page, content)
+    }
+  }
+  text.unread.splice(0, entries.length)
+  for (const { address, bytes } of entries) {
+    eraseEntry(text, address, bytes, (place, page) => {
+      return pages.get(page) ?? text.readPage(place, page)
+    })
   }
 }
 

@@ -51,6 +51,8 @@ export class Text implements PagedStore {
   written = 0
   /** Pages with an erased entry of which page files may contain older copies (erasing.ts, G2). */
   readonly erased = new Set<number>()
+  /** Erased entries whose bytes are still on disk, because their pages cannot be read (G3). */
+  readonly unread: { address: number; bytes: number }[] = []
   /** Reads a cold page synchronously, for an erasure. Returns null if the page is damaged. */
   readPage: (place: PagePlace, page: number) => Uint8Array | null = () => null
   isFrozen = false // by a checkpoint, which needs the pages as they were when it began

@@ -168,6 +168,30 @@ t.test('a file to be emptied is damaged: not gone, also after a restart', async 
   await node.stop()
 })
 
+t.test('erased, killed, its page is damaged: erased once it is rebuilt from parity', async (t) => {
+  const before = base.disk.copy()
+  const running = await start(before)
+  t.ok(await erase(running, base, 5))
+  const { position } = await running.node.moderate('remove-message', {
+    id: base.ids[5]!,
+    reason: '',
+  })
+  const disk = before.dieAlone()
+  await running.node.stop()
+  for (const name of filesWith(disk, 5).filter((name) => name.endsWith('.pages'))) {
+    const bytes = Buffer.from(disk.bytesOf(name))
+    bytes[bytes.indexOf(contentOf(100).slice(0, 60))]! ^= 1
+    disk.overwrite(name, bytes)
+  }
+  const restarted = await start(disk)
+  await restarted.node.takeCheckpoint()
+  await restarted.node.takeCheckpoint()
+  t.match(restarted.node.erasure(position!), { is_gone: true })
+  t.same(filesWith(disk, 5), [])
+  t.same(await readErased(restarted, base), [5])
+  await restarted.node.stop()
+})
+
 t.test('old files stay, killed: the next start removes them, and takes a checkpoint', async (t) => {
   const disk = base.disk.copy()
   const running = await start(disk)
