@@ -10,6 +10,7 @@
 //     of a file, all pages of the file are moved to other files in the same way.
 
 import type { Logger } from 'pino'
+import { BadCheckpoint } from '../../wal/checkpoint/checkpoint-reader.ts'
 import {
   type BadPage,
   type Manifest,
@@ -153,7 +154,7 @@ export class Scrub {
       try {
         found += await this.#scrub(file, manifests)
       } catch (error) {
-        if (!isOfSystem(error)) throw error
+        if (!isOfSystem(error) && !(error instanceof BadCheckpoint)) throw error
         const why = (error as Error).message
         this.#options.log.warn({ file: pagesName(file), why }, 'scrub_failed')
       }

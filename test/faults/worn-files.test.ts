@@ -4,9 +4,12 @@
 // Method: a node in this process on a simulated disk with bad sectors, with most of its text on
 //         disk only. It scrubs its files again and again.
 
+import assert from 'node:assert/strict'
+import { basename } from 'node:path'
 import { Writable } from 'node:stream'
 import pino from 'pino'
 import t, { type Test } from 'tap'
+import { decodeManifest, encodeManifest, numberIn } from '../../wal/checkpoint/manifest.ts'
 import { ask } from '../api/operators.ts'
 import { timeoutMs } from '../depth.ts'
 import { freePort } from '../free-port.ts'
@@ -68,4 +71,25 @@ t.test('a page in use can be neither read nor written: the same, from parity', a
   disk.breakSectors(file, at, at + 1)
   disk.wearOut(file)
   await isReplaced(t, disk, file)
+})
+
+t.test('the older manifest names a page outside of its file: logged, and it serves', async (t) => {
+  const disk = base.disk.copy()
+  const names = [...disk.contents().keys()].filter((name) => name.endsWith('.checkpoint'))
+  const older = names.sort().at(-2)!
+  const read = decodeManifest(disk.bytesOf(older), numberIn(basename(older)))
+  assert(read.kind === 'good')
+  const { manifest } = read
+  for (const file of manifest.files.keys()) manifest.files.set(file, 1)
+  disk.overwrite(older, encodeManifest(manifest))
+  let output = ''
+  const write = (line: Buffer, _: string, done: () => void) => {
+    output += line
+    done()
+  }
+  const log = pino({ level: 'warn' }, new Writable({ write }))
+  const running = await start(disk, often, log)
+  await until('the scrub to fail', () => /outside of .*scrub_failed/.test(output))
+  t.same(await readErased(running, base), [])
+  await running.node.stop()
 })
