@@ -22,6 +22,12 @@ import { SlowBodies } from './slow-bodies.ts'
 /** Smaller answers are not counted, because the kernel accepts them. */
 const countBytesMin = 4096
 
+/**
+ * What to call when a connection ends, by connection. Node emits no `close` for a response behind
+ * another one that has not been sent, as with pipelined requests.
+ */
+const endings = new WeakMap<Socket, Set<() => void>>()
+
 class NodeExchange implements Exchange {
   meter: RouteMeter | null = null
   startedMs = 0
@@ -72,7 +78,17 @@ class NodeExchange implements Exchange {
   hold(): void {} // Node keeps the request, and discards what is written to a closed connection.
 
   onHangUp(call: () => void): void {
-    this.#response.once('close', call)
+    this.#whenOver(call)
+  }
+
+  /** Calls a function once: when the answer has been sent, or when the connection has ended. */
+  #whenOver(call: () => void): void {
+    const ending = endings.get(this.#request.socket)!
+    const end = () => {
+      if (ending.delete(end)) call()
+    }
+    ending.add(end)
+    this.#response.once('close', end)
   }
 
   collect(bytesMax: number, done: (body: Body) => void): void {
@@ -111,13 +127,12 @@ class NodeExchange implements Exchange {
     response.writeHead(status, reasons[status], lines.flatMap(nameAndValue))
     if (typeof body === 'string' || body === null) return void response.end(body)
     const copy = Buffer.from(body) // the socket may keep the bytes
-    response.once('close', () => copy.fill(0))
+    this.#whenOver(() => copy.fill(0))
     response.end(copy)
   }
 
   /** Counts the answer until the client has it; disconnects a client that stalls too long. */
   #waitForReader(bytes: number): void {
-    const response = this.#response
     const { socket } = this.#request
     // Node restores its own timeout when the answer has been sent.
     socket.setTimeout(this.#load.limits.idleSeconds * 1000)
@@ -128,7 +143,7 @@ class NodeExchange implements Exchange {
       return
     }
     this.#load.answerBytes += bytes
-    response.once('close', () => {
+    this.#whenOver(() => {
       this.#load.answerBytes -= bytes
     })
   }
@@ -204,8 +219,11 @@ export async function listenNode(
   })
   server.on('connection', (socket) => {
     connections += 1
+    const ending = new Set<() => void>()
+    endings.set(socket, ending)
     socket.once('close', () => {
       connections -= 1
+      for (const end of ending) end()
     })
   })
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
