@@ -23,7 +23,8 @@ export class Callers {
 
   /**
    * Returns the caller's number (`nobody` for an anonymous one), or why the caller is refused; null
-   * if the refusal may need a record, which only the node that this one follows can append.
+   * if only the node that this one follows can tell: because the refusal may need a record, or
+   * because the records that make the token known may not have been read yet.
    */
   find(
     forum: Forum,
@@ -48,7 +49,7 @@ export class Callers {
       const bearer = identify(forum, tokenDigest(token))
       if (bearer === null) {
         guesses.count(address, 'token')
-        return rejectUnknown(forum)
+        return forum.isFollower ? null : rejectUnknown(forum)
       }
       identity = bearer.identity
       this.token = bearer.token
