@@ -86,6 +86,8 @@ export class SearchHost {
   #isStopped = false
   #gathering: NodeJS.Timeout | null = null
   readonly #restartPauses = new Backoff(restartMsMin, restartMsMax)
+  /** Starts the next process after a pause; null: no process has ended unexpectedly. */
+  #restart: NodeJS.Timeout | null = null
   #announcedCount = 0
   /** Removals up to this position are known to the process, and are complete. */
   #announcedErasure = 0
@@ -144,7 +146,7 @@ export class SearchHost {
   #announceNews(): void {
     if (this.#isStopped || !this.isAvailable) return
     if (this.#child === null) {
-      if (this.#isNeeded) this.#start()
+      if (this.#isNeeded && this.#restart === null) this.#start()
       return
     }
     if (!this.#hasBegun) return
@@ -203,7 +205,8 @@ export class SearchHost {
     this.#cleanThrough = -1
     this.restarts += 1
     this.#options.log.warn({ why }, 'search_ended')
-    setTimeout(() => {
+    this.#restart = setTimeout(() => {
+      this.#restart = null
       if (!this.#isStopped) this.#start()
     }, this.#restartPauses.next()).unref()
   }

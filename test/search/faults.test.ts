@@ -20,8 +20,12 @@ import { find, findAll, indexed, searchedForum } from './forum.ts'
 t.setTimeout(timeoutMs)
 
 /** Returns the id of the index process, or undefined while there is none. */
-function indexProcess({ pid }: Forum): number | undefined {
-  return childrenOf(pid).find((child) => {
+function indexProcess(forum: Forum): number | undefined {
+  return indexProcesses(forum)[0]
+}
+
+function indexProcesses({ pid }: Forum): number[] {
+  return childrenOf(pid).filter((child) => {
     try {
       return readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('search/process.js')
     } catch {
@@ -80,6 +84,23 @@ t.test(
     await isComplete(t, forum, count)
   },
 )
+
+t.test('search: killed while messages arrive: one process is started, not two', async (t) => {
+  const forum = await searchedForum(t)
+  const ana = await forum.identity()
+  const thread = await publishedThread(ana, { content: 'first' })
+  await indexed(forum)
+  for (let kill = 1; kill <= 3; kill++) {
+    process.kill(indexProcess(forum)!, 'SIGKILL')
+    await until('the end to be noticed', () => forum.log.split('search_ended').length > kill)
+    for (let i = 0; i < 50; i++) {
+      t.equal((await ana.reply(thread, `word ${i}`)).status, 201)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    await indexed(forum)
+    t.equal(indexProcesses(forum).length, 1)
+  }
+})
 
 t.test(
   'search: the process of the index is stopped: searches are refused, nothing else waits',
