@@ -49,6 +49,8 @@ export class LeaseKeeper implements Standing {
   readonly #parts: LeaseKeeperParts
   /** Consecutive renewals that failed, or were unanswered when the next one was due. */
   #failures = 0
+  /** Why the last answer of the servers could not be read; null: it could be. */
+  #unread: string | null = null
   #renewing: Promise<void> | null = null
   #timer: NodeJS.Timeout | null = null
 
@@ -65,12 +67,14 @@ export class LeaseKeeper implements Standing {
     const lateMs = performance.now() - this.decidesUntilMs
     if (lateMs < 0) return []
     const seconds = Math.floor(lateMs / 1000)
-    return [`replication: the lease lapsed ${seconds} s ago, refusals are 503 no_leader`]
+    const why = this.#unread === null ? '' : `: ${this.#unread}`
+    return [`replication: the lease lapsed ${seconds} s ago, refusals are 503 no_leader${why}`]
   }
 
   /**
    * Resolves to true when this node holds the lease (K2); to false if it is stopped, if another
-   * node has begun a later term, or if the stream has no message.
+   * node has begun a later term, or if the stream has no message. Rejects if an answer of the
+   * servers cannot be read.
    */
   async take(isStopped: () => boolean): Promise<boolean> {
     const backoff = new Backoff()
@@ -93,7 +97,11 @@ export class LeaseKeeper implements Standing {
     const { term } = holder
     let hasLease = true
     const renew = async () => {
-      const renewal = await this.#renew()
+      // An answer that cannot be read is as good as none. It must not end the node (lead.ts, L3).
+      const renewal = await this.#renew().catch((error: Error): Renewal => {
+        this.#unread = error.message
+        return 'unreachable'
+      })
       this.#renewing = null
       if (renewal === 'unreachable') return
       const holds = renewal === 'held'
@@ -126,14 +134,15 @@ export class LeaseKeeper implements Standing {
       const holds = await stream.lease.hold(holder)
       const last = await stream.last()
       this.#failures = 0
+      this.#unread = null
       if (last === null) return 'emptied'
       if (last.term > holder.term) return 'replaced'
       if (!holds) return 'lost'
       this.decidesUntilMs = sentMs + takeoverMs * validShare
       return 'held'
     } catch (error) {
-      if (!(error instanceof StreamUnavailable)) throw error
       this.#failures += 1
+      if (!(error instanceof StreamUnavailable)) throw error
       return error instanceof StreamGone ? 'emptied' : 'unreachable'
     }
   }

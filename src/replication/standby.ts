@@ -11,12 +11,7 @@
 // B3. Nothing is received while a term is begun: the tail is stopped first, and starts again if
 //     another node was faster.
 
-import {
-  type LeaseHolder,
-  type LogStream,
-  type StreamMessage,
-  StreamUnavailable,
-} from './log-stream.ts'
+import type { LeaseHolder, LogStream, StreamMessage } from './log-stream.ts'
 
 interface StandbyOptions {
   stream: LogStream
@@ -87,10 +82,10 @@ export class Standby {
       const leads = newest !== null && !this.#isStopped && (await this.#options.lead(newest))
       if (!leads) await stream.lease.release(node)
       return leads
-    } catch (error) {
-      // Without the engine no node can lead.
-      if (error instanceof StreamUnavailable) return false
-      throw error
+    } catch {
+      // Without the engine no node can lead, nor after an answer of it that cannot be read, such as
+      // a message of another program. The reading of the stream reports it (stream-tail.ts).
+      return false
     }
   }
 

@@ -268,8 +268,8 @@ export function tend(
         await writeHistory(stream, { ...history, store: own.store })
       }
       if (runs++ % checkpointEvery === 0) await uploads.mend(own.store)
-    } catch (error) {
-      if (!(error instanceof StreamUnavailable)) throw error
+    } catch {
+      // The next run tries again, also after a note that cannot be read (lead.ts, L3).
     }
   }
   // One run at a time: taking a checkpoint or waiting for the servers may exceed the period.

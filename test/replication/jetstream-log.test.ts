@@ -310,3 +310,18 @@ t.test('calls: the leader of a term answers; of another one, nobody does', nats,
   // A request that a server forwarded before it knew that nobody listens is never answered.
   await until('nobody', async () => (await ask(3).catch(() => 'unknown')) === null)
 })
+
+t.test('stream: a message of another program: refused, with what it is', nats, async (t) => {
+  const [log] = await connected(t, 'a')
+  await log!.publish(message(1, 1), 0)
+  log!.connection.publish(`${log!.name}.log`, 'of another program')
+  await log!.connection.flush()
+  const refused = { name: 'JournalError', exitCode: 77, finding: /^message 2 .* no part of a log$/ }
+  const last = () =>
+    log!.last().then(
+      () => null,
+      (error) => error,
+    )
+  t.match(await until('it to be appended', last), refused)
+  t.match(await log!.get(1), { sequence: 1 })
+})

@@ -177,3 +177,19 @@ t.test('K3: the stream has no message any more, or is gone: whoever looks is tol
   await renewing.renew()
   t.equal(renewing.losses, 2, 'it was removed')
 })
+
+t.test('an answer that cannot be read: counts as none, is said, and ends nothing', async (t) => {
+  const { clock, stream, keeper } = scene(t)
+  t.ok(await keeper.take(() => false))
+  const renewing = begin(t, keeper)
+  const { last } = stream
+  stream.last = () => Promise.reject(new Error('message 2 of the stream is no part of a log'))
+  clock.ms = 100_000
+  for (let i = 0; i < 3; i++) await renewing.renew()
+  t.same([keeper.decidesUntilMs, keeper.showsUntilMs, renewing.losses], [55_000, always, 0])
+  t.match(keeper.warnings, [/lapsed 45 s ago.*: message 2 of the stream is no part of a log$/])
+  stream.last = last
+  await renewing.renew()
+  t.equal(keeper.decidesUntilMs, 154_000, 'the next renewal is sent')
+  t.same(keeper.warnings, [])
+})

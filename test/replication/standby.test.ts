@@ -105,3 +105,18 @@ t.test('standby: stopped: it does not lead', async (t) => {
   await new Promise((resolve) => setTimeout(resolve, 3 * takeoverMs))
   t.same(seen.led, [])
 })
+
+t.test('standby: an answer that cannot be read: it tries again, and leads', async (t) => {
+  const stream = await ledStream()
+  await stream.lease.release('leader')
+  const { last } = stream
+  let failures = 0
+  stream.last = () => {
+    failures += 1
+    if (failures === 3) stream.last = last
+    return Promise.reject(new Error('message 2 of the stream is no part of a log'))
+  }
+  const { seen } = standbyOf(t, stream, 'a')
+  await until('it leads', () => seen.led.length > 0)
+  t.equal(failures, 3)
+})

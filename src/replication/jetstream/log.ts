@@ -38,6 +38,7 @@ import {
   type NatsConnection,
   type Subscription,
 } from '@nats-io/transport-node'
+import { JournalError } from '../../../wal/errors.ts'
 import {
   type Calls,
   type Lease,
@@ -342,13 +343,19 @@ function nameOf([store, nonce, behind]: readonly string[]): TermName | undefined
   }
 }
 
-/** Throws if the message is not part of a log, or is of a newer version. */
+/** Throws a JournalError if the message is not part of a log, or is of a newer version. */
 function decode(sequence: number, marks: MsgHdrs | undefined, bytes: Uint8Array): StreamMessage {
   const fields = (marks?.get(headerName) ?? '').split(' ')
   const [found, term, first, last] = fields.map(Number) as [number, number, number, number]
   if (found !== version || !(term > 0 && first > 0 && last >= first)) {
-    const what = found > version ? 'was written by a newer agent-forum' : 'is no part of a log'
-    throw new Error(`message ${sequence} of the stream ${what}`)
+    const which = `message ${sequence} of the stream`
+    if (found > version) {
+      const finding = `${which} was written by a newer agent-forum`
+      throw new JournalError(76, finding, { advice: 'start that version' })
+    }
+    throw new JournalError(77, `${which} is no part of a log`, {
+      advice: 'find out which other program publishes to this stream',
+    })
   }
   return { sequence, first, last, term, name: nameOf(fields.slice(4)), bytes }
 }
