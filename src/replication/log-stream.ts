@@ -138,7 +138,8 @@ export interface Notes {
    * meanwhile.
    */
   write(key: string, value: unknown, revision?: number): Promise<number | null>
-  remove(key: string): Promise<void>
+  /** Removes a note; with `revision`, only if that is still its revision. */
+  remove(key: string, revision?: number): Promise<void>
   /**
    * Returns the keys that begin with `prefix`, possibly with those of removed notes, for which
    * `read` returns null.

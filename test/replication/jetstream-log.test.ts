@@ -237,6 +237,20 @@ t.test('lease: held, not renewed, then taken: one holder, after the time only', 
   t.equal(await a!.lease.hold(holder('a')), true)
 })
 
+t.test('lease: released, and taken meanwhile: the new holder keeps it', nats, async (t) => {
+  const [a, b] = await connected(t, 'a', 'b')
+  const holder = (node: string): LeaseHolder => ({ version: 1, node, term: 1, since: 0 })
+  t.equal(await a!.lease.hold(holder('a')), true)
+  const { remove } = a!.notes
+  a!.notes.remove = async (...note) => {
+    await until('the lease to lapse', () => b!.lease.hold(holder('b')))
+    await remove.call(a!.notes, ...note)
+  }
+  await a!.lease.release('a')
+  t.match(await b!.lease.read(), { node: 'b' })
+  t.equal(await a!.lease.hold(holder('a')), false)
+})
+
 t.test('notes: written by two: the second one with an old revision is refused', nats, async (t) => {
   const [a, b] = await connected(t, 'a', 'b')
   t.equal(await a!.notes.read('history'), null)

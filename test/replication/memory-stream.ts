@@ -173,7 +173,8 @@ export class MemoryNotes implements Notes {
     return found + 1
   }
 
-  async remove(key: string): Promise<void> {
+  async remove(key: string, revision?: number): Promise<void> {
+    if (revision !== undefined && revision !== this.#notes.get(key)?.revision) return
     this.#notes.delete(key)
   }
 

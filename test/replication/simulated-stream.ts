@@ -211,7 +211,11 @@ export class SimulatedStream implements LogStream, Connection {
           return engine.revision
         })
       },
-      remove: (key: string) => this.#call((engine) => void engine.notes.delete(key)),
+      remove: (key: string, revision?: number) =>
+        this.#call((engine) => {
+          const isIt = revision === undefined || engine.notes.get(key)?.revision === revision
+          if (isIt) engine.notes.delete(key)
+        }),
       keys: (prefix: string) =>
         this.#call((engine) => [...engine.notes.keys()].filter((key) => key.startsWith(prefix))),
     }

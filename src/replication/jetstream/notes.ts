@@ -59,8 +59,13 @@ export class JetStreamNotes implements Notes {
     }
   }
 
-  async remove(key: string): Promise<void> {
-    await this.#link.available(() => this.#bucket.delete(key))
+  async remove(key: string, revision?: number): Promise<void> {
+    const options = revision === undefined ? {} : { previousSeq: revision }
+    try {
+      await this.#link.available(() => this.#bucket.delete(key, options))
+    } catch (error) {
+      if (!isOutOfPlace(error)) throw error
+    }
   }
 
   /**
@@ -129,7 +134,9 @@ export class JetStreamLease implements Lease {
 
   async release(node: string): Promise<void> {
     const note = await this.#look()
-    if (note !== null && (note.value as LeaseHolder).node === node) await this.#notes.remove(key)
+    if (note === null || (note.value as LeaseHolder).node !== node) return
+    // The servers may process this after another node has taken the lapsed lease.
+    await this.#notes.remove(key, note.revision)
   }
 
   async #look(): Promise<Note | null> {
