@@ -63,18 +63,23 @@ function problemOf(body: URLSearchParams, hasTitle: boolean): Problem | null {
   return wrong(`Choose ${chosenMax} at most.`, 'to')
 }
 
-/** Sends a form on, or shows it again because of a problem or with the names that were found. */
-async function publish(
+/**
+ * Sends a form on, or shows it again because of a problem or with the names that were found. The
+ * outcome of `send` is returned as it is, not as a promise: text that it notes as missing must be
+ * its request's own (http/handle.ts), and other requests run before a promise resolves.
+ */
+function publish(
   service: Service,
   call: SignedCall,
   form: { hasTitle: boolean; show: (draft: Draft) => Content; send: () => Outcome },
-): Promise<Outcome> {
+): Outcome | Promise<Outcome> {
   const { body, session } = call
   const { show, hasTitle } = form
   if (isSearching(body)) {
-    const found = await findIn(service, call, session.identity)
-    if (isRejection(found)) return found
-    return answerWhole(service, session, show({ body, problem: null, found }))
+    return findIn(service, call, session.identity).then((found) => {
+      if (isRejection(found)) return found
+      return answerWhole(service, session, show({ body, problem: null, found }))
+    })
   }
   const problem = problemOf(body, hasTitle)
   if (problem === null) return form.send()

@@ -16,6 +16,7 @@ import { Node } from '../http/edge-node.ts'
 import { FakeExchange } from '../http/fake-exchange.ts'
 import { browserAccept } from './browser.ts'
 import { elementsOf } from './markup.ts'
+import { formOn, ownOrigin } from './person.ts'
 
 class Browser {
   readonly disk = new ColdText()
@@ -167,4 +168,32 @@ t.test('pages: an author is blocked and unblocked: the thread and its page say s
   t.match(unblockIdentity(forum, { id, reason: 'a test' }), { isNew: true })
   browser.node.sync()
   t.same(found(), [false, false])
+})
+
+t.test('form: sent again when its text is on disk: parked, while others are answered', (t) => {
+  const { disk, node } = new Browser()
+  const send = (path: string, fields: Record<string, string>, cookie = '') => {
+    const type = 'application/x-www-form-urlencoded'
+    const headers = { accept: browserAccept, origin: ownOrigin, 'content-type': type, cookie }
+    const exchange = new FakeExchange('post', path, headers)
+    node.edge.handle(exchange)
+    exchange.endWith(Buffer.from(`${new URLSearchParams(fields)}`))
+    return exchange
+  }
+  const signedIn = send('/sign-in', { token: node.token })
+  const [cookie] = /forum-[^;]*/.exec(signedIn.answers[0]!.headers)!
+  const page = new FakeExchange('get', '/new', { accept: browserAccept, cookie })
+  node.edge.handle(page)
+  const own = formOn({ elements: elementsOf(page.answers[0]!.text!) }, '/new', 'key')
+  const fields = { ...Object.fromEntries(own), title: 'a title', content: 'a text' }
+  const first = send('/new', fields, cookie)
+  node.sync()
+  disk.chill()
+  const again = send('/new', fields, cookie)
+  t.same(again.answers, [])
+  t.equal(node.get('/api/notifications').code, 200)
+  disk.finish()
+  t.match(first.answers, [{ status: 303 }])
+  t.same(again.answers, first.answers)
+  t.end()
 })
