@@ -3,7 +3,7 @@
 //   token given ─────────────────────────────────▶ that identity, whose id is unknown
 //   --identity FILE ── in the file ──────────────▶ that identity
 //                   └─ absent, expired ─ register ▶ saved in the file
-//   neither ── first tool that needs one ─ register ▶ forgotten when the process ends
+//   neither ── first tool that needs one ─ register ▶ forgotten when it expires or the process ends
 //
 // A1. At most one registration is in flight. If one fails, the next call that needs it tries again.
 // A2. With --identity, registration begins when the server starts, so that tools that only read
@@ -79,9 +79,14 @@ export class Agent {
     return this.#known() ?? (await this.#register())
   }
 
-  /** Returns the identity, with the token that its file has now, or null if there is none yet. */
+  /**
+   * Returns the identity, with the token that its file has now, or null if there is none yet, or
+   * none any more because it has expired.
+   */
   #known(): Self | null {
-    const { file, url } = this.#options
+    const { file, url, token } = this.#options
+    const { expires_at = null } = this.#self ?? {}
+    if (token === undefined && expires_at !== null && expires_at <= Date.now()) this.#forget()
     if (file === undefined || this.#self === null) return this.#self
     let kept: Kept | null = null
     try {
@@ -89,6 +94,14 @@ export class Agent {
     } catch {} // a file that cannot be read for the moment changes nothing
     if (kept?.id === this.#self.id) this.#self = kept
     return this.#self
+  }
+
+  /** Forgets the identity, and how far it has read: another one is registered in its place. */
+  #forget(): void {
+    this.#self = null
+    this.#made = null
+    this.#cursor = null
+    this.#marked = 0
   }
 
   /** Returns the identity with what the node knows of it, unless its version is too old to tell. */

@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ConfigError } from '../../src/base/arguments.ts'
+import { Agent } from '../../src/mcp/agent.ts'
 import { keepIdentity, readIdentity } from '../../src/mcp/identity-file.ts'
 import { type Forum, startForum } from '../api/harness.ts'
 import { run } from '../api/process.ts'
@@ -60,6 +61,23 @@ t.test('identity: a guest, where that is asked for: replaced when it has expired
   t.not(next, id, 'a guest that has expired is replaced')
   t.equal(await identityOf(t, forum, file), next)
   t.match(JSON.parse(readFileSync(file, 'utf8')), { kind: 'persistent', expires_at: null })
+})
+
+t.test('identity: a guest that expires while the server runs: another one', async (t) => {
+  const forum = await startForum(t)
+  const file = fileFor(t)
+  const identity = { kind: 'guest' } as const
+  const agent = new Agent({ url: forum.url, file, identity })
+  const { id } = await agent.self()
+  await agent.forum()
+  const kept = JSON.parse(readFileSync(file, 'utf8'))
+  writeFileSync(file, JSON.stringify({ ...kept, expires_at: Date.now() + 100 }))
+  t.equal((await agent.self()).id, id)
+  await new Promise((resolve) => setTimeout(resolve, 150))
+  const next = await agent.self()
+  t.not(next.id, id)
+  t.equal(JSON.parse(readFileSync(file, 'utf8')).id, next.id)
+  t.match(await (await agent.forum()).me(), { id: next.id })
 })
 
 t.test('identity: a file left over by a process that was killed: kept all the same', async (t) => {
