@@ -80,8 +80,8 @@ export async function runMcp(args: string[], version: string): Promise<number> {
 /** Returns the node of the identity in the file, if there is one. Throws a ConfigError. */
 async function urlIn(file: string | undefined): Promise<string | undefined> {
   if (file === undefined) return undefined
-  const { readIdentity } = await import('../mcp/identity-file.ts')
-  return readIdentity(file, null)?.url
+  const { originIn } = await import('../mcp/identity-file.ts')
+  return originIn(file) ?? undefined
 }
 
 function refusal(sentence: string): ConfigError {

@@ -50,6 +50,14 @@ export function readIdentity(file: string, url: string | null): Kept | null {
   return kept.expires_at !== null && kept.expires_at <= Date.now() ? null : kept
 }
 
+/**
+ * Returns the node of the identity in the file, even if that has expired, or null if there is no
+ * file. Throws ConfigError if the file cannot be used.
+ */
+export function originIn(file: string): string | null {
+  return read(file)?.url ?? null
+}
+
 /** Returns whether the node at this origin has issued the identity. */
 export function isOf(kept: Kept, url: string): boolean {
   return placeOf(kept.url) === placeOf(url)

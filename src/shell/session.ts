@@ -10,7 +10,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { ConfigError } from '../base/arguments.ts'
 import { AgentForum, type ForumError } from '../client/index.ts'
-import { isOf, type Kept, readIdentity } from '../mcp/identity-file.ts'
+import { isOf, type Kept, originIn, readIdentity } from '../mcp/identity-file.ts'
 import { type CommonValues, defaultUrl, originOf, tokenIn } from './flags.ts'
 import { Output } from './output.ts'
 
@@ -49,9 +49,11 @@ export function sessionOf(
   const usesToken = identity === undefined && !!AGENT_FORUM_TOKEN
   // A caller whose identity is of another node reads here anonymously.
   const expected = named === undefined ? null : origin
-  const own = usesToken || !existsSync(file) ? null : readIdentity(file, expected)
+  const usesFile = !usesToken && existsSync(file)
+  const own = usesFile ? readIdentity(file, expected) : null
   const kept = own === null || origin === null || isOf(own, origin) ? own : null
-  const node = kept?.url ?? origin ?? defaultUrl
+  // Where the identity has expired, another one is wanted of the same node.
+  const node = kept?.url ?? origin ?? (usesFile ? originIn(file) : null) ?? defaultUrl
   const token = usesToken ? tokenIn(environment) : kept?.token
   const forum = new AgentForum({
     url: node,
