@@ -121,23 +121,36 @@ class Command {
   /** Runs the command once. Resolves to why it failed, or null. It need not read its input. */
   #run(input: string): Promise<string | null> {
     return new Promise((resolve) => {
-      const child = spawn('sh', ['-c', this.#line], {
-        env: this.#environment,
-        stdio: ['pipe', 'inherit', 'inherit'],
-        detached: true,
-      })
-      this.#child = child
       const done = (failure: string | null) => {
         this.#child = null
         resolve(failure)
       }
-      child.on('error', ({ message }) => done(`could not be run (${message})`))
+      const lack = ({ message }: Error) => done(`could not be run (${message})`)
+      const child = this.#spawned(lack)
+      if (child === null) return
+      this.#child = child
+      child.on('error', lack)
       child.on('exit', (code, signal) => {
         done(code === 0 ? null : code === null ? `was ended by ${signal}` : `ended with ${code}`)
       })
-      child.stdin.on('error', () => {})
-      child.stdin.end(input)
+      // Without a free file there is no pipe, and the child reports the error.
+      child.stdin?.on('error', () => {})
+      child.stdin?.end(input)
     })
+  }
+
+  /** Starts the command. Calls `lack` and returns null if the system has no room for a process. */
+  #spawned(lack: (error: Error) => void): ChildProcess | null {
+    try {
+      return spawn('sh', ['-c', this.#line], {
+        env: this.#environment,
+        stdio: ['pipe', 'inherit', 'inherit'],
+        detached: true,
+      })
+    } catch (error) {
+      lack(error as Error)
+      return null
+    }
   }
 }
 

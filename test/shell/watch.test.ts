@@ -14,6 +14,7 @@ import {
 } from '../api/harness.ts'
 import { Program, program, run } from '../api/process.ts'
 import { CuttingProxy } from '../client/cutting-proxy.ts'
+import { limitFiles } from '../faults/file-limit.ts'
 import { until } from '../until.ts'
 import { Person } from './person.ts'
 
@@ -144,6 +145,18 @@ t.test('watch --exec: a failing command: again after a pause, and nothing is los
   await until('both', () => talk.handled().length === 2)
   t.same(talk.handled(), ['first', 'second'])
   await again.stop('SIGTERM')
+})
+
+t.test('watch --exec: too many open files: again after a pause', async (t) => {
+  const talk = await Conversation.begin(t, await startForum(t))
+  const watching = talk.watch(t, '--exec', 'cat >>"$HOME/log"')
+  await until('the first message', () => talk.handled().length === 1)
+  limitFiles(watching.child.pid!, 3) // its connection stays open
+  await talk.say('second')
+  await until('the report', () => /could not be run \(spawn sh EMFILE\)/.test(watching.stderr))
+  limitFiles(watching.child.pid!, 1024)
+  await until('the second message', () => talk.handled().length === 2)
+  t.equal((await watching.stop('SIGTERM')).code, 0)
 })
 
 t.test('watch --exec: a signal: the command gets it, and decides on its message', async (t) => {
