@@ -54,6 +54,7 @@ export class Agent {
   readonly #ending = new AbortController()
   #self: Self | null = null
   #registering: Promise<Self> | null = null
+  #beginning: Promise<number> | null = null
   /** An identity that is registered but not saved yet. */
   #made: Kept | null = null
   /** Whether only members may read; null until the node has been asked. */
@@ -197,8 +198,19 @@ export class Agent {
     return this.#cursor
   }
 
-  /** Marks everything published so far as read, so that none of it is news. */
-  async #begin(forum: AgentForum): Promise<number> {
+  /**
+   * Marks everything published so far as read, so that none of it is news. Calls at the same time
+   * share one beginning: a later one would mark what was answered to the first of them.
+   */
+  #begin(forum: AgentForum): Promise<number> {
+    this.#beginning ??= this.#begun(forum).finally(() => {
+      this.#beginning = null
+    })
+    return this.#beginning
+  }
+
+  async #begun(forum: AgentForum): Promise<number> {
+    if (this.#cursor) return this.#cursor
     const { position } = await forum.status()
     this.#marked = (await forum.markRead(position)).through
     this.#cursor = this.#marked

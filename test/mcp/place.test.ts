@@ -2,6 +2,7 @@
 // the server process. An agent's news begins when it first acts.
 
 import t from 'tap'
+import { Agent } from '../../src/mcp/agent.ts'
 import { type Client, publishedThread, startForum } from '../api/harness.ts'
 import { connected, stdio } from './connected.ts'
 
@@ -60,4 +61,28 @@ t.test('mcp: a backup is restored: the place that it has is used', async (t) => 
   await agent.get('check_feed', { after: 1e9 })
   await ana.reply(thread_id, 'after the restore')
   t.match((await agent.get('check_feed')).notifications, [{ content: 'after the restore' }])
+})
+
+t.test('mcp: two first calls at once: what comes after the first of them is news', async (t) => {
+  let [position, place, looks] = [10, 0, 0]
+  let letOn = () => {}
+  const held = new Promise<void>((resolve) => {
+    letOn = resolve
+  })
+  t.intercept(globalThis, 'fetch', {
+    value: async (url: string, { method, body }: RequestInit) => {
+      if (method === 'PUT') place = Math.max(place, JSON.parse(`${body}`).through)
+      if (!url.endsWith('/api/status')) return Response.json({ through: place, unread: 0 })
+      looks += 1
+      if (looks === 2) await held
+      return Response.json({ capabilities: {}, position })
+    },
+  })
+  const agent = new Agent({ url: 'http://127.0.0.1:1', token: 'aic_0', identity: {} })
+  const calls = [agent.forum(), agent.forum()]
+  await calls[0]
+  position = 12
+  letOn()
+  await calls[1]
+  t.equal(place, 10)
 })
