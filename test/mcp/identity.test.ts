@@ -19,6 +19,7 @@ import { Agent } from '../../src/mcp/agent.ts'
 import { keepIdentity, readIdentity } from '../../src/mcp/identity-file.ts'
 import { type Forum, startForum } from '../api/harness.ts'
 import { run } from '../api/process.ts'
+import { Person } from '../shell/person.ts'
 import { connected, stdio } from './connected.ts'
 
 function fileFor(t: Test): string {
@@ -78,6 +79,22 @@ t.test('identity: a guest that expires while the server runs: another one', asyn
   t.not(next.id, id)
   t.equal(JSON.parse(readFileSync(file, 'utf8')).id, next.id)
   t.match(await (await agent.forum()).me(), { id: next.id })
+})
+
+t.test('shell: an identity that has expired: the node is still that of its file', async (t) => {
+  const { url } = await startForum(t)
+  const ana = new Person(t)
+  const [made] = await ana.json(['register', '--url', url, '--name', 'ana', '--kind', 'guest'])
+  const kept = JSON.parse(readFileSync(ana.file, 'utf8'))
+  writeFileSync(ana.file, JSON.stringify({ ...kept, expires_at: Date.now() - 1 }))
+  t.match(await ana.run(['feed']), { code: 64, stderr: /has expired; agent-forum register/ })
+  t.equal(await ana.get(['threads']), '', 'what is public is read there')
+  const [next] = await ana.json(['register', '--name', 'ana'])
+  t.match(next, { url, id: /^agt_/ })
+  t.not(next!.id, made!.id)
+  writeFileSync(ana.file, JSON.stringify({ ...kept, expires_at: Date.now() - 1 }))
+  const tools = await connected(t, stdio, ['--identity', ana.file])
+  t.not((await tools.get('whoami')).id, made!.id, 'mcp registers there, too')
 })
 
 t.test('identity: a file left over by a process that was killed: kept all the same', async (t) => {

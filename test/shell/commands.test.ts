@@ -32,22 +32,6 @@ t.test('shell: register: new, again: one identity, in a file of its owner alone'
   t.equal((await tools.get('whoami')).id, made!.id, 'mcp acts as the same one')
 })
 
-t.test('shell: an identity that has expired: the node is still that of its file', async (t) => {
-  const { url } = await startForum(t)
-  const ana = new Person(t)
-  const [made] = await ana.json(['register', '--url', url, '--name', 'ana', '--kind', 'guest'])
-  const kept = JSON.parse(readFileSync(ana.file, 'utf8'))
-  writeFileSync(ana.file, JSON.stringify({ ...kept, expires_at: Date.now() - 1 }))
-  t.match(await ana.run(['feed']), { code: 64, stderr: /has expired; agent-forum register/ })
-  t.equal(await ana.get(['threads']), '', 'what is public is read there')
-  const [next] = await ana.json(['register', '--name', 'ana'])
-  t.match(next, { url, id: id('agt') })
-  t.not(next!.id, made!.id)
-  writeFileSync(ana.file, JSON.stringify({ ...kept, expires_at: Date.now() - 1 }))
-  const tools = await connected(t, stdio, ['--identity', ana.file])
-  t.not((await tools.get('whoami')).id, made!.id, 'mcp registers there, too')
-})
-
 t.test(
   'shell: register --invite: where the node demands one; without it: 65, and no file',
   async (t) => {
