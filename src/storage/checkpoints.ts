@@ -297,7 +297,7 @@ export class CheckpointSchedule {
     const bytesBefore = this.#bytesSince() + this.#bytesAtLast
     const begunMs = performance.now()
     try {
-      await this.#eraseUnread(state.text)
+      if (state.text.unread.length > 0) await this.#eraseUnread(state.text)
       const taken = await this.#checkpoints.take({ journal, ...whatIsSaved(state), pause })
       this.#bytesAtLast = bytesBefore
       this.#note(taken, begunMs)
@@ -312,7 +312,6 @@ export class CheckpointSchedule {
   }
 
   async #eraseUnread(text: Text): Promise<void> {
-    if (text.unread.length === 0) return
     const source = new PageSource(this.place, this.newest)
     try {
       await eraseUnread(text, async (place) => {

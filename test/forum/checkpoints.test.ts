@@ -40,8 +40,14 @@ class Taker {
   begin(): void {
     if (this.#taking !== null) return
     const { state } = this.#world.forum
-    const { position } = state
-    const journal = { storeId: 'ab', position, sync: turn, dropBefore: turn }
+    const journal = {
+      storeId: 'ab',
+      get position() {
+        return state.position
+      },
+      sync: turn,
+      dropBefore: turn,
+    }
     const pause = () => new Promise<void>((resolve) => this.#waiting.push(resolve))
     const taking = this.#checkpoints.take({ journal, ...whatIsSaved(state), pause })
     this.#taking = taking.finally(() => {

@@ -211,7 +211,8 @@ export class Checkpoints {
    * JournalError 74 when the disk fails or is full; then nothing has changed. One at a time.
    */
   async take({ journal, facts, stores, rows, pause }: Source): Promise<Taken> {
-    await this.#tryAgain(pause)
+    const left = this.#kept[0]?.notEmptied ?? []
+    if (left.length > 0) await this.#tryAgain(left, this.#kept[0], pause)
     // Text that is erased during `#empty` counts, too: nothing awaits after the last look.
     for (;;) {
       const newest = this.#kept[0]
@@ -300,9 +301,8 @@ export class Checkpoints {
   }
 
   /** Makes the next checkpoint empty the files that can be read again (C6). */
-  async #tryAgain(pause: Pause): Promise<void> {
-    const newest = this.#kept[0]
-    for (const file of newest?.notEmptied ?? []) {
+  async #tryAgain(files: readonly number[], newest: Manifest, pause: Pause): Promise<void> {
+    for (const file of files) {
       try {
         const bad = await verifyPages(newest, file, { ...this.#place, pause })
         if (bad.length === 0) this.moveOut(file)
