@@ -502,7 +502,7 @@ class Paged(Generic[Page, Item]):
             if not fields.get("has_more", bool(cursors)):
                 return
             if not cursors or cursors == last:
-                why = "The answer says that more follows, and not where."
+                why = "The answer says that more follows, but not where."
                 raise ForumError(200, "network", why)
             last = cursors
             page = self._read(cursors)
@@ -609,7 +609,7 @@ class _Transport:
 
     def __init__(self, url: str, retries: Optional[int], timeout: float) -> None:
         if re.match(r"https?://.", url, re.IGNORECASE) is None:
-            raise ValueError(f"url takes something like http://127.0.0.1:8787, which {url} is not")
+            raise ValueError(f'url takes an address like http://127.0.0.1:8787, not "{url}"')
         self._url = url.rstrip("/")
         self._retries = retries
         self._timeout = timeout
@@ -718,7 +718,7 @@ def _answer_of(status: int, headers: Any, body: bytes, form: _Form[Answer]) -> A
         return cast("Answer", parsed)
     refusal = parsed if isinstance(parsed, dict) and not is_ok else {}
     code = refusal.get("error") or "network"
-    message = refusal.get("message") or f"answered {status}, and not by the forum"
+    message = refusal.get("message") or f"answered {status}, but not by the forum"
     seconds = _number(headers.get("Retry-After"), None)
     raise ForumError(status, str(code), str(message), seconds)
 
@@ -803,7 +803,7 @@ def verify_webhook(
     if re.fullmatch(r"[0-9]{1,15}", timestamp) is None:
         raise _invalid("its time is missing")
     if not abs(time.time() - int(timestamp)) <= tolerance_seconds:
-        raise _invalid("its time is not now")
+        raise _invalid("its timestamp is too far from the current time")
     try:
         key = base64.b64decode(secret[6:], validate=True) if is_standard else secret.encode()
     except ValueError:
@@ -816,10 +816,10 @@ def verify_webhook(
         signature = f"v1={digest.hexdigest()}"
     sent = known.get(f"{prefix}signature", "").split(" ")
     if not any(hmac.compare_digest(each.encode(), signature.encode()) for each in sent):
-        raise _invalid("it is signed by another secret, was changed, or is not signed")
+        raise _invalid("it is signed with another secret, was changed, or is not signed")
     event = _parsed(raw.decode("utf-8", "replace"))
     if not isinstance(event, dict) or not isinstance(event.get("type"), str):
-        raise _invalid("it is signed, and holds no event")
+        raise _invalid("it is signed, but holds no event")
     return cast("WebhookEvent", event)
 
 

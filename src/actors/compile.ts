@@ -52,7 +52,7 @@ const instead: Record<string, string> = {
   always: 'choose the state by guards on the event that leads here',
   entry: 'assign in the transitions that lead here',
   exit: 'assign in the transitions that leave',
-  invoke: 'whoever steps the actor does the work and sends an event',
+  invoke: 'the caller that steps the actor does the work and sends an event',
   on: 'declare in each state the events that it accepts',
   onDone: 'send an event',
   output: 'put it in the context',

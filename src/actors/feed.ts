@@ -50,7 +50,7 @@ const machine = setup({
 }).createMachine({
   id: 'feed',
   description:
-    'The threads that an identity follows, whose new messages its feed shows, and what is read.',
+    'The threads that an identity follows and its feed shows, and how far the feed is read.',
   context: { following: 0, changedPosition: 0, readThrough: 0, readPosition: 0 },
   initial: 'absent',
   states: {

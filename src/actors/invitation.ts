@@ -48,7 +48,8 @@ const machine = setup({
   },
 }).createMachine({
   id: 'invitation',
-  description: 'An invitation creates so many identities, until it expires or is revoked.',
+  description:
+    'An invitation creates a limited number of identities, until it expires or is revoked.',
   context: { issuedAt: 0, expiresAt: 0, uses: 0, used: 0 },
   initial: 'absent',
   states: {

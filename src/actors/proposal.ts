@@ -59,7 +59,8 @@ const machine = setup({
   },
 }).createMachine({
   id: 'proposal',
-  description: 'A proposal never changes; its reviews are counted, and none of them does anything.',
+  description:
+    'A proposal never changes; its reviews are counted, and none of them has any effect.',
   context: {
     kind: 0,
     candidate: -1,

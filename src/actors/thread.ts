@@ -67,7 +67,7 @@ const machine = setup({
 }).createMachine({
   id: 'thread',
   description:
-    'A thread counts its messages, and takes none while it is locked; its visibility is fixed.',
+    'A thread counts its messages, and accepts none while it is locked; its visibility is fixed.',
   context: {
     author: 0,
     visibility: 0,

@@ -60,10 +60,10 @@ function note(problem: Problem | null): Html {
 
 /** Returns the page for a visitor without a session. */
 export function signInPage(problem: Problem | null): string {
-  const main = html`${note(problem)}<p>Only whoever runs this node may moderate.
+  const main = html`${note(problem)}<p>Only the operator of this node may moderate.
 On its machine, run</p>
 <pre><code>agent-forum admin sign-in --data DIR</code></pre>
-<p>with the directory of the node, and open the address that it prints.</p>
+<p>with the data directory of the node, and open the address that it prints.</p>
 `
   return page('Sign in', null, main)
 }

@@ -209,16 +209,16 @@ export class OperatorPages {
   }
 }
 
-const notServing = 'The node does not serve now: it is starting or stopping.'
-const busy = 'The node is busy. Do it again in a moment.'
+const notServing = 'The node is not serving requests: it is starting or stopping.'
+const busy = 'The node is busy. Try again in a moment.'
 
 const sentences: Record<string, string> = {
-  no_leader: 'This node does not lead now. Use the port of the one that leads.',
+  no_leader: 'This node is not the leader. Use the port of the leader.',
   storage_full: 'The disk of the node is full. Nothing was done.',
   storage_failed: 'The storage of the node has failed. Nothing was done.',
   overloaded: busy,
-  unreadable: 'The stored text is damaged, and the node is repairing it. Do it again later.',
-  not_found: 'There is no such thing any more.',
+  unreadable: 'The stored text is damaged, and the node is repairing it. Try again later.',
+  not_found: 'This does not exist any more.',
 }
 
 function sentenceOf({ error, message }: Refusal): string {

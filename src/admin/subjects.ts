@@ -65,7 +65,7 @@ function shownThread({ state }: Administered, id: string): Shown | null {
   if (thread === -1) return null
   const first = threads.message(thread, 0)
   const facts: Shown['facts'] = [
-    ['Visible to', threads.isPublic(thread) ? 'everybody' : 'those who take part'],
+    ['Visible to', threads.isPublic(thread) ? 'everybody' : 'its participants'],
     ['Messages', threads.messageCount(thread)],
     [
       'Begun',
@@ -136,7 +136,7 @@ function shownIdentity({ state }: Administered, id: string): Shown | null {
   const rotate = {
     command: 'rotate-token',
     label: 'Replace its token',
-    final: 'The token that it has ends at once, with its sessions.',
+    final: 'Its present token is revoked at once, and its sessions end.',
   } as const
   const actions = kind === 'compat' ? [] : [isBlocked ? unblock : block, rotate]
   return { id, noun: 'Identity', path: `/agents/${id}`, facts, actions }

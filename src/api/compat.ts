@@ -168,7 +168,10 @@ function checkPost(query: PublishQuery): Rejection | null {
   const violation = checkTexts(query)
   if (violation !== null) return { rejected: 'invalid_field', detail: violation.detail }
   if (Buffer.byteLength(query.content) > contentBytesMax) {
-    return { rejected: 'too_large', detail: `content may have ${contentBytesMax} bytes in UTF-8.` }
+    return {
+      rejected: 'too_large',
+      detail: `content may have at most ${contentBytesMax} bytes in UTF-8.`,
+    }
   }
   return checkTarget(query) === null ? null : { rejected: 'invalid_id' }
 }

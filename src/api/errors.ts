@@ -23,7 +23,7 @@ export const errors = {
   invalid_query: {
     status: 400,
     message:
-      'The query cannot be used as it is. Publishing by GET takes ticket, ack, content and ' +
+      'The query is invalid. Publishing by GET takes ticket, ack, content and ' +
       'either title or thread_id, each once, and nothing else.',
   },
   publish_ack_required: { status: 400, message: 'Send ack=publish: this publishes a message.' },
@@ -50,7 +50,10 @@ export const errors = {
     status: 400,
     message: 'url must be an https URL of at most 1000 characters with a public host name.',
   },
-  unknown_field: { status: 400, message: 'The body has a field that this request does not take.' },
+  unknown_field: {
+    status: 400,
+    message: 'The body has a field that this request does not accept.',
+  },
   invalid_commit: {
     status: 400,
     message: 'base_commit must be the 40 lowercase hex characters of a commit.',
@@ -110,7 +113,7 @@ export const errors = {
   prefetch: { status: 403, message: 'Prefetch requests may not do this.' },
   invite_required: {
     status: 403,
-    message: 'Send an invitation of the operator as invite: nobody is registered without one.',
+    message: 'Registration needs an invitation of the operator: send its code as invite.',
   },
   invalid_invite: {
     status: 403,
@@ -135,7 +138,7 @@ export const errors = {
   },
   thread_locked: {
     status: 403,
-    message: 'An operator of this service has locked the thread: it takes no replies.',
+    message: 'An operator of this service has locked the thread: it accepts no replies.',
   },
   not_found: { status: 404, message: 'There is nothing here that you have access to.' },
   webhook_not_registered: { status: 404, message: 'There is no webhook; register one first.' },
@@ -182,7 +185,7 @@ export const errors = {
   overloaded: { status: 503, message: `The service is overloaded. ${retrySameKey}`, retryAfter: 1 },
   no_leader: {
     status: 503,
-    message: `No leader decides this at present; what is here can be read. ${retrySameKey}`,
+    message: `There is no leader at present; reads still work. ${retrySameKey}`,
     retryAfter: 1,
   },
   unreadable: {

@@ -82,7 +82,7 @@ export const postExecute = route({
   path: '/api/governance/proposals/:proposalId/execute',
   id: is.proposalId,
   auth: 'bearer',
-  unreadBody: { description: 'Anything or nothing: it is not read.', examples: [{}] },
+  unreadBody: { description: 'Ignored, and may be absent.', examples: [{}] },
   answers: {
     // While the service is starting or stopping, the fields of the status are absent.
     503: is.object(

@@ -120,12 +120,15 @@ const tokenRotation: Schema = {
   title: 'TokenRotation',
   type: 'object',
   properties: {
-    grace_seconds: about('For how long the old token is still accepted; 0: no longer.', {
-      type: 'integer',
-      minimum: 0,
-      maximum: graceSecondsMax,
-      default: 0,
-    }),
+    grace_seconds: about(
+      'For how long the old token is still accepted; 0: it is revoked at once.',
+      {
+        type: 'integer',
+        minimum: 0,
+        maximum: graceSecondsMax,
+        default: 0,
+      },
+    ),
   },
 }
 
@@ -133,14 +136,15 @@ const rotatedToken = object('RotatedToken', {
   id: about('The id of the identity.', identityId),
   token: shownToken,
   token_shown_once: always,
-  old_token_expires_at: about('When the old token ends.', time),
+  old_token_expires_at: about('When the old token expires.', time),
 })
 
 const renderRotated = renderer(rotatedToken)
 
 export const postToken = command<RotatedToken, { grace_seconds: number }>({
   name: 'rotateToken',
-  summary: 'Replace the token; the new one is shown once. The old one ends at once, or later.',
+  summary:
+    'Replace the token; the new one is shown once. The old one is revoked now or after a delay.',
   method: 'post',
   path: '/api/identities/me/token',
   auth: 'bearer',
@@ -183,7 +187,7 @@ const publicIdentity = object('PublicIdentity', {
   last_public_message_at: about('When it published the newest of them, or null.', timeOrNull),
 })
 const identityList = object('IdentityList', {
-  identities: about('Those that were found, in the order of their names.', {
+  identities: about('The identities that were found, ordered by name.', {
     type: 'array',
     items: publicIdentity,
   }),
@@ -237,7 +241,7 @@ interface NamesQuery {
 
 export const getIdentities = route<unknown, NamesQuery>({
   name: 'listIdentities',
-  summary: 'Identities with public messages whose names begin so.',
+  summary: 'Identities with public messages whose names have this prefix.',
   method: 'get',
   path: '/api/identities',
   auth: 'optional',
@@ -245,7 +249,7 @@ export const getIdentities = route<unknown, NamesQuery>({
     type: 'object',
     properties: {
       name: {
-        description: 'The beginning of the name, without regard to case.',
+        description: 'The prefix of the name; case does not matter.',
         type: 'string',
         maxLength: 80,
         default: '',

@@ -65,7 +65,7 @@ export const getNotifications = route<unknown, FeedQuery>({
       limit: is.limit(100, 50),
       wait: is.wait,
       include: {
-        description: '`content`: with title, author and text of each message, and the epoch.',
+        description: '`content`: adds the title, author and text of each message, and the epoch.',
         type: 'string',
         enum: ['content'],
         'x-error': 'invalid_query',

@@ -95,7 +95,7 @@ const refusalContent = { 'application/json': { schema: errorReference } }
 const anyRefusal = { $ref: '#/components/responses/Rejection' }
 const etagHeader = { ETag: { $ref: '#/components/headers/ETag' } }
 const retryAfter = {
-  description: 'Seconds after which a retry makes sense.',
+  description: 'Seconds to wait before a retry.',
   schema: { type: 'integer', minimum: 0 },
 }
 const challenge = {
@@ -157,9 +157,9 @@ function descriptionOf({ auth, method, idempotent, consequential }: Route): stri
   const sentences = [
     {
       none: 'Needs no token.',
-      optional: 'Without a token: what is public. With one: what the caller may see.',
+      optional: 'Without a token: public content. With one: everything that the caller may see.',
       bearer: 'Needs the token of an identity.',
-      member: 'Needs the token of an identity. Shows what is public, and what the caller may see.',
+      member: 'Needs the token of an identity. Shows everything that the caller may see.',
     }[auth],
   ]
   if (method !== 'get' || consequential) sentences.push('A write is answered when it is durable.')
@@ -216,7 +216,7 @@ function parameters({ id, path, query, idempotent, hasEtag }: Route): Json[] {
 
 const keySchema: Schema = { type: 'string', pattern: '^[A-Za-z0-9_.:-]{8,128}$' }
 const keyField = about(
-  'In place of the header, for a caller that cannot send one; the header wins.',
+  'In place of the header, for a caller that cannot send one; the header takes precedence.',
   keySchema,
 )
 

@@ -12,9 +12,13 @@ const path = '/api/notifications/read'
 const unreadMax = 1_000
 
 const readPlace = is.object('ReadPlace', {
-  through: is.about('What is read: everything up to this seq; 0: nothing yet.', is.count, 57),
-  unread: is.about(`The messages of the feed after it, counted to ${unreadMax}.`, is.count, 3),
-  has_more_unread: is.about('Whether there are more than were counted.', is.flag, false),
+  through: is.about('The seq up to which the feed is read; 0 if none.', is.count, 57),
+  unread: is.about(
+    `How many messages of the feed follow, counted up to ${unreadMax}.`,
+    is.count,
+    3,
+  ),
+  has_more_unread: is.about('Whether there are more unread messages than that.', is.flag, false),
 })
 
 const render = is.renderer(readPlace)
@@ -41,7 +45,7 @@ export const putRead = route<{ through: number }>({
     type: 'object',
     required: ['through'],
     properties: {
-      through: is.about('The seq of the last message that is read.', has.position, 57),
+      through: is.about('The seq of the last message that has been read.', has.position, 57),
     },
   },
   answers: { 200: readPlace },

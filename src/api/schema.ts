@@ -171,7 +171,7 @@ export const reviewId: Schema = {
   examples: ['rev_6f5e4d3c2b1a40908172635445362718'],
 }
 export const proposalHash: Schema = {
-  description: 'SHA-256 of the canonical JSON (RFC 8785) of what the proposal says.',
+  description: 'SHA-256 of the canonical JSON (RFC 8785) of the content of the proposal.',
   type: 'string',
   pattern: '^[a-f0-9]{64}$',
   examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
@@ -209,7 +209,7 @@ export const afterOrRead: Schema = {
 
 /** A backward sequence cursor, for the last items with a lesser `seq`. */
 export const before: Schema = {
-  description: 'The last items with a lesser seq; `end`: the last ones of all.',
+  description: 'The last items with a lesser seq; `end`: the last items of the list.',
   type: ['integer', 'string'],
   minimum: 0,
   maximum: Number.MAX_SAFE_INTEGER,
@@ -219,7 +219,7 @@ export const before: Schema = {
 
 /** The time for which an answer without items may be held, in seconds. */
 export const wait: Schema = {
-  description: 'If there are no items, wait so many seconds for one.',
+  description: 'How many seconds to wait for an item if there is none.',
   type: 'integer',
   minimum: 0,
   maximum: 50,

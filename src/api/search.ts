@@ -34,7 +34,7 @@ const hit = is.object(
 
 export const getSearch = route<unknown, SearchQuery, FoundPage>({
   name: 'search',
-  summary: 'Messages that the caller may read, found by their words, newest first.',
+  summary: 'Full-text search in the messages that the caller may read, newest first.',
   method: 'get',
   path: '/api/search',
   auth: 'optional',
@@ -62,7 +62,7 @@ export const getSearch = route<unknown, SearchQuery, FoundPage>({
       },
       limit: is.limit(100, 20),
       include: {
-        description: '`content`: with the whole content of each message.',
+        description: '`content`: adds the whole content of each message.',
         type: 'string',
         enum: ['content'],
         'x-error': 'invalid_query',
@@ -71,7 +71,10 @@ export const getSearch = route<unknown, SearchQuery, FoundPage>({
   },
   answers: {
     200: is.object('SearchPage', {
-      results: is.about('What was found, newest first.', { type: 'array', items: hit }),
+      results: is.about('The messages that were found, newest first.', {
+        type: 'array',
+        items: hit,
+      }),
       next_before: is.about(
         'The `before` of the next page; null when this is the last one.',
         { type: ['integer', 'null'] },
@@ -79,7 +82,7 @@ export const getSearch = route<unknown, SearchQuery, FoundPage>({
       ),
       has_more: has.hasMore,
       indexed_through: {
-        description: 'Every message up to this seq is found; newer ones may be.',
+        description: 'All messages up to this seq are indexed; newer ones may be.',
         ...is.count,
       },
       content_is_untrusted: is.contentIsUntrusted,

@@ -11,8 +11,8 @@ const capabilities: Record<string, [isOffered: boolean, meaning: string]> = {
   post: [true, 'Threads and replies can be published.'],
   polling: [true, 'There is a feed to poll.'],
   waiting_polls: [true, 'A poll can wait for news, with the parameter `wait`.'],
-  search: [true, 'Messages are found by their words.'],
-  members_only: [false, 'Whatever shows content needs a token.'],
+  search: [true, 'Messages can be searched.'],
+  members_only: [false, 'All content needs a token.'],
   webhooks: [true, 'An agent can be woken by a webhook.'],
   get_publish_experimental: [true, 'Messages can be published by GET.'],
   governance_proposals: [true, 'Proposals can be saved and read.'],
@@ -85,12 +85,12 @@ const status = is.object('Status', {
   protocol: is.about('The path of the OpenAPI document.', is.text, '/openapi.json'),
   epoch: has.epoch,
   role: {
-    description: 'single; or where several nodes have the same log, leader or follower.',
+    description: '`single`; `leader` or `follower` where several nodes share one log.',
     type: 'string',
     'x-example': 'single',
   },
   position: {
-    description: 'Up to where this node shows what was written.',
+    description: 'The position up to which this node shows records.',
     ...is.count,
     'x-example': 42,
   },
@@ -99,7 +99,7 @@ const status = is.object('Status', {
     type: 'string',
     'x-example': 'always',
   },
-  uptime_seconds: is.about('Seconds since the node began to serve.', is.count, 86_400),
+  uptime_seconds: is.about('Seconds since the node started to serve.', is.count, 86_400),
 })
 
 const render = is.renderer(status)

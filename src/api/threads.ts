@@ -51,7 +51,7 @@ const thread = is.object(
     locked: {
       type: 'boolean',
       const: true,
-      description: 'Only while the thread is locked by an operator: it takes no replies.',
+      description: 'Only while the thread is locked by an operator: it accepts no replies.',
     },
   },
   ['locked'],
@@ -79,7 +79,7 @@ export const messageFields = {
 
 const message = is.object('Message', messageFields, ['mention_ids', 'removed'])
 
-const mentionIds = is.about('The identities that it mentions, and that find it in their feeds.', {
+const mentionIds = is.about('The identities that it mentions; it appears in their feeds.', {
   type: 'array',
   maxItems: 10,
   uniqueItems: true,
@@ -125,7 +125,7 @@ export const getThreads = route<unknown, ListQuery>({
   misplaced: {
     parameters: ['q', 'query', 'search'],
     detail:
-      'This is the whole list. GET /api/search?q= finds messages, and threads by their title.',
+      'This list cannot be searched. GET /api/search?q= finds messages, and threads by title.',
   },
   answers: {
     200: is.object('ThreadList', {

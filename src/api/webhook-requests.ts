@@ -8,7 +8,7 @@ import { count, object, type Schema, time } from './schema.ts'
 type Json = Record<string, unknown>
 
 const eventId: Schema = {
-  description: 'The same when the request is sent again: drop one that you have seen.',
+  description: 'The same in every retry: ignore an event that you have already handled.',
   type: 'string',
   pattern: '^evt_[a-f0-9]{32}$',
   examples: ['evt_5f147384c8f1e06f5d6c2a9e48d6b3f5'],
@@ -31,12 +31,12 @@ const notificationsAvailable = object('NotificationsAvailable', {
   type: { const: 'notifications.available' },
   event_id: eventId,
   inbox_url: {
-    description: 'The feed, where the news is.',
+    description: 'The feed, which has the new messages.',
     type: 'string',
     examples: ['https://forum.example/api/notifications'],
   },
-  after: { ...count, description: 'The news follows this `seq`.' },
-  through: { ...count, description: 'And reaches at least this one.' },
+  after: { ...count, description: 'New messages have a greater `seq`.' },
+  through: { ...count, description: 'The newest message has at least this `seq`.' },
   created_at: time,
   content_included: { description: 'Always false: poll the feed.', type: 'boolean' },
 })
@@ -49,7 +49,10 @@ const challengeAnswer = object('WebhookChallengeAnswer', { challenge })
 /** The headers of both styles of signature, which cover the same id, timestamp and body. */
 const headers: Record<string, [schema: Schema, description: string]> = {
   'webhook-id': [eventId, 'The id of the event.'],
-  'webhook-timestamp': [seconds, 'Seconds since the epoch; refuse one more than 5 minutes off.'],
+  'webhook-timestamp': [
+    seconds,
+    'Seconds since the epoch; refuse a request more than 5 minutes off.',
+  ],
   'webhook-signature': [
     { type: 'string', pattern: '^v1,[A-Za-z0-9+/]{43}=$' },
     'HMAC-SHA256 in base64 of "id.timestamp.body"; the key is the part of the signing secret ' +
@@ -83,13 +86,14 @@ export function webhookRequests(refer: (schema: Schema) => Json): Json {
   const content = (schema: Schema) => {
     return { 'application/json': { schema: refer(schema), example: exampleOf(schema) } }
   }
-  const failed = { description: 'Not received. It is sent again, six times in all.' }
+  const failed = { description: 'Not received. It is retried, with six attempts in all.' }
   const refused = { description: 'Not verified.' }
   return {
     challenge: post(webhookChallenge, {
       operationId: 'receiveChallenge',
       summary: 'Prove that the endpoint is yours: return the challenge.',
-      description: 'Sent by `verifyWebhook`. An answer has 5 seconds, and 4 KiB are read of it.',
+      description:
+        'Sent by `verifyWebhook`. An answer within 5 seconds is required; 4 KiB of it are read.',
       responses: {
         '2XX': { description: 'Verified.', content: content(challengeAnswer) },
         '4XX': refused,
@@ -98,7 +102,7 @@ export function webhookRequests(refer: (schema: Schema) => Json): Json {
     }),
     wakeup: post(notificationsAvailable, {
       operationId: 'receiveWakeup',
-      summary: 'There is news: poll the feed.',
+      summary: 'There are new messages: poll the feed.',
       description: 'Sent at least once, and answered within 5 seconds.',
       responses: {
         '2XX': { description: 'Received.', content: { 'text/plain': { schema: anyText } } },

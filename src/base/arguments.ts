@@ -118,7 +118,7 @@ function missingValue(message: string, { args = [] }: ParseArgsConfig): string |
   if (flag === undefined) return null
   const next = args[args.indexOf(flag) + 1]
   if (next === undefined) return `${flag} needs a value`
-  return `${flag} needs a value; if that is "${next}", write ${flag}=${next}`
+  return `${flag} needs a value; if "${next}" is the value, write ${flag}=${next}`
 }
 
 /** Returns the first sentence, which names the mistake; Node goes on to explain positionals. */

@@ -64,7 +64,7 @@ export function textOf(path: string): string | null {
 /** Returns the text of a file that every form of the program has. Throws if it is missing. */
 export function ownText(path: string): string {
   const text = textOf(path)
-  if (text === null) throw new Error(`the program lacks its file ${path}`)
+  if (text === null) throw new Error(`the file ${path} of the program is missing`)
   return text
 }
 

@@ -26,7 +26,7 @@ export const accessFlags = {
   kind: {
     value: 'KIND',
     choices: ['persistent', 'guest'],
-    help: 'register: persistent, the default, or guest, which ends after seven days',
+    help: 'register: persistent, the default, or guest, which expires after seven days',
   },
 } satisfies Flags
 
@@ -108,7 +108,7 @@ const sentences: { [Command in AccessCommand]: (done: Done[Command]) => Said } =
     return { secret: code, about: `${id} creates ${creates} ${until}; its code is shown once` }
   },
   'revoke-invite': ({ is_new, invitation: { id, state } }) => {
-    const result = is_new ? 'is revoked' : `could not be used any more: it is ${wordOf(state)}`
+    const result = is_new ? 'is revoked' : `was unusable already: it is ${wordOf(state)}`
     return { secret: null, about: `${id} ${result}` }
   },
   register: ({ id, token, display_name, kind, expires_at }) => {
@@ -117,7 +117,7 @@ const sentences: { [Command in AccessCommand]: (done: Done[Command]) => Said } =
     return { secret: token, about: `${who} is registered; its token is shown once` }
   },
   'rotate-token': ({ id, token }) => {
-    return { secret: token, about: `${id} has this token now; the one before has ended` }
+    return { secret: token, about: `${id} has this token now; its previous token is revoked` }
   },
 }
 

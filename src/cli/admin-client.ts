@@ -99,18 +99,18 @@ export function erasureOfNode(dir: string, position: number): Promise<Erasure> {
 
 /** Refusals that are temporary. */
 const retried: Record<string, string> = {
-  overloaded: 'the node is busy, as while it takes a checkpoint; trying again',
+  overloaded: 'the node is busy, for example with a checkpoint; trying again',
   unreadable: 'the page with the text is damaged, and the node repairs it; trying again',
 }
 
 /** The meaning of other refusals for an operator. */
 const sentences: Record<string, [exitCode: 65 | 69 | 74, sentence: string]> = {
   overloaded: [74, 'the node has been busy for ten minutes'],
-  unreadable: [74, 'the page with the text is damaged; /readyz?verbose of the node says more'],
+  unreadable: [74, 'the page with the text is damaged; /readyz?verbose of the node has details'],
   storage_full: [74, 'the disk of the node is full'],
   storage_failed: [74, 'the storage of the node has failed'],
   shutting_down: [69, 'the node is stopping'],
-  no_leader: [69, 'the node does not lead now; give the command to the one that leads'],
+  no_leader: [69, 'the node is not the leader; run the command on the leader'],
 }
 
 function refusalOf({ error, message }: Refusal, command: ModerationCommand, id: string) {
@@ -162,15 +162,15 @@ function exchange(
     })
     sent.once('error', reject)
     sent.once('timeout', () => {
-      sent.destroy(new Error(`it was silent for ${timeoutMs / 1000} seconds`))
+      sent.destroy(new Error(`it did not answer for ${timeoutMs / 1000} seconds`))
     })
     sent.end(body === null ? undefined : JSON.stringify(body))
   })
 }
 
 const reasons: Record<string, string> = {
-  ENOENT: 'there is no socket; is --data its directory, and does it serve?',
-  ECONNREFUSED: 'the socket is left from a node that has ended',
+  ENOENT: 'there is no socket; is --data the directory of the node, and is the node running?',
+  ECONNREFUSED: 'the socket is left over from a node that has ended',
   EACCES: 'only the user that runs the node may open it',
 }
 

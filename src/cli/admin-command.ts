@@ -35,11 +35,17 @@ import { progressBar } from './progress-bar.ts'
 const askEveryMs = 500
 
 const flags = {
-  data: { value: 'DIR', help: 'the directory of the node; default: AGENT_FORUM_DATA or ./data' },
-  reason: { value: 'TEXT', help: 'why, for the log and the lists: one line, 500 characters' },
+  data: { value: 'DIR', help: 'data directory of the node; default: AGENT_FORUM_DATA or ./data' },
+  reason: {
+    value: 'TEXT',
+    help: 'reason, for the log and the lists: one line, at most 500 characters',
+  },
   ...accessFlags,
-  'no-wait': { value: null, help: 'remove-message: end when nobody can read the text any more' },
-  json: { value: null, help: 'say what was done as JSON' },
+  'no-wait': {
+    value: null,
+    help: 'remove-message: return as soon as nobody can read the text any more',
+  },
+  json: { value: null, help: 'report the result as JSON' },
 } satisfies Flags
 
 const { data, reason, json } = flags
@@ -54,8 +60,8 @@ interface Declared {
 
 /** The commands, with the arguments that each takes. */
 export const adminCommands = {
-  'lock-thread': { usage: 'ID', summary: 'a thread takes no replies', flags: flagsOfAct },
-  'unlock-thread': { usage: 'ID', summary: 'it takes replies again', flags: flagsOfAct },
+  'lock-thread': { usage: 'ID', summary: 'close a thread to replies', flags: flagsOfAct },
+  'unlock-thread': { usage: 'ID', summary: 'open it to replies again', flags: flagsOfAct },
   'remove-message': {
     usage: 'ID',
     summary: "erase a message's text for good",
@@ -65,7 +71,7 @@ export const adminCommands = {
   'unblock-identity': { usage: 'ID', summary: 'accept it again', flags: flagsOfAct },
   list: {
     usage: '',
-    summary: 'what is locked, removed and blocked, since when and why',
+    summary: 'list what is locked, removed and blocked, with times and reasons',
     flags: { data, json },
   },
   invite: {
@@ -75,12 +81,12 @@ export const adminCommands = {
   },
   'revoke-invite': {
     usage: 'ID',
-    summary: 'an invitation, or the one with this code, creates no more identities',
+    summary: 'revoke an invitation, which is named by its id or its code',
     flags: flagsOfAct,
   },
   'list-invites': {
     usage: '',
-    summary: 'the invitations, with what they have created',
+    summary: 'list the invitations, with how many identities each has created',
     flags: { data, json },
   },
   register: {
@@ -95,7 +101,7 @@ export const adminCommands = {
   },
   'sign-in': {
     usage: '',
-    summary: 'print an address that signs a browser in, which may do all of this for twelve hours',
+    summary: 'print an address that signs a browser in for twelve hours of moderation',
     flags: { data, json },
   },
 } satisfies Record<ModerationCommand | AccessCommand | Looking, Declared>
@@ -122,15 +128,15 @@ An ID may also be the address of the page of a thread or an identity, and for a 
 on a page, as 1797, or its permalink.
 
 The node must be running; it is reached through admin.sock in its data directory, which only its
-user may open. What is done is a record of the log, with the reason, and survives restarts.
+user may open. Each action is a record of the log, with its reason, and survives restarts.
 
-remove-message ends when the text has left the page files and the log of the node, which takes two
-checkpoints, the index of the search, and the state, caches and buffers of all processes. Their
-free memory may have the text until it is used again, at the latest until the node ends. Backups
+remove-message returns when the text has left the page files and the log of the node (which takes
+two checkpoints), the search index, and the state, caches and buffers of all processes. Their
+free memory may hold the text until it is used again, at the latest until the node ends. Backups
 that were made before still have it.
 
 sign-in is for a node with --ops-port: the address that it prints is one of that port, at which
-moderation goes on in a browser.
+moderation continues in a browser.
 
 invite, register and rotate-token print a code or a token alone on standard output: it is shown
 once, and the node keeps only its digest.
@@ -138,9 +144,9 @@ once, and the node keeps only its digest.
 ${flagHelp(flags)}
   -h, --help
 
-Exit codes: 0 done, or it was so already; 64 a flag or an id that cannot be used; 65 there is no
-such thread, message, identity or invitation, its text stays on disk, or no more invitations are
-kept; 69 no node answers, or it follows another one; 74 the storage of the node is full or has
+Exit codes: 0 done, now or earlier; 64 an invalid flag or id; 65 there is no
+such thread, message, identity or invitation, the text stays on disk, or the limit of invitations
+is reached; 69 no node answers, or it is a follower; 74 the storage of the node is full or has
 failed.
 `
 

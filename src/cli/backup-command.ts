@@ -17,9 +17,9 @@ import { beginEpochAt, copySecret } from '../storage/node-files.ts'
 import { progressBar } from './progress-bar.ts'
 
 export const backupFlags = {
-  data: { value: 'DIR', help: 'the directory of the node; default: AGENT_FORUM_DATA or ./data' },
+  data: { value: 'DIR', help: 'data directory of the node; default: AGENT_FORUM_DATA or ./data' },
   to: { value: 'DIR2', help: 'where the copy goes: a new directory' },
-  json: { value: null, help: 'say what is in the copy as JSON' },
+  json: { value: null, help: 'report the contents of the copy as JSON' },
 } satisfies Flags
 
 const backupHelp = `\
@@ -49,10 +49,10 @@ export async function runBackup(args: string[]): Promise<number> {
     return 0
   }
   const { data, to, json } = options
-  if (!isFree(to)) throw new ConfigError(`--to takes a new directory, which ${to} is not`)
+  if (!isFree(to)) throw new ConfigError(`--to takes a new directory, not ${to}`)
   const unfinished = `${to}.partial`
   if (!isFree(unfinished)) {
-    throw new ConfigError(`${unfinished} is left from an interrupted backup; remove it`)
+    throw new ConfigError(`${unfinished} is left over from an interrupted backup; remove it`)
   }
   if (!existsSync(data)) throw new ConfigError(`there is no log in ${data}`)
   try {
@@ -97,7 +97,7 @@ async function makeCopy(data: string, to: string): Promise<Copy> {
   beginEpochAt({ disk: realDisk, dir: to }, position)
   const { log, error, files } = await readBack(to)
   if (error !== null) throw error
-  if (log?.end.position !== position) throw new JournalError(74, `${to} does not read back whole`)
+  if (log?.end.position !== position) throw new JournalError(74, `${to} does not read back intact`)
   const records = log.segments.reduce((sum, segment) => sum + segment.records, 0)
   const bytes = files.reduce((sum, { size }) => sum + size, 0)
   return { position, checkpoint, records, segments: files.length, bytes, hasSecret }

@@ -29,7 +29,7 @@ Prints a script that completes the commands, their flags and values.
 
   -h, --help
 
-Exit codes: 0 printed, 64 there is no such shell here.
+Exit codes: 0 printed, 64 an unknown shell.
 `
 
 const leaf = (path: string, summary: string, flags: Flags): CommandTable => ({

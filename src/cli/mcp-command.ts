@@ -11,7 +11,7 @@ export const mcpFlags = {
   url: { value: 'URL', help: `the node; default: AGENT_FORUM_URL or ${defaultUrl}` },
   identity: {
     value: 'FILE',
-    help: 'keeps the identity, mode 0600; one is registered if there is none',
+    help: 'file of the identity, mode 0600; if it is missing, an identity is registered',
   },
   name: { value: 'NAME', help: 'the display name to register with' },
   kind: {
@@ -41,7 +41,7 @@ AGENT_FORUM_TOKEN, the token of an identity, is used in place of a file. Without
 registered when a tool needs one, and forgotten at the end.
 
 Exit codes: 0 the client is gone, or a signal; 64 a flag, file or port that cannot be used; 65 the
-client sent what cannot be read, such as a message of more than 10 MB; 69 the client is gone, and no
+client sent invalid input, such as a message of more than 10 MB; 69 the client is gone, and no
 identity for the file was registered.
 `
 
@@ -91,11 +91,11 @@ function refusal(sentence: string): ConfigError {
 function kindOf(text: string): (typeof kinds)[number] {
   const kind = kinds.find((each) => each === text)
   if (kind !== undefined) return kind
-  throw refusal(`--kind takes guest or persistent, which ${text} is not`)
+  throw refusal(`--kind takes guest or persistent, not "${text}"`)
 }
 
 function portOf(text: string): number {
   const port = Number(text)
   if (/^\d+$/.test(text) && port <= 65_535) return port
-  throw refusal(`--http takes a port, 0 to 65535, which ${text} is not`)
+  throw refusal(`--http takes a port, 0 to 65535, not "${text}"`)
 }

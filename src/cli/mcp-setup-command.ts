@@ -21,7 +21,7 @@ export const mcpSetupFlags = {
   url: { value: 'URL', help: `the node; default: AGENT_FORUM_URL or ${defaultUrl}` },
   identity: {
     value: 'FILE',
-    help: 'keeps the identity; default: ~/.agent-forum-CLIENT.json, one for each client',
+    help: 'file of the identity; default: ~/.agent-forum-CLIENT.json, one for each client',
   },
   name: { value: 'NAME', help: 'the display name to register with; default: that of the client' },
   entry: { value: 'NAME', help: 'the name of the entry; default: forum' },
@@ -35,13 +35,13 @@ agent-forum mcp setup [--client NAME] [--print] [--url URL] [--identity FILE] [-
   agent-forum mcp setup --client codex --print                only shows it
 
 Enters the forum as an MCP server into the configurations of Claude Code, Codex, Gemini CLI, Cursor
-and VS Code, and keeps everything else in them. What it cannot add to, it leaves as it is, and says
-what to add.
+and VS Code, and keeps everything else in them. A file that it cannot extend is left as it is, and
+it says what to add.
 
 ${flagHelp(mcpSetupFlags)}
   -h, --help
 
-Exit codes: 0 it is in each of them, 64 a flag that cannot be used, 65 there is no client, or a file
+Exit codes: 0 each of them has it, 64 a flag that cannot be used, 65 there is no client, or a file
 was left as it is.
 `
 
@@ -57,11 +57,11 @@ export function runMcpSetup(args: string[]): number {
   }
   const { client: chosen, print = false, entry: name = 'forum' } = values
   if (!/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(name)) {
-    throw refuse(`--entry takes a letter, and letters, digits, _ and -, which ${name} is not`)
+    throw refuse(`--entry takes a letter, and letters, digits, _ and -, not "${name}"`)
   }
   if (chosen !== undefined && !(clientNames as readonly string[]).includes(chosen)) {
     const meant = suggestion(chosen, clientNames)
-    throw refuse(`--client takes ${clientNames.join(', ')}, which ${chosen} is not${meant}`)
+    throw refuse(`--client takes ${clientNames.join(', ')}, not "${chosen}"${meant}`)
   }
   const url = originOf(values.url ?? (process.env.AGENT_FORUM_URL || defaultUrl))
   const machine = { home: homedir(), platform: process.platform, environment: process.env }
@@ -116,7 +116,7 @@ function report(client: McpClient, name: string, entry: Entry, outcome: Outcome 
 function adviceOn(outcome: Exclude<Outcome, string> | null, name: string, where: string): string {
   if (outcome === null) return `, ${where}`
   if ('refusal' in outcome) {
-    return ` ${outcome.refusal}, and was left as it is. Add yourself, ${where}`
+    return ` ${outcome.refusal}, and was left as it is. Add this yourself, ${where}`
   }
   const node = nodeOf(outcome.other)
   const present = `has an entry "${name}"${node === null ? '' : ` for ${node}`}`
@@ -133,7 +133,7 @@ function nodeOf(entry: unknown): string | null {
 
 function nothingFound(known: readonly McpClient[]): number {
   const places = known.map(({ title, file }) => `  ${title.padEnd(12)} ${file}`)
-  say(`No MCP client was found; --client NAME makes the file of one:\n\n${places.join('\n')}`)
+  say(`No MCP client was found; --client NAME creates the file of one:\n\n${places.join('\n')}`)
   return 65
 }
 

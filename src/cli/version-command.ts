@@ -6,7 +6,7 @@ import { withCommit } from '../ops/commit.ts'
 import { CommandError } from './command-error.ts'
 
 export const versionFlags = {
-  licenses: { value: null, help: 'the works of others that the program contains, with licences' },
+  licenses: { value: null, help: 'list the third-party software in the program, with licences' },
 } satisfies Flags
 
 const versionHelp = `\

@@ -17,7 +17,7 @@ const flags = {
     value: 'DIR2',
     help: 'repair: the new directory that everything is copied to first',
   },
-  json: { value: null, help: 'verify, inspect, repair: say what was found as JSON' },
+  json: { value: null, help: 'verify, inspect, repair: report the findings as JSON' },
 } satisfies Flags
 
 const { data, out, json } = flags
@@ -42,7 +42,7 @@ agent-forum wal verify | inspect | export | repair [flags]
 
 ${commandHelp()}
 
-Of a damaged log, export writes the records before the damage, and repair keeps the part of the log
+For a damaged log, export writes the records before the damage, and repair keeps the part of the log
 before it, and reports what is lost.
 
 ${flagHelp(flags)}

@@ -73,7 +73,7 @@ async function repair(dir: string, to: string, error: JournalError): Promise<Rep
   const salvaged = plan === null ? await salvage(dir, checked) : null
   if (salvaged !== null) plan = await planFrom([salvaged.manifest])
   if (plan === null) {
-    throw new JournalError(77, `${error.finding}; nothing can be saved of it, restore a backup`)
+    throw new JournalError(77, `${error.finding}; nothing of it can be saved, restore a backup`)
   }
   makeEmpty(to)
   await withBar('copy', async (onProgress) => copyWhole({ disk, dir }, to, onProgress))
@@ -102,10 +102,10 @@ async function repairPages(dir: string): Promise<void> {
 
 function describeLoss({ position, known, start, chain }: RepairPlan): string {
   if (known > position) {
-    const what = 'what could be read of them is in the copy'
+    const what = 'the readable ones are in the copy'
     return `lost: positions ${position + 1} to ${known}; ${what}`
   }
-  if (start === 0) return 'lost: nothing that the log knows of'
+  if (start === 0) return 'lost: nothing, as far as the log shows'
   const first = chain[0]?.first ?? position + 1
   return `lost: nothing; what came before position ${first} is in the checkpoint at ${start}`
 }

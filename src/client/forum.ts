@@ -312,7 +312,7 @@ export class AgentForum {
   }
 }
 
-const endless = 'The answer says that more follows, and not where.'
+const endless = 'The answer says that more follows, but not where.'
 
 /** Returns an id in a path. One that leads to another path is replaced, and gets `invalid_id`. */
 function part(id: string): string {

@@ -62,7 +62,7 @@ export class Transport {
     this.#url = baseOf(url)
     // No header can contain these characters, and the error thrown for one would repeat the token.
     if (token !== undefined && /[^\x21-\x7e]/.test(token)) {
-      throw new TypeError('the token has characters that no token has, such as a line break')
+      throw new TypeError('the token has invalid characters, such as a line break')
     }
     this.token = token
     this.#fetch = own ?? ((input, init) => fetch(input, init))
@@ -210,7 +210,7 @@ function answerOf<T>({ ok, status, headers }: Response, text: string, form: Form
   const code = (error ?? 'network') as ErrorCode
   const seconds = Number(headers.get('retry-after') || Number.NaN)
   const retryAfterSeconds = seconds >= 0 && Number.isFinite(seconds) ? seconds : undefined
-  const sentence = message ?? `answered ${status}, and not by the forum`
+  const sentence = message ?? `answered ${status}, but not by the forum`
   throw new ForumError(status, code, sentence, retryAfterSeconds)
 }
 
@@ -238,5 +238,5 @@ function reasonOf({ message, cause }: Error): string {
 /** Removes slashes at the end. Throws a TypeError; `localhost:8787` has the scheme `localhost:`. */
 function baseOf(url: string): string {
   if (/^https?:\/\/./i.test(url)) return new URL(url).href.replace(/(?<!\/)\/+$/, '')
-  throw new TypeError(`url takes something like http://127.0.0.1:8787, which ${url} is not`)
+  throw new TypeError(`url takes an address like http://127.0.0.1:8787, not "${url}"`)
 }

@@ -37,14 +37,15 @@ export function verifyWebhook(request: WebhookRequest): WebhookEvent {
   const { names, start, key, write } = isStandard ? standard : older
   const [id, timestamp, signatures] = names.map(header)
   const ageSeconds = Date.now() / 1000 - Number(timestamp || Number.NaN)
-  if (!(Math.abs(ageSeconds) <= toleranceSeconds)) throw invalid('its time is missing, or not now')
+  if (!(Math.abs(ageSeconds) <= toleranceSeconds))
+    throw invalid('its timestamp is missing, or too far from the current time')
   const bytes = typeof body === 'string' ? encode(body) : body
   const signature = write(hmacSha256(key(secret), encode(start(id, timestamp)), bytes))
   if (!signatures.split(' ').some((each) => isEqual(each, signature))) {
-    throw invalid('it is signed by another secret, was changed, or is not signed')
+    throw invalid('it is signed with another secret, was changed, or is not signed')
   }
   const event = eventOf(new TextDecoder().decode(bytes))
-  if (typeof event?.type !== 'string') throw invalid('it is signed, and holds no event')
+  if (typeof event?.type !== 'string') throw invalid('it is signed, but holds no event')
   return event
 }
 

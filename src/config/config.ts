@@ -105,7 +105,7 @@ export const settingFlags = {
   config: {
     value: 'FILE',
     preset: '',
-    help: 'JSON file of settings, such as {"port": 8080}; flags and variables precede it',
+    help: 'JSON file of settings, such as {"port": 8080}; flags and variables take precedence',
   },
   host: { value: 'HOST', preset: '127.0.0.1', help: 'address that the API listens on' },
   port: { value: 'PORT', preset: '8787', help: 'port that the API listens on; 0: any free one' },
@@ -173,7 +173,7 @@ export const settingFlags = {
   'members-only': {
     value: null,
     preset: 'off',
-    help: 'whatever shows content needs a token: nothing can be read without one but the guides',
+    help: 'require a token for all content: without one, only the guides can be read',
   },
   'no-compat': {
     value: null,
@@ -226,7 +226,7 @@ export const settingFlags = {
     value: 'LEVEL',
     choices: ['debug', 'info', 'warn', 'error', 'silent'] as const,
     preset: 'info',
-    help: 'debug (a line for each answer, too), info, warn, error or silent',
+    help: 'debug (also a line for each answer), info, warn, error or silent',
   },
   'log-format': {
     value: 'FORMAT',
@@ -240,7 +240,7 @@ export const settingFlags = {
 export const serveSwitches = {
   'print-config': {
     value: null,
-    help: 'print every setting with where it comes from, and start nothing',
+    help: 'print every setting with its source, and start nothing',
   },
   json: { value: null, help: 'with --print-config: print it as JSON' },
 } satisfies Flags

@@ -58,7 +58,7 @@ export const replicationFlags = {
   'takeover-seconds': {
     value: 'S',
     preset: presets.takeover,
-    help: 'how long a standby waits for a sign of the leader; the same on all nodes',
+    help: 'how long a standby waits for a sign of life of the leader; the same on all nodes',
   },
   'replicate-mode': {
     value: 'MODE',
@@ -69,7 +69,7 @@ export const replicationFlags = {
   'replicate-stream': {
     value: 'NAME',
     preset: presets.stream,
-    help: 'name of the stream, and the beginning of the names of its buckets',
+    help: 'name of the stream, and prefix of the names of its buckets',
   },
   'replicate-replicas': {
     value: 'N',
@@ -89,7 +89,7 @@ export const replicationFlags = {
   'replicate-credentials': {
     value: 'FILE',
     preset: '',
-    help: 'file of credentials for the servers, as nsc makes it: NAME.creds',
+    help: 'file of credentials for the servers, as nsc writes it: NAME.creds',
   },
   'replicate-ca': {
     value: 'FILE',
@@ -125,7 +125,7 @@ export function replicationOf(
     const isFlagOrVariable = from === name
     if (text !== '' || !isFlagOrVariable) continue
     throw new ConfigError(
-      `${name} is empty: it takes URLs like nats://10.0.0.1:4222; a node that is alone has ` +
+      `${name} is empty: it takes URLs like nats://10.0.0.1:4222; a standalone node has ` +
         'neither --replicate nor --follow',
     )
   }

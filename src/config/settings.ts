@@ -25,7 +25,7 @@ export interface Setting {
 /** Returns a text that is not empty: an empty host would mean every address of the machine. */
 export function textOf({ name, text }: Setting): string {
   if (text !== '') return text
-  throw new ConfigError(`${name} takes a value that is not empty`)
+  throw new ConfigError(`${name} must not be empty`)
 }
 
 /** Returns a whole number from `min` to `max`. `because` explains the maximum in the error. */

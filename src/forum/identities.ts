@@ -230,8 +230,7 @@ export interface RotatedToken extends Positioned {
   endsAt: number
 }
 
-const replacedAlready =
-  'This token has been replaced: the one that replaced it can be replaced in turn.'
+const replacedAlready = 'This token has been replaced; only the present token can be rotated.'
 
 /** Replaces the token of an identity that has not expired. The new one is shown once. */
 export function rotateToken(forum: Forum, rotation: Rotation): RotatedToken | Rejection {

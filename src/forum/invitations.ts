@@ -49,7 +49,7 @@ export function issueInvitation(forum: Forum, issuing: Issuing): IssuedInvitatio
   return { position: commit(forum, permit, record), id, code, expiresAt }
 }
 
-const tooMany = `${invitationsMax} can still be used, and no more are kept: revoke one`
+const tooMany = `the limit of ${invitationsMax} usable invitations is reached: revoke one`
 
 export interface Revoking {
   /** `ivt_…`, the id, or `inv_…`, the code. */

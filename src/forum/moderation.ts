@@ -82,7 +82,7 @@ export function blockIdentity(forum: Forum, { id, reason }: Moderating): Moderat
   if (!identities.actors.may(identity, { type: 'blocked' })) {
     const isCompat = identities.kind(identity) === 'compat'
     const why = isCompat ? 'was made for one message published by GET' : 'has expired'
-    return { ...notFound, position, detail: `${id} ${why}: it has no token that is accepted.` }
+    return { ...notFound, position, detail: `${id} ${why}, so it has no valid token.` }
   }
   return done(forum, act, (at) => ({ type: 'identity.blocked', at, identity, reason }))
 }

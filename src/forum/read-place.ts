@@ -19,8 +19,7 @@ export interface ReadPlace extends Positioned {
 export function markRead(forum: Forum, { caller, through }: Reading): ReadPlace | Rejection {
   const { state } = forum
   if (through > state.position) {
-    const detail =
-      'through must be the seq of something that there is, and nothing has this one yet.'
+    const detail = 'through is beyond the newest seq.'
     return { rejected: 'invalid_field', detail }
   }
   const isAhead = state.feeds.actors.may(caller, { type: 'read', position: 0, through })

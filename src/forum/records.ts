@@ -63,7 +63,10 @@ export function isPacked(type: RecordType, bytes: Uint8Array, start: number): bo
 /** Thrown for a record that a newer version of this program wrote. */
 export class NewerRecord extends JournalError {
   constructor(what: string) {
-    super(76, `the log holds a ${what}, written by a newer agent-forum; start that version`)
+    super(
+      76,
+      `the log holds a ${what}, written by a newer agent-forum; run that version or a newer one`,
+    )
   }
 }
 

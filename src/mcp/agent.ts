@@ -155,7 +155,7 @@ export class Agent {
   ): Promise<Notifications> {
     const reader = await this.reader()
     if (reader.token === undefined) {
-      const why = 'There is no identity yet, and nobody to have a feed: call whoami first.'
+      const why = 'There is no identity yet, and therefore no feed: call whoami first.'
       throw new ForumError(401, 'authentication_required', why)
     }
     const after = query.after ?? (await this.#next(reader, seconds > 0))

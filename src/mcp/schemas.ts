@@ -77,12 +77,11 @@ export const readThread = closed(
   {
     ...threadPlace,
     last: {
-      description: 'The newest messages, so many of them; instead of `after` and `limit`.',
+      description: 'How many of the newest messages to read; instead of `after` and `limit`.',
       ...{ type: 'integer', minimum: 1, maximum: limit.maximum!, 'x-error': 'invalid_number' },
     },
     before: {
-      description:
-        'With `last`: of the messages with a lesser seq, `next_before` of the last page.',
+      description: 'With `last`: only messages with a lesser seq; `next_before` of the last page.',
       ...{ type: 'integer', minimum: 0, maximum: position.maximum!, 'x-error': 'invalid_number' },
     },
   },

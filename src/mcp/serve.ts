@@ -24,7 +24,7 @@ export async function serveMcp(
   })
   if (port === null) return Promise.race([signalled, stdio(agent, make)])
   const server = await serveHttp(port, make).catch((error: Error) => {
-    throw new ConfigError(`port ${port} cannot be had: ${error.message}`)
+    throw new ConfigError(`port ${port} is unavailable: ${error.message}`)
   })
   const { port: listening } = server.address() as AddressInfo
   process.stdout.write(`listening at http://127.0.0.1:${listening}${mcpPath}\n`)

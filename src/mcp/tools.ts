@@ -45,7 +45,7 @@ export const tools: readonly Tool[] = [
     title: 'Who am I',
     description:
       'The identity with which this server acts in the forum, registered if there is none yet. ' +
-      'Fields are null where only the token is known, to a node of an earlier version.',
+      'Fields are null where the node has an earlier version and only the token is known.',
     input: is.noArguments,
     output: is.self,
     annotations: { ...writes, idempotentHint: true },
@@ -62,7 +62,7 @@ export const tools: readonly Tool[] = [
     description:
       'Messages that have all of these words, newest first, with an excerpt around the first of ' +
       'them. For a whole message: read_thread with `after` one less than its `seq`, `limit` 1. ' +
-      'Words are found whole, so fewer find more. `next_before` is the `before` of the next page.',
+      'Only whole words match; fewer find more. `next_before` is the `before` of the next page.',
     input: is.search,
     output: is.searchPage,
     annotations: reads,
@@ -87,8 +87,8 @@ export const tools: readonly Tool[] = [
     name: 'list_threads',
     title: 'List threads',
     description:
-      'Threads that you can read, newest first; with `order` activity those first in which ' +
-      'somebody wrote last. `next_cursor` is the `cursor` of the next page.',
+      'Threads that you can read, newest first; with `order` activity, those with the ' +
+      'newest messages first. `next_cursor` is the `cursor` of the next page.',
     input: is.listThreads,
     output: is.threadList,
     annotations: reads,
@@ -118,7 +118,7 @@ export const tools: readonly Tool[] = [
     name: 'check_feed',
     title: 'Check the feed',
     description:
-      'What others wrote since you looked last, or after `after`, in the threads that you follow ' +
+      'What others wrote since your last call, or after `after`, in the threads that you follow ' +
       'and where you are mentioned: messages with their texts, oldest first. Answers at once. ' +
       'How far you have read is kept for you.',
     input: is.readFeed,
@@ -133,8 +133,8 @@ export const tools: readonly Tool[] = [
     title: 'Wait for news',
     description:
       'Like check_feed, but waits until there is something, for `seconds` at most (default: 50). ' +
-      'An empty page means that nobody wrote; call it again to go on waiting. Your news begin ' +
-      'when you first write or wait: what was there before is for read_thread.',
+      'An empty page means that nobody wrote; call it again to go on waiting. Your news begins ' +
+      'when you first write or wait; for earlier messages use read_thread.',
     input: is.waitForNews(waitSecondsMax),
     output: is.notifications,
     annotations: reads,
@@ -167,7 +167,7 @@ export const tools: readonly Tool[] = [
   {
     name: 'subscribe',
     title: 'Follow a thread',
-    description: 'What others write in the thread is in your feed from now on.',
+    description: 'Messages by others in the thread are in your feed from now on.',
     input: is.oneThread,
     output: is.subscribed,
     annotations: { ...writes, idempotentHint: true },
@@ -176,8 +176,8 @@ export const tools: readonly Tool[] = [
   },
   {
     name: 'unsubscribe',
-    title: 'Follow a thread no longer',
-    description: 'The thread is not in your feed any more. subscribe brings it back.',
+    title: 'Unfollow a thread',
+    description: 'The thread leaves your feed. subscribe brings it back.',
     input: is.oneThread,
     output: is.unsubscribed,
     annotations: { ...writes, destructiveHint: true, idempotentHint: true },

@@ -20,7 +20,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal
 process.on('uncaughtException', (error) => {
   const isExpected = error instanceof JournalError || error instanceof ConfigError
   const why = isExpected ? messageOf(error) : (error.stack ?? messageOf(error))
-  new LineOutput(2).end(`agent-forum: a reader cannot go on: ${why}\n`)
+  new LineOutput(2).end(`agent-forum: a reader cannot continue: ${why}\n`)
   process.exit(1)
 })
 

@@ -190,7 +190,7 @@ function ownerIn(data: string): string | null | undefined {
 /** Warns if others may write to the data directory, because they could replace what is in it. */
 function warnIfOpen(data: string, log: Logger): void {
   const mode = statSync(data).mode & 0o777
-  const hint = 'others may write to the data directory; chmod 700 closes it'
+  const hint = 'other users may write to the data directory; chmod 700 prevents that'
   if ((mode & othersWrite) !== 0)
     log.warn({ data, mode: mode.toString(8), hint }, 'data_directory_open')
 }

@@ -45,7 +45,7 @@ const panels: Record<Exclude<Place, 'headline'>, PanelOf> = {
   },
   search: {
     title: 'Search',
-    chart: 'Messages that are not found yet',
+    chart: 'Messages that are not indexed yet',
     unit: 'count',
     isShown: ({ search }) => search !== null,
   },

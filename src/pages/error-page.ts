@@ -9,13 +9,13 @@ import { signInContent } from './sign-in.ts'
 
 /** The sentences that people read for these codes; they suggest a retry where that helps. */
 const sentences: Partial<Record<ErrorCode, string>> = {
-  method_not_allowed: 'This address does not take such a request.',
+  method_not_allowed: 'This address does not accept such a request.',
   starting: 'The forum is starting.',
   shutting_down: 'The forum is stopping. Try again in a moment.',
-  overloaded: 'The forum has too much to do. Try again in a moment.',
+  overloaded: 'The forum is overloaded. Try again in a moment.',
   no_leader: 'The forum cannot take this now. Try again in a moment.',
-  too_large: 'This is too long to be read: shorten it.',
-  invalid_json: 'This is no text that could be read (UTF-8).',
+  too_large: 'This is too long: shorten it.',
+  invalid_json: 'This is not valid text (UTF-8).',
   cross_origin: 'A form can only be sent from a page of this forum.',
   cross_site: 'A form can only be sent from a page of this forum.',
   storage_failed: 'The forum cannot use its storage, and is stopping.',

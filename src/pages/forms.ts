@@ -130,8 +130,8 @@ const sentences: Partial<Record<ErrorCode, string>> = {
   identity_blocked: 'An operator has blocked your identity.',
   thread_locked: 'An operator has locked this thread. It takes no more replies.',
   not_found: 'There is nothing here any more that you may see.',
-  invalid_mentions: 'One of those whom you have chosen cannot be mentioned here any more.',
-  invalid_members: 'One of those whom you have chosen cannot take part any more.',
+  invalid_mentions: 'One of the agents that you chose cannot be mentioned here any more.',
+  invalid_members: 'One of the agents that you chose cannot take part any more.',
   idempotency_conflict:
     'This form was sent before, with another text, which is published. Send it once more to ' +
     'publish this one, too.',

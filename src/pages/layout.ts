@@ -186,7 +186,7 @@ export function answerWhole(
 export const needsSignIn: Rejection = {
   rejected: 'token_required',
   detail:
-    'This page is for somebody who is signed in, which browsers do at /sign-in. Programs send ' +
+    'This page needs a signed-in visitor; browsers sign in at /sign-in. Programs send ' +
     'Authorization: Bearer <token> to the interface, below /api.',
 }
 

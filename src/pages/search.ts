@@ -82,7 +82,7 @@ export const searchPage: Route = page<SearchedPage, Found>({
 
 const advice = html`<ul>
 <li>All words must occur, in any order: <code>import timeout</code>. Fewer words find more.</li>
-<li>Words are found whole. Capitals and accents do not matter.</li>
+<li>Only whole words match. Capitals and accents do not matter.</li>
 <li>In quotes, words stand next to each other: <code>"connection was reset"</code>.</li>
 <li>A minus leaves messages out: <code>timeout -proxy</code>.</li>
 </ul>`
@@ -93,7 +93,7 @@ function notSearched(q: string): Html {
 <p>${
     q.trim() === ''
       ? 'Public messages are found by their words, and by the title of the thread that they begin.'
-      : 'There is no word in this that could be found. Type one that a message must have.'
+      : 'The query contains no searchable word. Type one that a message must have.'
   }</p>
 ${advice}
 `
@@ -125,7 +125,7 @@ ${pageLinks([
 }
 
 const behind =
-  'The index is being made. Until it is complete, some messages are missing here, above all the ' +
+  'The index is being built. Until it is complete, some messages are missing here, above all the ' +
   'older ones.'
 const goesOn = html`<p>None among the newest messages. Older ones are behind the link below.</p>`
 

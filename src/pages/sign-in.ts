@@ -60,7 +60,7 @@ export const signInPage: Route = page<{ to: string }>({
 /** Returns the form that registers an identity, or a note if registration is closed. */
 function registration({ access }: Service, { to, problem = null, name, invite }: SignIn): Html {
   if (access.registration === 'closed') {
-    return html`<p>Whoever runs this forum registers its members, and gives them their tokens.</p>`
+    return html`<p>The operator of this forum registers its members and gives them tokens.</p>`
   }
   const ofName = html` autocomplete="nickname" required="" maxlength="${nameMax}"`
   const ofInvite = html` autocomplete="off" required="" maxlength="${inviteMax}"`
@@ -102,7 +102,7 @@ const displayName = {
 const invitation = {
   name: 'invite',
   label: 'Invitation',
-  hint: 'It begins with inv_. Whoever runs this forum gives it to those who may register.',
+  hint: 'It begins with inv_. The operator of this forum gives it to those who may register.',
 }
 const wrongToken =
   'No identity has this token now: it is mistyped, or was replaced, or has expired.'

@@ -140,7 +140,7 @@ ${hiddenOf(service, session, draft)}${field(title)}${messageField(
 )}<fieldset><legend>Who can read it</legend>
 <p class="choices">${who('public', 'Everybody', !isPrivate)}${who(
     'private',
-    'Only you and whom you choose below',
+    'Only you and those you choose below',
     isPrivate,
   )}</p>
 </fieldset>

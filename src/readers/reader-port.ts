@@ -128,7 +128,7 @@ export class ReaderPort {
     if (this.#frames.length > 0) writeJoined(socket, this.#frames)
     this.#frames = []
     this.#framesBytes = 0
-    if (socket.writableLength > waitingBytesMax) this.giveUp('it does not take what is sent')
+    if (socket.writableLength > waitingBytesMax) this.giveUp('it does not consume what is sent')
   }
 
   /** Sends the answers that wait. */

@@ -143,7 +143,7 @@ function checkedNote(value: unknown): CheckpointNote {
   const note = value as CheckpointNote
   if (note.version !== version) {
     const finding = `the note of the checkpoint beside the stream has version ${note.version}`
-    throw new JournalError(76, finding, { advice: 'start that version' })
+    throw new JournalError(76, finding, { advice: 'run that version or a newer one' })
   }
   if (isDescription(note)) return note
   throw new JournalError(76, 'the note `checkpoint` beside the stream describes no checkpoint', {

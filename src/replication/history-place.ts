@@ -168,7 +168,7 @@ export class HistoryPlace {
     if (storeId === history.store) {
       if (loadEpoch(place, storeId).id === history.epoch) return
       throw new ConfigError(
-        '--data was restored from a backup, and is another history than that of the stream; ' +
+        '--data was restored from a backup, and has another history than the stream; ' +
           'choose another --replicate-stream, or begin with an empty --data',
       )
     }
@@ -223,14 +223,14 @@ export class HistoryPlace {
       if (covered + 1 < first) return nothingBetween(position, first)
       // If this node led, its log may have the only copy of records that it had not published.
       planClearing(place, { keeps: term.node === node })
-      throw new StartAgain(`the stream goes on behind position ${position}`)
+      throw new StartAgain(`the stream continues after position ${position}`)
     }
     if (found.kind === 'other' && position === 0) return noHistory
     if (found.kind === 'other') throw otherHistory(journal, term, found.message)
     throw new JournalError(
       77,
       `the log ends at position ${position} of term ${term.number}, which the stream has lost`,
-      { advice: 'start the node that led in that term, which has the records that are missing' },
+      { advice: 'start the node that led in that term, which has the missing records' },
     )
   }
 
@@ -264,13 +264,13 @@ export class HistoryPlace {
 }
 
 const noHistory =
-  'the note `history` beside the stream is missing: the node that leads writes it again; if no ' +
+  'the note `history` beside the stream is missing: the leader writes it again; if no ' +
   'node has the log of this stream any more, remove the stream, its notes and its checkpoints'
 
 function nothingBetween(position: number, first: number): string {
   return (
     `the stream begins at position ${first}, this log ends at ${position}, and no checkpoint ` +
-    'beside the stream has what is between: the node that leads uploads one; if no node has ' +
+    'beside the stream has the records in between: the leader uploads one; if no node has ' +
     'these records any more, remove the stream, its notes and its checkpoints'
   )
 }
@@ -284,7 +284,7 @@ function otherHistory({ storeId, position }: Journal, term: Term, message: Strea
   if (store !== storeId) return new ConfigError(otherStore(store, storeId))
   return new JournalError(
     77,
-    `the log ends at position ${position} of term ${term.number}, and the stream goes on behind ` +
+    `the log ends at position ${position} of term ${term.number}, and the stream continues after ` +
       'other records: they are two histories of one store',
     { advice: 'nothing was changed; start with an empty --data, or with another stream' },
   )

@@ -127,14 +127,14 @@ function describe(own: Beginner, others: ReadonlyMap<string, Holder>): string | 
     const reached = Math.max(holder.position ?? 0, followed)
     const end = reached === 0 ? '' : ` up to position ${reached}`
     const has = `node ${node} holds the log of store ${holder.store}${end}`
-    if (position === 0) return `${has}: start it, so that it publishes that`
+    if (position === 0) return `${has}: start it, so that it publishes its log`
     if (holder.store !== store) {
       if (holder.position === null) continue // perhaps empty; if not, one of the two is refused
       return `${has}, and this node that of store ${store}: start the nodes of one store only`
     }
     const isNewer =
       holder.term > term || (holder.term === term && reached > position) || followed > position
-    if (isNewer) return `${has}, in term ${holder.term}, and this one has less: start that one`
+    if (isNewer) return `${has}, in term ${holder.term}, and this node has less: start that node`
   }
   if (position === 0) {
     if (own.waitedMs >= own.patienceMs) return null

@@ -95,7 +95,7 @@ export class OwnLog implements Receiver {
     }
     while (!mayErase() || journal.health !== 'ok') {
       if (journal.failure !== null) throw journal.failure
-      if (this.#isStopped) throw new Error('stopped without room for what the stream has')
+      if (this.#isStopped) throw new Error('stopped without room for the records of the stream')
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, pauseMs)
         this.#wakeUp = () => {

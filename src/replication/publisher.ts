@@ -296,7 +296,7 @@ function lookError(error: unknown): 'unavailable' | null {
 }
 
 function stopped(): Error {
-  return new StreamUnavailable('the stream: nothing is published any more')
+  return new StreamUnavailable('the stream: publishing has stopped')
 }
 
 /** The bytes that are read from the log ahead of the stream's acknowledgements. */

@@ -124,7 +124,7 @@ export class StreamTail {
     if (!this.#isEmptied) return []
     return [
       'replication: the stream was removed or purged on the servers: this node shows what it ' +
-        'has, until the node that leads has begun it again; if none does, start this one again',
+        'has, until the leader has begun it again; if there is none, start this node again',
     ]
   }
 
@@ -160,7 +160,8 @@ export class StreamTail {
     if (this.#isStopped) return
     const { receiver } = this.#options
     const { sequence, first, last, term, name, bytes } = message
-    if (sequence !== this.#next) return this.#fail(`message ${sequence} came for ${this.#next}`)
+    if (sequence !== this.#next)
+      return this.#fail(`message ${sequence} arrived in place of ${this.#next}`)
     if (term < this.term) return this.#fail(`message ${sequence} is of an older term, ${term}`)
     if (first > receiver.position + 1) {
       return this.#fail(`message ${sequence} begins at ${first}, behind ${receiver.position + 1}`)

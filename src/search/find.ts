@@ -94,8 +94,7 @@ export class MessageSearch {
 
 const nothingPositive: Rejection = {
   rejected: 'invalid_query',
-  detail:
-    'q must contain a word that is to be found; it may be absent with author_id or thread_id.',
+  detail: 'q must contain a searchable word; it may be absent with author_id or thread_id.',
 }
 const noSearch: Rejection = { rejected: 'not_found', detail: 'This node has no search.' }
 const notNow: Rejection = {

@@ -36,18 +36,18 @@ const writing = () => import('./writing.ts')
 const watching = () => import('./watch.ts')
 const identities = () => import('./identities.ts')
 
-const limit = { value: 'N', help: 'as many at most; default 20' }
+const limit = { value: 'N', help: 'maximum number of items; default 20' }
 const key = {
   value: 'KEY',
-  help: 'run again with it, publishes nothing more; 8 to 128 of A-Z a-z 0-9 _ . : -',
+  help: 'a second run with the same key publishes nothing; 8 to 128 of A-Z a-z 0-9 _ . : -',
 }
 const mention = {
   value: 'ID,…',
-  help: 'has it in their feeds, too: at most ten identities',
+  help: 'notifies these identities, at most ten',
 }
 const ofThread = 'A thread is named by its id, or by the address of its page.\n'
 const ofText = `\
-Without TEXT it is read from standard input, without the line breaks at its end. Write -- before a
+Without TEXT, the text is standard input without the line breaks at its end. Write -- before a
 text that begins with a hyphen.
 `
 
@@ -58,16 +58,16 @@ export const shellCommands: Readonly<Record<string, ShellCommand>> = {
     examples: ['register --name ana', 'register --url https://forum.example --invite inv_4119…'],
     about: `\
 The file holds the token, is readable by its owner only (mode 0600), and is the same as that of
-agent-forum mcp. Where it has an identity already, that is shown and nothing is registered.
+agent-forum mcp. If it has an identity already, that one is shown and nothing is registered.
 `,
     flags: {
-      name: { value: 'NAME', help: 'what others see' },
+      name: { value: 'NAME', help: 'the display name' },
       kind: {
         value: 'KIND',
         choices: ['persistent', 'guest'],
-        help: 'persistent, the default, or guest, which ends after seven days',
+        help: 'persistent, the default, or guest, which expires after seven days',
       },
-      invite: { value: 'CODE', help: 'an invitation, where nobody is registered without one' },
+      invite: { value: 'CODE', help: 'an invitation, where registration needs one' },
     },
     run: async (session, words, values) => (await identities()).register(session, words, values),
   }),
@@ -119,7 +119,7 @@ agent-forum mcp. Where it has an identity already, that is shown and nothing is 
     ],
     about: ofText,
     flags: {
-      private: { value: null, help: 'only for you and those of --with' },
+      private: { value: null, help: 'only for you and the identities of --with' },
       with: {
         value: 'ID,…',
         help: 'with --private: who else can read it, at most ten identities',
@@ -143,7 +143,7 @@ agent-forum mcp. Where it has an identity already, that is shown and nothing is 
   }),
   follow: command({
     usage: 'THREAD',
-    summary: 'have replies to a thread in your feed',
+    summary: 'follow a thread',
     examples: ['follow thr_5f0c…'],
     about: ofThread,
     flags: {},
@@ -151,7 +151,7 @@ agent-forum mcp. Where it has an identity already, that is shown and nothing is 
   }),
   unfollow: command({
     usage: 'THREAD',
-    summary: 'have them no longer',
+    summary: 'unfollow a thread',
     examples: ['unfollow thr_5f0c…'],
     about: ofThread,
     flags: {},
@@ -159,17 +159,20 @@ agent-forum mcp. Where it has an identity already, that is shown and nothing is 
   }),
   feed: command({
     usage: '[--after SEQ | --after read] [--mark SEQ]',
-    summary: 'what others wrote where you follow',
+    summary: 'show messages by others in the threads you follow',
     examples: ['feed --after 1796 --wait 50', 'feed --after read', 'feed --mark 1796 --wait 50'],
     about: `\
-The node keeps how far you have read: --after read begins there, and --mark moves it, so nothing has
-to be kept here. Mark a message when you have handled it; until then it comes again.
+The node keeps how far you have read: --after read begins there, and --mark moves it, so that
+nothing has to be kept locally. Mark a message when you have handled it; until then it comes again.
 `,
     flags: {
       after: { value: 'SEQ', help: 'messages after this number, or read; default 0' },
-      mark: { value: 'SEQ', help: 'this one and all before are read; then as with --after read' },
+      mark: {
+        value: 'SEQ',
+        help: 'mark this one and all before as read, then act as --after read',
+      },
       mentions: { value: null, help: 'only messages that mention you' },
-      wait: { value: 'SECONDS', help: 'wait so long until there is something, 0 to 50' },
+      wait: { value: 'SECONDS', help: 'how long to wait for a message if there is none, 0 to 50' },
       limit,
     },
     run: async (session, words, values) => (await reading()).feed(session, words, values),
@@ -184,7 +187,10 @@ input, one at a time; one that fails is run again after a pause. The node keeps 
 handled when watch ended does not come again, and everything else does.
 `,
     flags: {
-      exec: { value: 'COMMAND', help: 'run for each message; 0 says that it is handled' },
+      exec: {
+        value: 'COMMAND',
+        help: 'run for each message; exit code 0 means that it is handled',
+      },
       mentions: { value: null, help: 'only messages that mention you' },
     },
     run: async (session, words, values) => (await watching()).watch(session, words, values),

@@ -20,9 +20,7 @@ export type CommonValues = FlagValues<typeof common>
 export function originOf(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/') return url.origin
-  throw new ConfigError(
-    `--url takes the origin of a node, like ${defaultUrl}, which ${text} is not`,
-  )
+  throw new ConfigError(`--url takes the origin of a node, like ${defaultUrl}, not "${text}"`)
 }
 
 /** Returns the token in AGENT_FORUM_TOKEN, if any. Throws a ConfigError that does not show it. */
@@ -32,7 +30,5 @@ export function tokenIn(
   const { AGENT_FORUM_TOKEN: token } = environment
   if (!token) return undefined
   if (/^[\x21-\x7e]+$/.test(token)) return token
-  throw new ConfigError(
-    'AGENT_FORUM_TOKEN has characters that no token has, such as a space or a line break',
-  )
+  throw new ConfigError('AGENT_FORUM_TOKEN has invalid characters, such as a space or a line break')
 }

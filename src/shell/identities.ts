@@ -34,7 +34,7 @@ export async function register(
     return
   }
   if (forum.token !== undefined) {
-    throw new ConfigError('AGENT_FORUM_TOKEN is set, which is the identity of all commands')
+    throw new ConfigError('AGENT_FORUM_TOKEN is set: all commands use the identity of that token')
   }
   readIdentity(file, url) // nobody is registered if the file cannot be used
   const wanted = {

@@ -55,7 +55,7 @@ function wordAndMore(
 export function numberOf(flag: string, text: string | undefined, min = 0): number | undefined {
   if (text === undefined) return undefined
   if (!/^\d{1,15}$/.test(text)) {
-    throw new ConfigError(`--${flag} takes a whole number, which ${text} is not`)
+    throw new ConfigError(`--${flag} takes a whole number, not "${text}"`)
   }
   if (Number(text) < min) throw new ConfigError(`--${flag} takes ${min} or more, not ${text}`)
   return Number(text)
@@ -71,7 +71,7 @@ export function identitiesOf(flag: string, text: string | undefined): string[] {
 export function keyOf(key: string | undefined): { key?: string } {
   if (key === undefined) return {}
   if (/^[A-Za-z0-9_.:-]{8,128}$/.test(key)) return { key }
-  throw new ConfigError(`--key takes 8 to 128 of A-Z a-z 0-9 _ . : -, which ${key} is not`)
+  throw new ConfigError(`--key takes 8 to 128 of A-Z a-z 0-9 _ . : -, not "${key}"`)
 }
 
 /** Returns the text of a message: the argument, or standard input if there is none. */
@@ -85,7 +85,9 @@ async function contentOf(argument: string | undefined): Promise<string> {
 function checkLength(what: string, text: string, max: number): void {
   const { length } = Array.from(text)
   if (length <= max) return
-  throw new ConfigError(`the ${what} has ${counted(length, 'character')}, and can have ${max}`)
+  throw new ConfigError(
+    `the ${what} has ${counted(length, 'character')}, and can have at most ${max}`,
+  )
 }
 
 /** Returns standard input as a text without trailing line breaks, like `$(…)` in a shell. */
@@ -97,7 +99,7 @@ async function standardInput(): Promise<string> {
     parts.push(part)
     bytes += part.length
     if (bytes > inputBytesMax) {
-      const limit = `a text can have ${contentCharactersMax} characters`
+      const limit = `a text can have at most ${contentCharactersMax} characters`
       throw new ConfigError(`standard input has more than ${inputBytesMax} bytes, and ${limit}`)
     }
   }

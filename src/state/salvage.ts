@@ -35,7 +35,7 @@ export class BeyondHealing extends Error {
   readonly stores: string[]
 
   constructor(stores: string[]) {
-    super(`what is lost of ${stores.join(', ')} cannot be replaced`)
+    super(`losses in ${stores.join(', ')} cannot be repaired`)
     this.stores = stores
   }
 }

@@ -188,7 +188,7 @@ export class Scrub {
     if (lost.length === 0) {
       if (isWorn) {
         const what = 'the device cannot read or write a part of it'
-        this.#damaged.set(file, `${pagesName(file)} is to be replaced: ${what}`)
+        this.#damaged.set(file, `${pagesName(file)} must be replaced: ${what}`)
         if (!(await moveOut(file))) return
         log.warn({ file: pagesName(file), why: what }, 'page_file_replaced')
       }

@@ -171,7 +171,7 @@ export async function publish(client: Client, message: Publish): Promise<Publica
   const statuses = replay ? [200] : answer.tries === 1 ? [201] : [200, 201]
   const publication = checked(request, answer, statuses, isPublication)
   if (publication.replayed !== (answer.status === 200) || !publication.published) {
-    throw wrong(request, answer, 'but says otherwise in its body')
+    throw wrong(request, answer, 'but its body contradicts the status')
   }
   return publication
 }

@@ -50,13 +50,13 @@ export const swarmFlags = {
   connections: { value: 'N', help: `requests in flight, 1 to ${connectionsMax}; default 64` },
   wait: {
     value: 'SECONDS',
-    help: `agents poll all the time, and wait so long for news, 1 to ${waitSecondsMax}; default 0`,
+    help: `agents poll all the time, waiting this long for news: 1 to ${waitSecondsMax}; default 0`,
   },
   search: {
     value: 'PERCENT',
-    help: `how many of 100 requests search while it publishes, to ${searchPercentMax}; default 0`,
+    help: `percentage of searches while it publishes, at most ${searchPercentMax}; default 0`,
   },
-  mentions: { value: 'PERCENT', help: 'how many of 100 messages mention agents; default 0' },
+  mentions: { value: 'PERCENT', help: 'percentage of messages that mention agents; default 0' },
   patience: { value: 'SECONDS', help: 'how long to retry one request; default 60; 0: never retry' },
   'replay-all': {
     value: null,
@@ -64,7 +64,7 @@ export const swarmFlags = {
   },
   save: {
     value: 'FILE',
-    help: "keep what a later --verify needs; holds the agents' tokens, mode 0600",
+    help: "keep the data for a later --verify, with the agents' tokens; mode 0600",
   },
   verify: {
     value: 'FILE',
@@ -72,11 +72,11 @@ export const swarmFlags = {
   },
   rate: {
     value: 'N',
-    help: 'messages a second; their latencies run from when each is due',
+    help: 'messages a second; each latency counts from when the message is due',
   },
   duration: {
     value: 'SECONDS',
-    help: 'publish for so long, the corpus again and again, and then verify it',
+    help: 'publish for this long, repeating the corpus, and then verify it',
   },
   json: {
     value: 'FILE',
@@ -84,10 +84,13 @@ export const swarmFlags = {
     help: 'write the report as JSON too; - or no FILE: a line each second to standard output',
   },
   html: { value: 'FILE', help: 'write a page with plots' },
-  compare: { value: 'FILE', help: 'show this run beside an earlier one, of which --json is FILE' },
+  compare: {
+    value: 'FILE',
+    help: 'compare this run with an earlier one, whose --json report is FILE',
+  },
   'fail-if': {
     value: 'LIMITS',
-    help: "exit with 2 if passed: 'p99>50ms', 'reply.p99>50ms,rate<1000,errors>0'",
+    help: "exit with 2 if crossed: 'p99>50ms', 'reply.p99>50ms,rate<1000,errors>0'",
   },
 } satisfies Flags
 
@@ -106,7 +109,7 @@ A line of a corpus: {"thread", "title", "messages": [{"author", "at", "text"}]}
 
 Ctrl-C ends a run with its summary so far, without a verification; a second one ends it at once.
 
-Exit codes: 0 everything identical, 1 something differs, 2 a limit of --fail-if is passed, 64 a flag
+Exit codes: 0 everything identical, 1 something differs, 2 a --fail-if limit is crossed, 64 a flag
 or file that cannot be used, 74 the server cannot be reached, 130 interrupted.
 `
 

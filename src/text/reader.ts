@@ -85,8 +85,8 @@ export class PageReads {
   #read(file: number, offset: number, into: Uint8Array, crc: number): ReadResult {
     try {
       const read = readFully(this.#disk, this.#fileOf(file), into, offset)
-      if (read < into.length) return { kind: 'damaged', why: 'the file ends before its end' }
-      return crc32(into) === crc ? good : { kind: 'damaged', why: 'its crc is wrong' }
+      if (read < into.length) return { kind: 'damaged', why: 'the file is too short' }
+      return crc32(into) === crc ? good : { kind: 'damaged', why: 'CRC mismatch' }
     } catch (error) {
       const [code, why] = [codeOf(error), messageOf(error)]
       if (code === '') throw error

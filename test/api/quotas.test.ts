@@ -144,7 +144,7 @@ t.test('flags: impossible: one line, exit 64', async (t) => {
     [['--quotas', 'closed'], '--quotas takes open or public, not "closed"'],
     [
       ['--messages-per-day', '-1'],
-      '--messages-per-day needs a value; if that is "-1", write --messages-per-day=-1',
+      '--messages-per-day needs a value; if "-1" is the value, write --messages-per-day=-1',
     ],
     [
       ['--messages-per-day=x'],

@@ -189,7 +189,7 @@ t.test('panels: readers: how many serve, and the slowest', async (t) => {
   })
   t.same(factsOf(status, 'readers'), {
     Serve: ['2 of 3'],
-    'Records that the slowest is behind': '5',
+    'Records that the slowest reader is behind': '5',
     'Requests a second passed on': '30',
     'Memory, together': '2 MiB',
     'Processor, together': '150 %',

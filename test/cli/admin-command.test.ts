@@ -154,7 +154,7 @@ t.test(
     const line = new RegExp(`^${id}  open     1 of 2    until 20\\S+  the team$`)
     t.match((await admin('list-invites'))[0], line)
     t.same(await admin('revoke-invite', code), ['', `${id} is revoked`])
-    const late = `${id} could not be used any more: it is revoked`
+    const late = `${id} was unusable already: it is revoked`
     t.same(await admin('revoke-invite', id), ['', late])
     t.same(await post({ invite: code }), [403, 'invalid_invite'])
     const { invites } = JSON.parse((await admin('list-invites', '--json'))[0])

@@ -150,7 +150,7 @@ except ValueError as error:
     '0 network',
     '404 not_found',
     'True',
-    'url takes something like http://127.0.0.1:8787, which localhost:8787 is not',
+    'url takes an address like http://127.0.0.1:8787, not "localhost:8787"',
   ])
 })
 

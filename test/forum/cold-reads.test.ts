@@ -167,7 +167,7 @@ t.test(
 )
 
 t.test('damaged where a block lay before it was erased: not reported as damage', async (t) => {
-  const damaged: ReadResult = { kind: 'damaged', why: 'its crc is wrong' }
+  const damaged: ReadResult = { kind: 'damaged', why: 'CRC mismatch' }
   const scene = new Scene()
   scene.request('a', 1, [1])
   scene.files.set(1, 2) // a checkpoint moved the block
@@ -196,7 +196,7 @@ t.test('the page is in memory again: nothing is read', async (t) => {
 })
 
 t.test('damaged: repaired and shown; lost: 503; another error: overloaded', async (t) => {
-  const damaged: ReadResult = { kind: 'damaged', why: 'its crc is wrong' }
+  const damaged: ReadResult = { kind: 'damaged', why: 'CRC mismatch' }
   const scene = new Scene()
   scene.request('a', 1, [1])
   await scene.finishAll(damaged)

@@ -12,7 +12,7 @@ import { until } from '../until.ts'
 import { Node } from './edge-node.ts'
 import type { FakeExchange } from './fake-exchange.ts'
 
-const damaged = { kind: 'damaged', why: 'its crc is wrong' } as const
+const damaged = { kind: 'damaged', why: 'CRC mismatch' } as const
 
 function aNode(): { node: Node; disk: ColdText } {
   const disk = new ColdText()

@@ -199,7 +199,7 @@ t.test('mcp: flags that cannot be used: exit 64, one sentence', async (t) => {
     [['--url', 'localhost:8787'], /--url takes the origin of a node/],
     [['--url', 'http://127.0.0.1/path'], /--url takes the origin/],
     [['--http', 'x'], /--http takes a port/],
-    [['--kind', 'compat'], /--kind takes guest or persistent, which compat is not/],
+    [['--kind', 'compat'], /--kind takes guest or persistent, not "compat"/],
     [['--identify', 'x'], /unknown flag --identify \(did you mean --identity\?\)/],
   ]
   for (const [args, sentence] of cases) {

@@ -174,7 +174,7 @@ const faulty: { what: string; faults: Faults; says: RegExp }[] = [
   {
     what: 'does not mark a replay',
     faults: { answer: tamper('reply', (body) => (body.replayed = false)) },
-    says: /answered 200 but says otherwise in its body/,
+    says: /answered 200 but its body contradicts the status/,
   },
 ]
 

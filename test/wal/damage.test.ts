@@ -189,7 +189,7 @@ t.test('J6: a segment of another store: refused, both stores named', async (t) =
   const disk = await logOf(60, 500, true)
   const other = await logOf(60, 500, true)
   disk.overwrite(second, other.bytesOf(second))
-  await refused(t, disk, /it is of store [0-9a-f]{32}, not [0-9a-f]{32}/)
+  await refused(t, disk, /it belongs to store [0-9a-f]{32}, not [0-9a-f]{32}/)
 })
 
 t.test('J6: a segment of an older copy of the same store: refused', async (t) => {
@@ -252,7 +252,7 @@ t.test('from: the log ends below it: refused', async (t) => {
   const disk = await logOf(3, 100, true)
   await t.rejects(
     open(disk, { from: 4 }),
-    /position 4: the log ends here, and was known to reach 4/,
+    /position 4: the log ends here, but was known to reach 4/,
   )
   const { journal, records } = await open(disk, { from: 3 })
   t.same(records, [])

@@ -179,10 +179,10 @@ export function findManifests(
     const { manifest } = read
     if (manifest.form > form) throw newerError(file, manifest.form, form)
     if (storeId !== null && manifest.storeId !== storeId) {
-      const stores = `${manifest.storeId}, and the log of store ${storeId}`
+      const stores = `${manifest.storeId}, and the log to store ${storeId}`
       throw new JournalError(
         77,
-        `${file} is of store ${stores}; nothing was changed, move what does not belong here away`,
+        `${file} belongs to store ${stores}; nothing was changed, move the foreign files away`,
       )
     }
     good.push(manifest)

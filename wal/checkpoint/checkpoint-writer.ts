@@ -257,7 +257,7 @@ export async function writeCheckpoint(attempt: Attempt): Promise<Written> {
   const bytes = encodeManifest(manifest)
   await writeManifest(place, head.number, bytes)
   if (!(await isWritten(place, head.number, bytes))) {
-    throw new BadCheckpoint(`${manifestName(head.number)} does not read as it was written`)
+    throw new BadCheckpoint(`${manifestName(head.number)} does not read back as it was written`)
   }
   return { manifest, live, bytes: written.reduce((sum, file) => sum + file.bytes, 0) }
 }
@@ -308,9 +308,11 @@ async function verify(
   { number, bytes }: WrittenFile,
 ): Promise<void> {
   const bad = await verifyPages(manifest, number, { ...place, pause })
-  if (bad.length > 0) throw new BadCheckpoint(`${placesOf(bad)} does not read as it was written`)
+  if (bad.length > 0)
+    throw new BadCheckpoint(`${placesOf(bad)} does not read back as it was written`)
   const sidecar = await Sidecar.open(place, { storeId, number, bytes })
   const isWhole = await sidecar?.isWhole()
   sidecar?.close()
-  if (!isWhole) throw new BadCheckpoint(`${parityName(number)} does not read as it was written`)
+  if (!isWhole)
+    throw new BadCheckpoint(`${parityName(number)} does not read back as it was written`)
 }

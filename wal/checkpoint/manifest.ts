@@ -113,12 +113,12 @@ export function crcOf(manifest: Buffer): number {
 export function decodeManifest(bytes: Buffer, number: number): ReadManifest {
   const bad = (why: string): ReadManifest => ({ kind: 'bad', why })
   if (bytes.length < headerBytes || bytes.compare(magic, 0, 8, 0, 8) !== 0) {
-    return bad('it is no manifest')
+    return bad('it is not a manifest')
   }
   if (crcOf(bytes) !== bytes.readUInt32LE(crcAt)) return bad('the crc of the manifest is wrong')
   const version = bytes.readUInt32LE(8)
   if (version > checkpointVersion) return { kind: 'newer', version }
-  if (version < checkpointVersion) return bad(`there was no version ${version}`)
+  if (version < checkpointVersion) return bad(`version ${version} never existed`)
   if (Number(bytes.readBigUInt64LE(16)) !== bytes.length) return bad('the length is wrong')
   const { rows, files, ...rest } = unpackr.unpack(bytes.subarray(headerBytes))
   const maps = { tables: new Map(), files: new Map<number, number>(files) }

@@ -180,7 +180,7 @@ export function describeBadFrame(bytes: Buffer, at: number, seed: number): strin
   if (bytes.readUInt32LE(at) !== frameMagic) return 'no frame starts here'
   const length = bytes.readUInt32LE(at + 8)
   const bounded = length >= frameHeaderBytes && length <= frameBytesMax
-  if (!bounded || at + length > bytes.length) return `a length of ${length} cannot be`
+  if (!bounded || at + length > bytes.length) return `the length ${length} is out of range`
   const found = crc32(bytes.subarray(at + 8, at + length), seed)
   const expected = bytes.readUInt32LE(at + 4)
   if (found === expected) return 'the frame does not follow the one before it'

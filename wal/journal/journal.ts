@@ -86,7 +86,7 @@ async function startOf(
 function noLog(dir: string, from: number): JournalError {
   return new JournalError(
     77,
-    `${dir} has no log, and it was known to reach position ${from}; nothing was changed, ` +
+    `${dir} has no log, but it was known to reach position ${from}; nothing was changed, ` +
       'put the segments (*.wal) back',
   )
 }

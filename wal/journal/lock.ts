@@ -120,7 +120,7 @@ function parseOwner(file: string, text: string, token: string): Owner {
   if (isOwner(owner)) return owner
   throw new JournalError(
     75,
-    `${file} does not say which process has the directory; make sure that none has, then remove it`,
+    `${file} does not name the process that holds the directory; make sure none does, then remove it`,
   )
 }
 
@@ -155,8 +155,8 @@ async function refuseUnlessDead(disk: Disk, dir: string, owner: Owner | undefine
     const where = `${user} of another PID namespace, as of another container`
     if (isAlive) throw inUse(`${dir} is in use by ${where} (host name ${owner.host})`)
     throw inUse(
-      `${dir} may be in use by ${where} (host name ${owner.host}), and whether that still runs ` +
-        `is not visible from here; make sure that it does not, then remove ${lock}`,
+      `${dir} may be in use by ${where} (host name ${owner.host}), and whether it is still ` +
+        `running cannot be seen from here; make sure that it is not, then remove ${lock}`,
     )
   }
   if (isRunning(disk, owner)) {

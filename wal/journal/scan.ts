@@ -305,7 +305,7 @@ class LogScan {
     }
     const { from } = this.#options
     if (end.position < from) {
-      throw this.#damage(end.number, end.at, `the log ends here, and was known to reach ${from}`)
+      throw this.#damage(end.number, end.at, `the log ends here, but was known to reach ${from}`)
     }
     const { torn, spares } = rest
     const known = { storeId: this.#storeId, seed: this.#seed, base: this.#base, end, verdict }

@@ -247,7 +247,11 @@ export function checkHeads(
       throw damage(file, own.firstPosition, `it is segment ${own.number} under another name`)
     }
     if (own.storeId !== header.storeId) {
-      throw damage(file, own.firstPosition, `it is of store ${own.storeId}, not ${header.storeId}`)
+      throw damage(
+        file,
+        own.firstPosition,
+        `it belongs to store ${own.storeId}, not ${header.storeId}`,
+      )
     }
   })
   if (header.firstPosition > from + 1) {

@@ -63,7 +63,7 @@ function together(dir: string, report: LogReport, begin: number): JournalError |
   const { log, checkpoints, files } = report
   const bad = checkpoints.find(({ manifest }) => manifest === null)
   if (bad !== undefined) {
-    const next = 'a start puts it aside, and goes on from an older one and more of the log'
+    const next = 'a start puts it aside, and continues from an older one and more of the log'
     return new JournalError(77, `${path.join(dir, bad.name)} is damaged: ${bad.why}; ${next}`)
   }
   const harmless = harmlessDamage(dir, checkpoints)
@@ -71,11 +71,14 @@ function together(dir: string, report: LogReport, begin: number): JournalError |
   const { position = 0, storeId } = checkpoints[0]?.manifest ?? {}
   const end = log?.end.position ?? 0
   if (storeId !== undefined && log !== null && storeId !== log.storeId) {
-    return new JournalError(77, `${checkpoints[0].name} is of store ${storeId}, the log of another`)
+    return new JournalError(
+      77,
+      `${checkpoints[0].name} belongs to store ${storeId}, the log to another`,
+    )
   }
   const place = (what: string) =>
     damageError(dir, files.at(-1)?.path ?? dir, log?.end.at ?? 0, end + 1, what)
-  if (position > end) return place(`the log ends here, and was known to reach ${position}`)
+  if (position > end) return place(`the log ends here, but was known to reach ${position}`)
   return begin > position ? place(`positions before ${begin + 1} are missing`) : null
 }
 
@@ -90,7 +93,7 @@ function harmlessDamage(dir: string, checkpoints: CheckedCheckpoint[]): string |
   }
   const parity = new Set(checkpoints.flatMap(({ badParity }) => badParity))
   if (parity.size === 0) return null
-  return `in ${dir} parity is damaged: ${[...parity].join(', ')}; a node writes it anew as it runs`
+  return `in ${dir} parity is damaged: ${[...parity].join(', ')}; a running node rewrites it`
 }
 
 // The segments before the first one whose header is wrong, and the error of that one.

@@ -40,7 +40,8 @@ export function copyWhole(
     eachPiece({ disk, dir: to }, name, (piece) => {
       copied = crc32(piece, copied)
     })
-    if (copied !== crc) throw new JournalError(74, `the copy of ${name} reads otherwise`)
+    if (copied !== crc)
+      throw new JournalError(74, `the copy of ${name} does not match the original`)
   }
   syncDirectory(disk, to)
 }

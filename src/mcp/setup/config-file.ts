@@ -30,7 +30,7 @@ const bytesMax = 64 * 1024 * 1024
 export function readConfig(file: string): string | null {
   if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return null
   const found = statSync(file)
-  if (!found.isFile()) throw new TypeError('it is no file')
+  if (!found.isFile()) throw new TypeError('it is not a regular file')
   const { size } = found
   if (size > bytesMax) throw new RangeError(`it has more than ${bytesMax} bytes`)
   return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(file))

@@ -46,7 +46,7 @@ export function addToJson(text: string, section: string, name: string, entry: Me
   const wanted = { ...old, [section]: { ...servers, [name]: entry } }
   return isSame(parsed(edited), wanted)
     ? { text: edited }
-    : { refusal: 'is too deep to be checked' }
+    : { refusal: 'is nested too deeply to be checked' }
 }
 
 /** Whether both have the same content; false if they are too deep to be compared. */

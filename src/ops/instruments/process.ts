@@ -52,12 +52,12 @@ export const content = [
     status: 'content.messages',
     facts: [fact('headline', 'messages', count)],
   }),
-  gauge('mentions', 'Mentions of identities in messages, of which each is in a feed.', mentions),
+  gauge('mentions', 'Mentions of identities in messages; each is in a feed.', mentions),
   gauge('threads', 'Threads.', ({ state }) => state.threads.count, {
     status: 'content.threads',
     facts: [fact('headline', 'threads', count)],
   }),
-  gauge('identities', 'Identities that were ever created.', ({ state }) => state.identities.count, {
+  gauge('identities', 'Identities created so far.', ({ state }) => state.identities.count, {
     status: 'content.identities',
     facts: [fact('headline', 'identities', count)],
   }),

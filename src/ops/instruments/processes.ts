@@ -32,12 +32,12 @@ export const readers = [
     eachReader(({ position }, { journal }) => Math.max(0, (journal?.position ?? 0) - position)),
   ),
   figure(
-    'The greatest of these, which is that of the slowest reader.',
+    'Records of the log that the slowest reader had not applied when it reported last.',
     (vitals) => vitals.readers && readersBehind(vitals),
     {
       status: 'readers.behind_records',
       columns: [{ name: 'readers_behind', line: { on: 'readers', label: 'records' } }],
-      facts: [fact('readers', 'Records that the slowest is behind', count)],
+      facts: [fact('readers', 'Records that the slowest reader is behind', count)],
     },
   ),
   counter(
@@ -125,7 +125,7 @@ export const replication = [
   ),
   gauge(
     'replication_lag_positions',
-    'Records that the stream has and this follower lacks; of a leader, that the stream lacks.',
+    'Records of the stream that this follower lacks; on a leader, those that the stream lacks.',
     ({ replication }) => replication?.lagPositions(),
     {
       status: 'replication.lag_positions',
@@ -135,7 +135,7 @@ export const replication = [
   ),
   gauge(
     'replication_lag_seconds',
-    'Time for which the oldest of these has been missing, or the stream has been unreachable.',
+    'Time for which the oldest missing record has been missing, or the stream unreachable.',
     ({ replication }) => replication?.lagSeconds(),
     { status: 'replication.lag_seconds', facts: [fact('replication', 'Missing for', latency)] },
   ),

@@ -129,8 +129,8 @@ export const waiting = [
   ),
   counter(
     'not_let_in_total',
-    'Requests with a token or an invitation that nobody has, registrations without one, those ' +
-      'where only operators register, and guesses over the limit.',
+    'Requests with an unknown token or invitation, registrations without an invitation or where ' +
+      'only operators register, and guesses over the limit.',
     by('why', ({ guesses }) => guesses.notLetIn),
   ),
 ]

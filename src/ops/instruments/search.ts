@@ -6,21 +6,21 @@ import { missingOf } from '../readiness.ts'
 import type { Vitals } from '../vitals.ts'
 
 export const search = [
-  gauge('search_indexed_position', 'Every message up to this position is found.', indexedThrough),
-  gauge('search_messages', 'Messages that are found.', ({ search }) => search?.progress.indexed, {
+  gauge('search_indexed_position', 'All messages up to this position are indexed.', indexedThrough),
+  gauge('search_messages', 'Indexed messages.', ({ search }) => search?.progress.indexed, {
     status: 'search.messages',
     facts: [
-      fact('search', 'Messages found', count),
+      fact('search', 'Messages indexed', count),
       fact('search', 'Engine', (_, { search }) => search?.engine || 'none'),
     ],
   }),
   figure(
-    'Messages that are not found yet.',
+    'Messages that are not indexed yet.',
     ({ search, state }) => search && missingOf(search, state.messages.count),
     {
       status: 'search.missing',
       columns: [{ name: 'search_missing', line: { on: 'search', label: 'messages' } }],
-      facts: [fact('search', 'Not found yet', count)],
+      facts: [fact('search', 'Not indexed yet', count)],
     },
   ),
   gauge(
@@ -34,13 +34,13 @@ export const search = [
   ),
   gauge(
     'search_resident_memory_bytes',
-    'Resident memory of the process of the index in bytes.',
+    'Resident memory of the index process in bytes.',
     ({ search }) => search?.progress.residentBytes,
     { status: 'search.resident_bytes', facts: [fact('search', 'Memory', bytes)] },
   ),
   counter(
     'search_cpu_seconds_total',
-    'Processor time of the process of the index in seconds, since it was started.',
+    'Processor time of the index process in seconds, since it was started.',
     ({ search }) => search?.progress.cpuSeconds,
     {
       columns: [{ name: 'search_cpu', as: 'rate' }],
@@ -49,18 +49,18 @@ export const search = [
   ),
   counter(
     'search_restarts_total',
-    'Restarts of the process of the index after it failed.',
+    'Restarts of the index process after failures.',
     ({ search }) => search?.restarts,
     { status: 'search.restarts', facts: [fact('search', 'Started again', count)] },
   ),
   gauge(
     'search_waiting',
-    'Searches that wait or are being done.',
+    'Searches that are waiting or running.',
     ({ search }) => search?.link.length,
   ),
   histogram(
     'search_seconds',
-    'Time that the index took for a search, with its waiting.',
+    'Duration of searches in the index, including the wait.',
     ({ search }) => search && [search.link.times],
   ),
 ]

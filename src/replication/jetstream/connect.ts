@@ -120,7 +120,7 @@ function checkPayload({ info }: NatsConnection): void {
   const { max_payload: bytes } = info!
   if (bytes >= payloadBytesMin) return
   throw new EngineRefused(
-    `the servers' max_payload is ${bytes}; it has to be at least ${payloadBytesMin}`,
+    `the servers' max_payload is ${bytes}; it must be at least ${payloadBytesMin}`,
   )
 }
 

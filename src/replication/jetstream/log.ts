@@ -351,9 +351,9 @@ function decode(sequence: number, marks: MsgHdrs | undefined, bytes: Uint8Array)
     const which = `message ${sequence} of the stream`
     if (found > version) {
       const finding = `${which} was written by a newer agent-forum`
-      throw new JournalError(76, finding, { advice: 'start that version' })
+      throw new JournalError(76, finding, { advice: 'run that version or a newer one' })
     }
-    throw new JournalError(77, `${which} is no part of a log`, {
+    throw new JournalError(77, `${which} is not part of a log`, {
       advice: 'find out which other program publishes to this stream',
     })
   }

@@ -93,7 +93,9 @@ export async function madeAgain<T>(call: Promise<T>, make: () => Promise<unknown
   } catch (error) {
     if (!(error instanceof StreamGone)) throw error
     await make()
-    throw new StreamUnavailable('what stands beside the stream was removed, and is made again')
+    throw new StreamUnavailable(
+      'the notes or objects beside the stream were removed, and are being recreated',
+    )
   }
 }
 
