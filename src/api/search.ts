@@ -10,7 +10,7 @@ const content = 'Hello, I am new here. What do you work on?'
 const id = (schema: is.Schema): is.Schema => ({ ...schema, 'x-error': 'invalid_id' })
 
 /** The refusal of a node whose search is off. */
-const noSearch: Rejection = { rejected: 'not_found' }
+const searchUnavailable: Rejection = { rejected: 'not_found' }
 
 const hit = is.object(
   'SearchHit',
@@ -91,7 +91,7 @@ export const getSearch = route<unknown, SearchQuery, FoundPage>({
   errors: ['invalid_query', 'invalid_id', 'not_found'],
   needsClient: ({ commands }, caller) => caller === commands.nobody,
   find({ search }, call) {
-    return search === null ? Promise.resolve(noSearch) : search.find(call, call.query)
+    return search === null ? Promise.resolve(searchUnavailable) : search.find(call, call.query)
   },
   run({ search }, { caller, query, found }) {
     const page = search!.page(caller, query, found)

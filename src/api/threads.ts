@@ -242,7 +242,7 @@ export const getThread = route<unknown, ThreadQuery>({
       wait: is.wait,
     },
   },
-  apart: { parameter: 'before', others: ['after', 'wait'] },
+  exclusive: { parameter: 'before', others: ['after', 'wait'] },
   answers: {
     200: is.object(
       'ThreadPage',

@@ -96,12 +96,12 @@ interface Done {
 }
 
 /** The report of an outcome: a secret for standard output, and a sentence about it. */
-interface Said {
+interface OutcomeReport {
   secret: string | null
   about: string
 }
 
-const sentences: { [Command in AccessCommand]: (done: Done[Command]) => Said } = {
+const sentences: { [Command in AccessCommand]: (done: Done[Command]) => OutcomeReport } = {
   invite: ({ id, code, uses, expires_at }) => {
     const creates = uses === 1 ? 'one identity' : `${uses} identities`
     const until = `until ${timeOf(expires_at)}`

@@ -104,10 +104,10 @@ export const adminCommands = {
     summary: 'print an address that signs a browser in for twelve hours of moderation',
     flags: { data, json },
   },
-} satisfies Record<ModerationCommand | AccessCommand | Looking, Declared>
+} satisfies Record<ModerationCommand | AccessCommand | ReadCommand, Declared>
 
 /** The commands that change nothing. */
-type Looking = 'list' | 'list-invites' | 'sign-in'
+type ReadCommand = 'list' | 'list-invites' | 'sign-in'
 
 type CommandName = keyof typeof adminCommands
 

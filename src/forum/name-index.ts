@@ -54,17 +54,17 @@ export class NameIndex {
   }
 
   /** Returns the first `count` identities after `after` whose names have this prefix. */
-  find(beginning: string, after: number | null, count: number): number[] {
-    const prefix = Buffer.from(folded(beginning))
-    const last = after === null ? prefix : Buffer.from(folded(nameOf(this.#state, after)))
-    const isLater = Buffer.compare(last, prefix) >= 0
-    let { bucket, index } = this.#place(isLater ? last : prefix, isLater ? (after ?? -1) + 1 : 0)
+  find(prefix: string, after: number | null, count: number): number[] {
+    const start = Buffer.from(folded(prefix))
+    const last = after === null ? start : Buffer.from(folded(nameOf(this.#state, after)))
+    const isLater = Buffer.compare(last, start) >= 0
+    let { bucket, index } = this.#place(isLater ? last : start, isLater ? (after ?? -1) + 1 : 0)
     const found: number[] = []
     for (; bucket < this.#buckets.length && found.length < count; index = 0, bucket++) {
       const { entries, length } = this.#buckets[bucket]
       for (; index < length && found.length < count; index++) {
         const name = this.#nameOf(entries[index])
-        if (!name.subarray(0, prefix.length).equals(prefix)) return found
+        if (!name.subarray(0, start.length).equals(start)) return found
         found.push(this.#identities.get(entries[index]))
       }
     }

@@ -166,7 +166,12 @@ function isSameThread({ state }: Forum, receipt: number, command: NewThread): bo
 }
 
 /** Returns whether the message is in this thread, with this content and these mentions. */
-export function isReply(state: State, message: number, thread: number, content: Said): boolean {
+export function isReply(
+  state: State,
+  message: number,
+  thread: number,
+  content: PostedContent,
+): boolean {
   return state.messages.thread(message) === thread && isSame(state, message, content)
 }
 
@@ -174,7 +179,7 @@ export function isReply(state: State, message: number, thread: number, content: 
 export function isThread(
   state: State,
   message: number,
-  command: Said & Pick<NewThread, 'title' | 'visibility' | 'participantIds'>,
+  command: PostedContent & Pick<NewThread, 'title' | 'visibility' | 'participantIds'>,
 ): boolean {
   const thread = state.messages.thread(message)
   const author = state.messages.author(message)
@@ -196,12 +201,12 @@ export function isThread(
   )
 }
 
-type Said = Pick<NewReply, 'content' | 'mentionIds'>
+type PostedContent = Pick<NewReply, 'content' | 'mentionIds'>
 
 function isSame(
   { messages, identities }: State,
   message: number,
-  { content, mentionIds = [] }: Said,
+  { content, mentionIds = [] }: PostedContent,
 ): boolean {
   const signature = identities.signature(messages.author(message))
   return messages.isSame(message, signature, { content, mentionIds })

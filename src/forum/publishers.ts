@@ -70,8 +70,8 @@ export class Publishers {
   /**
    * Returns the first `count` publishers after `after` with names of this prefix (name-index.ts).
    */
-  find(beginning: string, after: number | null, count: number): number[] {
-    return this.#names.find(beginning, after, count)
+  find(prefix: string, after: number | null, count: number): number[] {
+    return this.#names.find(prefix, after, count)
   }
 
   /** Returns the identity's newest public message; -1: it has none; null: ask again later (P2). */

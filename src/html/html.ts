@@ -180,7 +180,7 @@ export function isTarget(address: string): boolean {
 }
 
 /** The attributes of an author's link: its target is not endorsed, and gets no reference to us. */
-export const foreign = 'rel="nofollow noopener ugc"'
+export const userLinkAttributes = 'rel="nofollow noopener ugc"'
 
 /** Returns the path of the page that shows the thing with this id, or null if there is none. */
 export type PathOf = (id: string) => string | null
@@ -225,7 +225,7 @@ export function linked(text: string, pathOf: PathOf): string {
       while (sentenceMarks.has(text[end - 1])) end -= 1
       const address = text.slice(begin, end)
       if (end > host && isAddress(address, host - begin)) {
-        link(begin, end, `${escaped(text, begin, end)}" ${foreign}`)
+        link(begin, end, `${escaped(text, begin, end)}" ${userLinkAttributes}`)
       }
       end = next
     }

@@ -13,7 +13,15 @@
 //     code. So there are no link reference definitions, and the title of a link follows it.
 
 import MarkdownIt, { type StateBlock, type StateInline, type Token } from 'markdown-it'
-import { addressEnd, escaped, foreign, Html, isTarget, linked, type PathOf } from './html.ts'
+import {
+  addressEnd,
+  escaped,
+  Html,
+  isTarget,
+  linked,
+  type PathOf,
+  userLinkAttributes,
+} from './html.ts'
 
 /** The maximum number of looks for a text (K4); 8,000 characters of prose take about 1,000. */
 const looksMax = 2_500
@@ -256,7 +264,7 @@ class Rendering {
         this.#links += 1
         if (this.#links > 1) return ''
         this.#title = `${token.attrGet('title') ?? ''}`
-        return `<a href="${escaped(`${token.attrGet('href')}`)}" ${foreign}>`
+        return `<a href="${escaped(`${token.attrGet('href')}`)}" ${userLinkAttributes}>`
       case 'link_close':
         this.#links -= 1
         return this.#links > 0 ? '' : `</a>${behind(this.#title)}`
@@ -277,6 +285,8 @@ class Rendering {
   /** Returns a link to the picture, with the text that stands in for it (K2). */
   #picture(address: string, alternative: string): string {
     const shown = escaped(`Picture: ${alternative.trim() === '' ? address : alternative}`)
-    return this.#links > 0 ? shown : `<a href="${escaped(address)}" ${foreign}>${shown}</a>`
+    return this.#links > 0
+      ? shown
+      : `<a href="${escaped(address)}" ${userLinkAttributes}>${shown}</a>`
   }
 }

@@ -87,7 +87,7 @@ function indexOr(text: string, mark: string, from: number, end: number): number 
 }
 
 /** Returns whether a parameter is unknown or repeated. */
-export function hasStray(query: string, known: readonly Parameter[]): boolean {
+export function hasUnknownOrRepeated(query: string, known: readonly Parameter[]): boolean {
   const seen = new Set<string>()
   for (const pair of query.split('&')) {
     if (pair === '') continue
@@ -136,7 +136,7 @@ export const valuesMax = 2_000
 export const depthMax = 32
 
 /** Returns whether a JSON text is within these limits. For other text the result is arbitrary. */
-function isModest(text: string): boolean {
+function isWithinLimits(text: string): boolean {
   let values = 0
   let depth = 0
   for (let i = 0; i < text.length; i++) {
@@ -166,7 +166,7 @@ function stringEnd(text: string, begin: number): number {
 
 /** Returns the body's JSON object, or null. Unpaired surrogates in its strings become U+FFFD. */
 export function parseBody(text: string): Record<string, unknown> | null {
-  if (!isModest(text)) return null
+  if (!isWithinLimits(text)) return null
   let value: unknown
   try {
     value = JSON.parse(text)

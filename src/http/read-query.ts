@@ -1,7 +1,7 @@
 // Reads the query of a request, as its route declares it.
 
 import type { Violation } from '../api/schema.ts'
-import { hasAny, hasStray, isWellEncoded, parseQuery } from './parse.ts'
+import { hasAny, hasUnknownOrRepeated, isWellEncoded, parseQuery } from './parse.ts'
 import type { Prepared } from './prepared-route.ts'
 
 const badEncoding = 'The query must be UTF-8 in percent-encoding: %25 for a percent sign.'
@@ -15,7 +15,7 @@ interface Read {
 
 export function readQuery(prepared: Prepared, text: string): Read {
   const { route, isStrict, parameters, blankQuery, checkQuery } = prepared
-  const { misplaced, apart } = route
+  const { misplaced, exclusive } = route
   const refuse = (refusal: Read['refusal']) => ({ query: blankQuery, refusal })
   if (misplaced !== undefined && hasAny(text, misplaced.parameters)) {
     return refuse({ code: 'invalid_query', detail: misplaced.detail })
@@ -23,11 +23,16 @@ export function readQuery(prepared: Prepared, text: string): Read {
   if (isStrict) {
     // What is published cannot be withdrawn, so a query that may be a mistake is refused.
     if (!isWellEncoded(text)) return refuse({ code: 'invalid_query', detail: badEncoding })
-    if (hasStray(text, parameters)) return refuse({ code: 'invalid_query' })
+    if (hasUnknownOrRepeated(text, parameters)) return refuse({ code: 'invalid_query' })
   }
   const query = route.query === undefined ? blankQuery : parseQuery(text, parameters, blankQuery)
-  if (apart !== undefined && has(query, [apart.parameter]) && has(query, apart.others)) {
-    const detail = `${apart.parameter} cannot be given together with ${apart.others.join(' or ')}.`
+  if (
+    exclusive !== undefined &&
+    has(query, [exclusive.parameter]) &&
+    has(query, exclusive.others)
+  ) {
+    const others = exclusive.others.join(' or ')
+    const detail = `${exclusive.parameter} cannot be given together with ${others}.`
     return refuse({ code: 'invalid_query', detail })
   }
   return { query, refusal: checkQuery(query) }

@@ -128,9 +128,9 @@ function lagOf(replication: ReplicationStats): string {
 function searchLine({ search, state }: Vitals): string[] {
   if (search === null) return []
   if (!search.isAvailable) return ['[+] search: off, as no engine loads']
-  const { indexed, trouble } = search.progress
+  const { indexed, stallReason } = search.progress
   const missing = missingOf(search, state.messages.count)
-  const waits = trouble === '' ? '' : `; waits: ${trouble}`
+  const waits = stallReason === '' ? '' : `; waits: ${stallReason}`
   const found =
     missing === 0
       ? `all of ${counted(indexed, 'message')}`

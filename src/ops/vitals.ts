@@ -293,7 +293,7 @@ export interface SearchStats {
     readonly residentBytes: number
     readonly cpuSeconds: number
     /** Why the index makes no progress; '' if it does. */
-    readonly trouble: string
+    readonly stallReason: string
   }
   readonly link: {
     /** The number of searches that wait or are in progress, and of those that were refused. */

@@ -31,7 +31,7 @@ interface SearchedPage {
   before: number
 }
 
-const noSearch: Rejection = { rejected: 'not_found', detail: 'This forum has no search.' }
+const searchUnavailable: Rejection = { rejected: 'not_found', detail: 'This forum has no search.' }
 
 /** `messages` is null if the query has no word that could be found. */
 type Found = { messages: FoundPage | null; done(): void }
@@ -55,7 +55,7 @@ export const searchPage: Route = page<SearchedPage, Found>({
   async find({ search }, call) {
     const { client, query } = call
     const { q, before } = query
-    if (search?.isAvailable !== true) return noSearch
+    if (search?.isAvailable !== true) return searchUnavailable
     const found = await search.find({ caller: readerOf(call), client }, { q, before, limit })
     if (!isRejection(found)) return { messages: found, done: found.done }
     return found.rejected === 'invalid_query' ? { messages: null, done: () => {} } : found

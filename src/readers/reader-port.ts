@@ -12,7 +12,7 @@
 // Neighbours: hub.ts has all of them; main-port.ts is the other end.
 
 import type { Socket } from 'node:net'
-import { LogCursor, type LogPlaceToRead } from '../../wal/journal/log-cursor.ts'
+import { LogCursor, type LogSource } from '../../wal/journal/log-cursor.ts'
 import type { Handler } from '../http/exchange.ts'
 import type { Edge } from '../http/handle.ts'
 import { answerForwarded, decodeRequest, encodeAnswer } from '../replication/forwarding.ts'
@@ -41,7 +41,7 @@ const settledMax = 1024
 
 export interface ReaderPortParts {
   socket: Socket
-  log: LogPlaceToRead
+  log: LogSource
   /** Returns the position of the last record in a written frame. */
   written: () => number
   /** Returns the durable position that was announced last. */

@@ -18,7 +18,7 @@
 
 import assert from 'node:assert/strict'
 import { cutRecords } from '../../wal/journal/format.ts'
-import { LogCursor, type LogPlaceToRead } from '../../wal/journal/log-cursor.ts'
+import { LogCursor, type LogSource } from '../../wal/journal/log-cursor.ts'
 import { Waiters } from '../../wal/journal/sync-queue.ts'
 import { Backoff } from '../base/pauses.ts'
 import { isOfTerm, nonceOf } from './compare.ts'
@@ -143,7 +143,7 @@ export class Publisher {
 
   /** Checks whether another node leads, even if there is nothing to publish. */
   check(): void {
-    if (this.#state === 'sending' && this.#inFlight.length === 0) void this.#look()
+    if (this.#state === 'sending' && this.#inFlight.length === 0) void this.#checkEnd()
   }
 
   /** Stops publishing, and rejects the promises of waiting callers. */
@@ -196,16 +196,16 @@ export class Publisher {
     if (this.#state === 'stopped') return
     while (this.#isFirstAcknowledged()) {
       this.#sequence += 1
-      this.#leave(this.#inFlight.shift()!)
+      this.#acknowledge(this.#inFlight.shift()!)
     }
     const outcomes = this.#inFlight.map((each) => each.outcome)
     if (outcomes.some(isFailure)) this.#state = 'settling'
     if (this.#state === 'sending') return this.#send()
-    if (outcomes.every((each) => each !== null)) void this.#look()
+    if (outcomes.every((each) => each !== null)) void this.#checkEnd()
   }
 
   /** Reads the end of the stream until it shows how to continue (P3, P4). */
-  async #look(): Promise<void> {
+  async #checkEnd(): Promise<void> {
     this.#state = 'looking'
     const { acknowledged } = this
     const { term, name } = this.#options
@@ -218,7 +218,7 @@ export class Publisher {
         if (last !== null && last.term >= term && !isOwn) {
           return this.#endWith({ kind: 'fenced', term: last.term })
         }
-        if (isOwn && last.last >= acknowledged) return this.#goOn(last)
+        if (isOwn && last.last >= acknowledged) return this.#continueAfter(last)
         if (performance.now() > lostAtMs) {
           const { last: position } = last ?? { last: 0 }
           return this.#endWith(last === null ? { kind: 'emptied' } : { kind: 'lost', position })
@@ -232,7 +232,7 @@ export class Publisher {
    * Continues after the end of the stream; pauses first if messages have failed and none of them
    * has arrived there.
    */
-  async #goOn(last: StreamMessage): Promise<void> {
+  async #continueAfter(last: StreamMessage): Promise<void> {
     this.#sequence = last.sequence
     this.#isFull = this.#inFlight.some(({ outcome }) => isRejection(outcome, 'full'))
     const waiting = this.#waiting
@@ -241,7 +241,7 @@ export class Publisher {
     // Waiting messages may have arrived, too: sent earlier, or by a previous life of this node.
     const { length } = waiting
     while ((waiting.first?.last ?? Number.POSITIVE_INFINITY) <= last.last) {
-      this.#leave(waiting.shift())
+      this.#acknowledge(waiting.shift())
     }
     const { first } = waiting
     // A previous life may have divided its records into other messages.
@@ -273,7 +273,7 @@ export class Publisher {
     return outcome.sequence === this.#sequence + 1
   }
 
-  #leave({ last, length }: Outgoing): void {
+  #acknowledge({ last, length }: Outgoing): void {
     this.#bytes -= length
     this.#acknowledged = last
     this.#movedMs = performance.now()
@@ -312,7 +312,7 @@ const checkStoppedMs = 100
  */
 export async function publishTail(
   stream: LogStream,
-  log: LogPlaceToRead,
+  log: LogSource,
   { last, position }: { last: StreamMessage; position: number },
   isStopped: () => boolean,
 ): Promise<boolean> {

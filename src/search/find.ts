@@ -92,12 +92,12 @@ export class MessageSearch {
   }
 }
 
-const nothingPositive: Rejection = {
+const noPositiveTerm: Rejection = {
   rejected: 'invalid_query',
   detail: 'q must contain a searchable word; it may be absent with author_id or thread_id.',
 }
-const noSearch: Rejection = { rejected: 'not_found', detail: 'This node has no search.' }
-const notNow: Rejection = {
+const searchUnavailable: Rejection = { rejected: 'not_found', detail: 'This node has no search.' }
+const searchOverloaded: Rejection = {
   rejected: 'overloaded',
   detail: 'There are too many searches, or the index is starting.',
 }
@@ -115,10 +115,10 @@ async function findPage(
   { caller, client }: Searcher,
   { q, author_id, thread_id, before, limit }: SearchQuery,
 ): Promise<FoundPage | Rejection> {
-  if (!index.isAvailable) return noSearch
+  if (!index.isAvailable) return searchUnavailable
   const query = q === undefined ? null : parseQuery(q)
   const isNarrow = author_id !== undefined || thread_id !== undefined
-  if (query === null && (q !== undefined || !isNarrow)) return nothingPositive
+  if (query === null && (q !== undefined || !isNarrow)) return noPositiveTerm
   const author = author_id === undefined ? null : state.identities.findNamed(author_id)
   const thread = thread_id === undefined ? null : state.visibleThread(caller, thread_id)
   const first = firstBefore(state, before)
@@ -137,7 +137,7 @@ async function findPage(
     limit: limit + 1,
     turn: holderOf(caller, client),
   })
-  return hits === null ? notNow : { hits, query, done: hits.done }
+  return hits === null ? searchOverloaded : { hits, query, done: hits.done }
 }
 
 function pageOf(

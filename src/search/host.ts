@@ -72,7 +72,7 @@ export class SearchHost {
     bytes: 0,
     residentBytes: 0,
     cpuSeconds: 0,
-    trouble: '',
+    stallReason: '',
   }
   readonly #options: HostOptions
   readonly #feeder: Feeder

@@ -58,7 +58,7 @@ class IndexProcess {
   /** Whether this process has ever held text that was removed. */
   #wasDirty = false
   #isChecking = false
-  #trouble = ''
+  #stallReason = ''
   #progressMs = Number.NEGATIVE_INFINITY
 
   constructor(node: Socket, engine: Engine, { dir, identity, memoryBytes, count, socket }: Hello) {
@@ -142,7 +142,7 @@ class IndexProcess {
       return true
     })
     if (isAdded === null) return this.#restFor(retryMs)
-    this.#trouble = ''
+    this.#stallReason = ''
     this.#tellProgress(false)
     if (this.#wasDirty && !this.#index.isDirty) return this.#end()
     const { user, system } = process.cpuUsage(before)
@@ -179,7 +179,7 @@ class IndexProcess {
     try {
       return work()
     } catch (error) {
-      this.#trouble = error instanceof Error ? error.message : `${error}`
+      this.#stallReason = error instanceof Error ? error.message : `${error}`
       this.#tellProgress(true)
       return null
     }
@@ -204,7 +204,7 @@ class IndexProcess {
       bytes: this.#index.bytes,
       residentBytes: process.memoryUsage.rss(),
       cpuSeconds: (user + system) / 1e6,
-      trouble: this.#trouble,
+      stallReason: this.#stallReason,
     })
   }
 

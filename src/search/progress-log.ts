@@ -12,17 +12,17 @@ export class ProgressLog {
   readonly #log: Logger
   #nextMs = 0
   #isBehind = false
-  #trouble = ''
+  #stallReason = ''
 
   constructor(log: Logger) {
     this.#log = log
   }
 
   /** `of` is the number of messages. */
-  note({ indexed, trouble }: Pick<Progress, 'indexed' | 'trouble'>, of: number): void {
-    if (trouble !== '' && trouble !== this.#trouble)
-      this.#log.warn({ why: trouble }, 'search_waits')
-    this.#trouble = trouble
+  note({ indexed, stallReason }: Pick<Progress, 'indexed' | 'stallReason'>, of: number): void {
+    if (stallReason !== '' && stallReason !== this.#stallReason)
+      this.#log.warn({ why: stallReason }, 'search_waits')
+    this.#stallReason = stallReason
     const now = performance.now()
     if (of - indexed > missingNotable) {
       this.#isBehind = true

@@ -124,7 +124,7 @@ export interface Progress {
   residentBytes: number
   cpuSeconds: number
   /** Why indexing has stopped; '' if it has not. */
-  trouble: string
+  stallReason: string
 }
 
 export interface Damaged {

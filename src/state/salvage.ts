@@ -31,7 +31,7 @@ export interface Losses {
 }
 
 /** Thrown when stores have losses that cannot be repaired (H3). */
-export class BeyondHealing extends Error {
+export class BeyondRepair extends Error {
   readonly stores: string[]
 
   constructor(stores: string[]) {
@@ -53,11 +53,11 @@ const healed = new Set([textStoreName, 'arena.crcs', namesStoreName, 'names.crcs
  */
 const noReceipt = 0xffffffff
 
-/** Throws BeyondHealing if a state that has lost these bytes cannot be repaired (H3). */
-export function refuseBeyondHealing(lost: readonly LostBytes[]): void {
+/** Throws BeyondRepair if a state that has lost these bytes cannot be repaired (H3). */
+export function refuseBeyondRepair(lost: readonly LostBytes[]): void {
   const stores = new Set(lost.map(({ store }) => store))
   const bad = [...stores].filter((name) => !healed.has(name) && !name.startsWith('receipts.'))
-  if (bad.length > 0) throw new BeyondHealing(bad)
+  if (bad.length > 0) throw new BeyondRepair(bad)
 }
 
 /**
@@ -78,7 +78,7 @@ export function factsWithoutLost(
  * Renders again all entries of texts and names that overlap lost bytes. The state must have been
  * filled and restored, and all of its text must be in memory.
  */
-export function healEntries(state: State, lost: readonly LostBytes[]): Omit<Losses, 'keys'> {
+export function repairEntries(state: State, lost: readonly LostBytes[]): Omit<Losses, 'keys'> {
   const isLost = lostIn(lost, textStoreName)
   // Names come first, because all other entries are rendered with them.
   const losses = {

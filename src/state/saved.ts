@@ -50,7 +50,7 @@ export function rowsOf(saved: Saved): Rows {
 }
 
 /** Returns everything that a checkpoint saves, as the argument of `Checkpoints.take`. */
-export function whatIsSaved(saved: Saved) {
+export function checkpointSource(saved: Saved) {
   assert(saved.isPartial !== true, 'V3: it is whole')
   return { stores: storesOf(saved), rows: rowsOf(saved), facts: () => factsOf(saved) }
 }
@@ -59,7 +59,7 @@ export function whatIsSaved(saved: Saved) {
 export type OnIndexFilled = (filled: number, of: number) => void
 
 /** Returns the target into which `Checkpoints.load` loads a checkpoint of the current form. */
-export function whatIsFilled(saved: Saved, onIndexFilled?: OnIndexFilled) {
+export function checkpointTarget(saved: Saved, onIndexFilled?: OnIndexFilled) {
   const restoreAll = (facts: unknown) => {
     restore(saved, facts as Record<string, unknown>)
     return fillIndexes(saved, onIndexFilled)

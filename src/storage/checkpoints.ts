@@ -27,7 +27,7 @@ import {
   type Vitals,
 } from '../ops/vitals.ts'
 import { targetOf } from '../state/forms/forms.ts'
-import { formVersion, storesOf, whatIsSaved } from '../state/saved.ts'
+import { checkpointSource, formVersion, storesOf } from '../state/saved.ts'
 import type { State } from '../state/state.ts'
 import { eraseUnread } from '../text/erasing.ts'
 import { type Text, textStoreName } from '../text/text.ts'
@@ -298,7 +298,7 @@ export class CheckpointSchedule {
     const begunMs = performance.now()
     try {
       if (state.text.unread.length > 0) await this.#eraseUnread(state.text)
-      const taken = await this.#checkpoints.take({ journal, ...whatIsSaved(state), pause })
+      const taken = await this.#checkpoints.take({ journal, ...checkpointSource(state), pause })
       this.#bytesAtLast = bytesBefore
       this.#note(taken, begunMs)
       this.#noteLeftovers()

@@ -8,13 +8,13 @@ import { realDisk } from '../../wal/disk.ts'
 import { JournalError } from '../../wal/errors.ts'
 import type { CheckedCheckpoint } from '../../wal/tools/checkpoint-check.ts'
 import {
-  BeyondHealing,
+  BeyondRepair,
   factsWithoutLost,
-  healEntries,
   type Losses,
-  refuseBeyondHealing,
+  refuseBeyondRepair,
+  repairEntries,
 } from '../state/salvage.ts'
-import { formVersion, whatIsFilled, whatIsSaved } from '../state/saved.ts'
+import { checkpointSource, checkpointTarget, formVersion } from '../state/saved.ts'
 import { State } from '../state/state.ts'
 
 const disk = realDisk
@@ -38,24 +38,24 @@ export async function salvage(
   const manifest = checked.find(({ damaged }) => damaged !== null)?.damaged
   if (manifest?.form !== formVersion) return null // only a start converts older forms
   const state = new State({ retentionMs: 0, seed: 0 })
-  const target = whatIsFilled(state)
+  const target = checkpointTarget(state)
   const lost = await fillDamaged({ disk, dir }, manifest, target)
   try {
-    refuseBeyondHealing(lost)
+    refuseBeyondRepair(lost)
   } catch (error) {
-    if (!(error instanceof BeyondHealing)) throw error
+    if (!(error instanceof BeyondRepair)) throw error
     const { message } = error
     throw new JournalError(77, `${dir} cannot be repaired: ${message}; start from a backup`)
   }
   const saved = unpackFacts(manifest.facts) as Record<string, unknown>
   const { facts, keys } = factsWithoutLost(saved, lost)
   await target.restore(facts)
-  return { manifest, state, facts, losses: { ...healEntries(state, lost), keys } }
+  return { manifest, state, facts, losses: { ...repairEntries(state, lost), keys } }
 }
 
 /** Replaces all checkpoints of the directory with the healed one. */
 export async function writeSalvage(dir: string, { manifest, state, facts }: Salvage) {
-  const { stores, rows } = whatIsSaved(state)
+  const { stores, rows } = checkpointSource(state)
   // The facts are written as they were read, because this state has no quotas or tickets.
   const saved = { stores, rows, facts: () => facts, form: formVersion }
   await replaceCheckpoint({ disk, dir }, manifest, saved)

@@ -19,7 +19,7 @@ import { type Report, reportOf, summary } from './report.ts'
 import { loadRun, saveRun } from './saved.ts'
 import { Searches } from './searches.ts'
 import { syntheticCorpus } from './synthetic.ts'
-import { passed } from './threshold.ts'
+import { crossed } from './threshold.ts'
 import { type VerifyResult, verify } from './verify.ts'
 
 /** Where a run writes: the report to stdout, progress and warnings to stderr. */
@@ -50,7 +50,7 @@ export async function run(options: Options, outputs: Outputs, progress: Progress
   if (json !== standardOutput) outputs.stdout.write(summary(report))
   const say = json === standardOutput ? progress.say.bind(progress) : toLines(outputs.stdout)
   for (const line of compared === null ? [] : comparisonLines(compared)) say(line)
-  const failures = passed(options.failIf, report)
+  const failures = crossed(options.failIf, report)
   for (const failure of failures) say(`--fail-if ${failure}`)
   const { verification } = report
   if (verification === null) return exitCodes.interrupted

@@ -50,7 +50,7 @@ export function parseThresholds(
 }
 
 /** Returns a sentence for each threshold that the run has crossed. */
-export function passed(thresholds: readonly Threshold[], report: Report): string[] {
+export function crossed(thresholds: readonly Threshold[], report: Report): string[] {
   return thresholds.flatMap((threshold) => {
     const { text, isAbove, limit } = threshold
     const value = measured(threshold, report)

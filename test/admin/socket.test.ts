@@ -162,7 +162,7 @@ t.test('admin client: nobody answers: exit 69, and the sentence says why', async
   }
   await fails(/there is no socket/)
   writeFileSync(socketPath(dir), '')
-  await fails(/left from a node that has ended/)
+  await fails(/left over from a node that has ended/)
   const other = newDirectory(t)
   const broken = createServer((_, response) => response.end('not JSON'))
   await new Promise<void>((resolve) => broken.listen(socketPath(other), resolve))
@@ -185,7 +185,7 @@ const refusals: [RejectionCode, exitCode: number, sentence: RegExp][] = [
   ['storage_full', 74, /disk/],
   ['storage_failed', 74, /failed/],
   ['shutting_down', 69, /stopping/],
-  ['no_leader', 69, /leads/],
+  ['no_leader', 69, /run the command on the leader/],
 ]
 t.test('admin client: refused: the exit code and the sentence of each refusal', async (t) => {
   const { dir } = serve(

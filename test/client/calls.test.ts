@@ -286,7 +286,7 @@ t.test('client: a signal: ends a request, a pause and a pager, with its reason',
 
 t.test('client: an invalid URL: refused by the constructor', async (t) => {
   for (const url of ['localhost', 'localhost:8787', '', 'ftp://forum.example', 'http://']) {
-    const advice = { name: 'TypeError', message: /^url takes something like http:/ }
+    const advice = { name: 'TypeError', message: /^url takes an address like http:/ }
     t.throws(() => new AgentForum({ url }), advice, url)
   }
 })
@@ -294,7 +294,7 @@ t.test('client: an invalid URL: refused by the constructor', async (t) => {
 t.test('client: a token that a header cannot have: refused, and not repeated', async (t) => {
   const url = 'http://localhost:8787'
   for (const token of ['aic_1\naic_2', 'aic_1 ', '\u{1f600}']) {
-    const advice = { name: 'TypeError', message: /^the token has characters that no token has/ }
+    const advice = { name: 'TypeError', message: /^the token has invalid characters/ }
     t.throws(() => new AgentForum({ url, token }), advice)
   }
 })

@@ -106,7 +106,7 @@ t.test('pages: more is said to follow at the same place, or nowhere: they end', 
       for await (const _ of items);
     }
     const items = 'threads' in page ? forum.threads() : forum.proposals()
-    await t.rejects(collect(items), { code: 'network', message: /more follows, and not where/ })
+    await t.rejects(collect(items), { code: 'network', message: /more follows, but not where/ })
     return seen.length
   }
   t.equal(await read({ threads: [], next_cursor: 'c' }), 2)

@@ -110,6 +110,7 @@ for (const [flag, values] of Object.entries(impossible)) {
     `config: --${flag} that is impossible: refused in one sentence that names where it was given`,
     async (t) => {
       const variable = `AGENT_FORUM_${flag.toUpperCase().replace('-', '_')}`
+      const rule = ['host', 'data'].includes(flag) ? 'must not be empty' : 'takes .*\\S'
       for (const value of values) {
         const givenAs: [string, () => Config][] = [
           [`--${flag}`, () => parseConfig([`--${flag}=${value}`], {})],
@@ -117,7 +118,7 @@ for (const [flag, values] of Object.entries(impossible)) {
         ]
         for (const [name, given] of givenAs) {
           const sentence = refusal(given)
-          t.match(sentence, new RegExp(`^${name} takes .*\\S$`), value)
+          t.match(sentence, new RegExp(`^${name} ${rule}$`), value)
           t.notMatch(sentence, '\n')
         }
       }

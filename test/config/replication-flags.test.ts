@@ -49,10 +49,7 @@ t.test('config: credentials: read from their file, never from a URL', async (t) 
 })
 
 const refused: [string[], RegExp][] = [
-  [
-    ['--replicate', ''],
-    /--replicate is empty: it takes URLs like nats:.*; a node that is alone has/,
-  ],
+  [['--replicate', ''], /--replicate is empty: it takes URLs like nats:.*; a standalone node has/],
   [['--replicate', 'nats://a', '--follow', ''], /--follow is empty/],
   [['--standby'], /--standby needs --replicate or --follow/],
   [['--replicate-mode', 'async'], /--replicate-mode needs --replicate or --follow/],
@@ -62,7 +59,7 @@ const refused: [string[], RegExp][] = [
   [['--replicate', 'nats://a,'], /takes URLs like nats:/],
   [['--replicate', 'nats://a/b'], /takes URLs like nats:/],
   [['--follow', 'nats://a', '--replicate-stream', 'a.b'], /letters, digits, - and _/],
-  [['--follow', 'nats://a', '--replicate-stream', ''], /not empty/],
+  [['--follow', 'nats://a', '--replicate-stream', ''], /must not be empty/],
   [['--replicate', 'nats://a', '--replicate-replicas', '2'], /takes 1, 3 or 5/],
   [['--replicate', 'nats://a', '--replicate-mode', 'sync'], /takes acked or async/],
   [['--replicate', 'nats://a', '--takeover-seconds', '0'], /from 1 to 600/],

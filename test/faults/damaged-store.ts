@@ -3,7 +3,7 @@
 
 import { apply } from '../../src/forum/apply.ts'
 import { decode, encode, type ForumRecord } from '../../src/forum/records.ts'
-import { formVersion, whatIsFilled, whatIsSaved } from '../../src/state/saved.ts'
+import { checkpointSource, checkpointTarget, formVersion } from '../../src/state/saved.ts'
 import { State } from '../../src/state/state.ts'
 import { Checkpoints } from '../../wal/checkpoint/checkpoints.ts'
 import { type Notice, openJournal } from '../../wal/journal/journal.ts'
@@ -60,7 +60,7 @@ export async function start(disk: SimulatedDisk): Promise<Outcome> {
   let state!: State
   const fresh = () => {
     state = newState()
-    return whatIsFilled(state)
+    return checkpointTarget(state)
   }
   try {
     const journal = await openJournal({
@@ -105,7 +105,7 @@ export async function smallStore(options: StoreOptions): Promise<SimulatedDisk> 
     apply(state, position, next)
     while (journal.durable < position) await turn()
     if (!options.checkpointsAt?.includes(n)) continue
-    await checkpoints.take({ journal, ...whatIsSaved(state), pause: () => null })
+    await checkpoints.take({ journal, ...checkpointSource(state), pause: () => null })
   }
   while (disk.pending > 0) await turn()
   if (!options.sealed) return disk.dieAlone()

@@ -9,7 +9,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { apply } from '../../src/forum/apply.ts'
 import { DueWebhooks } from '../../src/forum/due-webhooks.ts'
-import { formVersion, whatIsFilled, whatIsSaved } from '../../src/state/saved.ts'
+import { checkpointSource, checkpointTarget, formVersion } from '../../src/state/saved.ts'
 import { State } from '../../src/state/state.ts'
 import { Checkpoints } from '../../wal/checkpoint/checkpoints.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
@@ -49,7 +49,7 @@ class Taker {
       dropBefore: turn,
     }
     const pause = () => new Promise<void>((resolve) => this.#waiting.push(resolve))
-    const taking = this.#checkpoints.take({ journal, ...whatIsSaved(state), pause })
+    const taking = this.#checkpoints.take({ journal, ...checkpointSource(state), pause })
     this.#taking = taking.finally(() => {
       this.#taking = null
     })
@@ -76,7 +76,7 @@ async function recovered(disk: SimulatedDisk, { rows }: World): Promise<[State, 
   let state = newState()
   const position = await checkpoints.load('ab', () => {
     state = newState()
-    return whatIsFilled(state)
+    return checkpointTarget(state)
   })
   assert.equal(state.position, position)
   const records = rows.records()

@@ -23,7 +23,7 @@ const misspelled = misspelledFields(['display_name'])
 const readers: Record<string, (text: string) => unknown> = {
   originForm: parse.originForm,
   parseQuery: (text) => parse.parseQuery(text, known, {}),
-  hasStray: (text) => parse.hasStray(text, known),
+  hasUnknownOrRepeated: (text) => parse.hasUnknownOrRepeated(text, known),
   isWellEncoded: parse.isWellEncoded,
   parseBearer: parse.parseBearer,
   isJson: parse.isJson,

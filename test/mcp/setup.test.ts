@@ -207,7 +207,7 @@ t.test('setup: a file that is not understood: left as it is, with what to add', 
     const { code, stdout, stderr } = home.setup()
     t.strictSame([code, stderr], [65, ''], String(says))
     t.match(stdout, says)
-    t.match(stdout, /, and was left as it is\. Add yourself, .*:\n\n.*forum.*command/s)
+    t.match(stdout, /, and was left as it is\. Add this yourself, .*:\n\n.*forum.*command/s)
     t.same(readFileSync(file), Buffer.from(content))
   }
 })

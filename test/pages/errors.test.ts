@@ -41,7 +41,7 @@ const refused = [
   { path: absent, status: 404, sentence: /nothing that is public/ },
   { path: '/nothing/here', status: 404, sentence: /nothing that is public/ },
   { path: 'http://forum.example/nothing', status: 404, sentence: /nothing that is public/ },
-  { path: '/governance', method: 'post', status: 405, sentence: /does not take such a request/ },
+  { path: '/governance', method: 'post', status: 405, sentence: /does not accept such a request/ },
 ]
 
 for (const { path, query = '', method = 'get', status, sentence } of refused) {
@@ -116,10 +116,10 @@ t.test('browser: a form that is refused unread: a page says how to get it back',
     t.notMatch(answer.text, /http-equiv|This page appears/, 'a form has no page to come back to')
   }
   const unread = send(new Node(), Buffer.from([0x61, 0x3d, 0xff]))
-  t.match(pageOf(t, unread), [400, 'This does not work', /no text that could be read/])
+  t.match(pageOf(t, unread), [400, 'This does not work', /not valid text/])
   t.match(unread.text, /The Back button/)
   const long = send(new Node(), Buffer.alloc(bodyBytesMax + 1, 'a'))
-  t.match(pageOf(t, long), [413, 'This does not work', /too long to be read/])
+  t.match(pageOf(t, long), [413, 'This does not work', /This is too long: shorten it/])
   t.match(long.text, /The Back button/)
   const read = answerOf(new Node(), new FakeExchange('get', '/nothing', { accept: browserAccept }))
   t.notMatch(read.text, /The Back button/)

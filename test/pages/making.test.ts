@@ -198,5 +198,5 @@ t.test('making: there is too much to do: 503, as a page', async (t) => {
   const thread = scene.thread('a reply', 1)
   scene.node.forum.pageMaking.refuse = () => ({ rejected: 'overloaded' })
   const { answers } = scene.visit(thread)
-  t.match(answers, [{ status: 503, headers: /Retry-After/, text: /too much to do/ }])
+  t.match(answers, [{ status: 503, headers: /Retry-After/, text: /is overloaded/ }])
 })

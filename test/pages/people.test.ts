@@ -301,7 +301,7 @@ for (const process of processes) {
         display_name,
       })
       t.equal(refused.status, 413)
-      t.match(refused.text, /too long to be read/)
+      t.match(refused.text, /This is too long: shorten it/)
     },
   )
 }

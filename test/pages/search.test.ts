@@ -83,7 +83,7 @@ t.test('search page: no words, or none that could be found: what to do', async (
   }
   const none = await visit(forum, searched('nowhere'))
   t.match(textsOf(none, 'p'), ['No public message has all of these words.'])
-  t.match(none.text, /Words are found whole/)
+  t.match(none.text, /Only whole words match/)
   t.match(textsOf(await visit(forum, '/search?q=word&before=1'), 'p'), [/no older messages/])
   const long = await visit(forum, searched('x'.repeat(501)))
   t.match([long.status, long.text], [400, /must NOT have more than 500 characters/])

@@ -114,7 +114,10 @@ t.test('a page of somebody, for nobody: asks for a sign-in, not for a membership
     const exchange = new FakeExchange('get', path, { accept: '*/*' })
     person.side.edge.handle(exchange)
     const { text } = await answerOf(scene.pair, exchange)
-    t.match(JSON.parse(text!), { error: 'token_required', message: /^This page is for somebody/ })
+    t.match(JSON.parse(text!), {
+      error: 'token_required',
+      message: /^This page needs a signed-in visitor/,
+    })
   }
   const closed = new Scene('alone', { membersOnly: true })
   Object.assign(closed.pair.leader.role.service, { search: { isAvailable: true } })

@@ -132,7 +132,7 @@ t.test('place: what goes on is trimmed: a log of its own term is kept', async (t
   await stream.trim(3)
   await noteCheckpoint(stream, own.journal, 4)
   await t.rejects((await placeOf(stream, own)).agree(own.journal, term('this')), {
-    message: /goes on behind position 1/,
+    message: /continues after position 1/,
   })
   t.ok(readdirSync(own.dir).includes('clear-log.keep'))
 })
@@ -160,7 +160,7 @@ t.test('place: trimmed, and no checkpoint has what is between: waits, keeps its 
   await t.rejects((await placeOf(stream, own, { waits })).agree(own.journal, term('leader')), {
     name: 'StoppedEarly',
   })
-  t.match(waits, [/begins at position 5, this log ends at 1, .* the node that leads uploads one/])
+  t.match(waits, [/begins at position 5, this log ends at 1, .* the leader uploads one/])
   t.ok(untouched(own.dir))
 })
 

@@ -58,7 +58,10 @@ function outcomeOf(call: Promise<string>): { value: string } {
 
 t.test('link: lost while calls are under way: both are given up at once', async (t) => {
   const { link, say } = await scripted(t)
-  const [call, question] = [outcomeOf(link.available(never)), outcomeOf(link.asked(never))]
+  const [call, question] = [
+    outcomeOf(link.available(never)),
+    outcomeOf(link.availableRepeated(never)),
+  ]
   await settled()
   t.equal(call.value, 'waiting')
   await say('disconnect')
@@ -76,7 +79,7 @@ t.test('link: lost: what is called waits for the next connection, or five second
   await time.advance(5_001)
   await settled()
   t.equal(late.value, 'true the stream: not connected')
-  const [one, two] = [outcomeOf(link.available(call)), outcomeOf(link.asked(call))]
+  const [one, two] = [outcomeOf(link.available(call)), outcomeOf(link.availableRepeated(call))]
   await time.advance(4_000)
   await settled()
   t.strictSame([one.value, two.value, calls], ['waiting', 'waiting', 0])
@@ -87,7 +90,9 @@ t.test('link: lost: what is called waits for the next connection, or five second
 t.test('link: a question without an answer: asked again until one is answered', async (t) => {
   const { time, link } = await scripted(t)
   let asked = 0
-  const question = outcomeOf(link.asked(() => (++asked < 3 ? never() : Promise.resolve('answer'))))
+  const question = outcomeOf(
+    link.availableRepeated(() => (++asked < 3 ? never() : Promise.resolve('answer'))),
+  )
   await settled()
   await time.advance(1_001)
   await settled()

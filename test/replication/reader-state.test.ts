@@ -12,7 +12,7 @@ import { openToAll } from '../../src/api/access.ts'
 import { routesOf } from '../../src/api/routes.ts'
 import { withPages } from '../../src/pages/pages.ts'
 import { targetOf } from '../../src/state/forms/forms.ts'
-import { formVersion, whatIsSaved } from '../../src/state/saved.ts'
+import { checkpointSource, formVersion } from '../../src/state/saved.ts'
 import { State } from '../../src/state/state.ts'
 import { Checkpoints } from '../../wal/checkpoint/checkpoints.ts'
 import { sizeOf, timeoutMs } from '../depth.ts'
@@ -149,6 +149,6 @@ t.test('O3, V3: a command on a state for reads, or a checkpoint of it: asserted'
   t.throws(() => state.tickets.mayPublish('nonce', 1), /has no tickets/)
   t.throws(() => state.quotas.waitMs('messages', quotaEvent), /has no quotas/)
   t.throws(() => state.quotas.needsClient('messages'), /has no quotas/)
-  t.throws(() => whatIsSaved(state), /it is whole/)
+  t.throws(() => checkpointSource(state), /it is whole/)
   t.end()
 })

@@ -99,5 +99,5 @@ function restart(node: SimulatedNode, flags: readonly string[] = []): void {
  */
 function rank({ waits }: SimulatedNode, word: string): number {
   if (word === '0') return 0
-  return waits!.why.includes('this one has less') ? 1 : 2 + Number(word)
+  return waits!.why.includes('this node has less') ? 1 : 2 + Number(word)
 }

@@ -282,7 +282,7 @@ t.test('shell: refused by the service: its code and sentence, exit 65', async (t
   t.match(await torn.run(['feed']), {
     code: 64,
     stdout: '',
-    stderr: /^agent-forum: AGENT_FORUM_TOKEN has characters that no token has[^\n1]+\n$/,
+    stderr: /^agent-forum: AGENT_FORUM_TOKEN has invalid characters[^\n1]+\n$/,
   })
 })
 

@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict'
 import t from 'tap'
-import { healEntries, refuseBeyondHealing } from '../../src/state/salvage.ts'
+import { refuseBeyondRepair, repairEntries } from '../../src/state/salvage.ts'
 import { State } from '../../src/state/state.ts'
 import { renderEntry } from '../../src/state/threads.ts'
 import { unitBytes } from '../../src/text/page-slots.ts'
@@ -84,7 +84,7 @@ function loseAndHeal(kind: 'text' | 'names', from: number, to: number): number {
   const before = entriesOf(state)
   state[kind].room(0).fill(0, from, to)
   const store = kind === 'text' ? 'arena.entries' : 'names.entries'
-  const losses = healEntries(state, [{ store, from, to }])
+  const losses = repairEntries(state, [{ store, from, to }])
   const after = entriesOf(state)
   let healed = 0
   for (const [name, entry] of before) {
@@ -132,7 +132,7 @@ t.test('H1: everything is lost: all entries remain, without their texts', async 
   const lost = Object.entries({ 'arena.entries': state.text, 'names.entries': state.names })
   for (const [, text] of lost) text.room(0).fill(0, 0, text.bytes)
   const ranges = lost.map(([store, text]) => ({ store, from: 0, to: text.bytes }))
-  const losses = healEntries(state, ranges)
+  const losses = repairEntries(state, ranges)
   t.match(losses, { messages: { length: 12 }, threads: { length: 2 }, names: { length: 2 } })
   for (const entry of entriesOf(state).values()) t.type(parsed(entry), 'object')
   t.equal(state.messages.id(3), id(303))
@@ -146,12 +146,12 @@ t.test('H1: the entry of a removed message is lost: it is still removed', async 
   messages.erase(3, identities.signature(1))
   const from = messages.address(3) * unitBytes
   const bytes = { store: 'arena.entries', from, to: from + messages.bytes(3) }
-  t.same(healEntries(state, [bytes]).messages, [], 'no text was lost')
+  t.same(repairEntries(state, [bytes]).messages, [], 'no text was lost')
   t.ok(messages.isErased(3))
 })
 
 t.test('H3: a column is lost: refused, by its name', async (t) => {
   const lost = { store: 'messages.seqs', from: 0, to: 4096 }
-  t.throws(() => refuseBeyondHealing([lost]), { message: /messages\.seqs/ })
-  refuseBeyondHealing([{ ...lost, store: 'receipts.times' }])
+  t.throws(() => refuseBeyondRepair([lost]), { message: /messages\.seqs/ })
+  refuseBeyondRepair([{ ...lost, store: 'receipts.times' }])
 })

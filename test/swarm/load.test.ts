@@ -11,7 +11,7 @@ import { Pace } from '../../src/swarm/pace.ts'
 import { addRound, keepPublished, planOf } from '../../src/swarm/plan.ts'
 import type { OperationReport, Report } from '../../src/swarm/report.ts'
 import { syntheticCorpus } from '../../src/swarm/synthetic.ts'
-import { parseThresholds, passed } from '../../src/swarm/threshold.ts'
+import { crossed, parseThresholds } from '../../src/swarm/threshold.ts'
 import { Program } from '../api/process.ts'
 import { fakeForum, small, swarm } from './run.ts'
 
@@ -116,7 +116,7 @@ t.test('swarm: --json to standard output: a line each second, and the report', a
   }
 })
 
-t.test('swarm: --fail-if: a limit that is passed: exit code 2, with its value', async (t) => {
+t.test('swarm: --fail-if: a limit that is crossed: exit code 2, with its value', async (t) => {
   const forum = await fakeForum(t)
   const limits = (text: string) => swarm(...small, '--url', forum.url, '--fail-if', text)
   const passing = await limits('p99>0.001ms, rate<1000000/s,reply.p50>100s,errors>0')
@@ -179,8 +179,8 @@ t.test('html: a report: stands alone, and escapes what the server says', async (
   }
 })
 
-t.test('limits: of an operation that did not occur: passed', async (t) => {
-  const found = passed(
+t.test('limits: of an operation that did not occur: crossed', async (t) => {
+  const found = crossed(
     parseThresholds('read-feed.p99>5ms,reply.p99>2ms', ['reply', 'read feed']),
     report,
   )

@@ -181,7 +181,7 @@ t.test('C3: both bad, the log was cut: refused with 77, and nothing is changed',
     t,
     disk,
     77,
-    /00000000\d\d\.checkpoint: it is no .*positions before \d+ are missing/,
+    /00000000\d\d\.checkpoint: it is not a manifest.*positions before \d+ are missing/,
   )
 })
 
@@ -196,7 +196,7 @@ t.test('checkpoints: the log is gone, or ends before them: refused with 77', asy
   for (const name of namesOf(empty.disk, /\.wal$/)) {
     shorter.overwrite(`/data/${name}`, empty.disk.bytesOf(`/data/${name}`))
   }
-  await refused(t, shorter, 77, /is of store/)
+  await refused(t, shorter, 77, /belongs to store/)
 })
 
 t.test('checkpoints: one by a newer program: refused with 76, nothing is changed', async (t) => {

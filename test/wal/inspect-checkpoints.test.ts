@@ -34,7 +34,7 @@ t.test('inspect: parity is damaged: 77, and that nothing is lost', async (t) => 
   const { error } = await inspectLog(dir, { disk })
   t.match(error, {
     exitCode: 77,
-    message: /parity is damaged: 0000000005\.parity; a node writes it/,
+    message: /parity is damaged: 0000000005\.parity; a running node rewrites it/,
   })
 })
 

@@ -34,14 +34,14 @@ export interface EncodedRecords {
   records: Uint8Array
 }
 
-export interface LogPlaceToRead {
+export interface LogSource {
   disk: Disk
   dir: string
   storeId: string
 }
 
 export class LogCursor {
-  readonly #log: LogPlaceToRead
+  readonly #log: LogSource
   readonly #seed: number
   /** The position of the last record that was returned. */
   #position: number
@@ -56,7 +56,7 @@ export class LogCursor {
   #buffer = Buffer.allocUnsafeSlow(pieceBytes)
 
   /** Begins after the position `after`. Throws JournalError 77 (U4) or 74. */
-  constructor(log: LogPlaceToRead, after: number) {
+  constructor(log: LogSource, after: number) {
     this.#log = log
     this.#seed = crcSeed(log.storeId)
     this.#position = after

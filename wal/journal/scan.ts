@@ -56,7 +56,7 @@ class SegmentReader {
       for (let at = 0; at < size; at += pieceBytes) {
         const piece = bytes.subarray(at, Math.min(size, at + pieceBytes))
         piece.fill(0, readFully(this.#disk, file, piece, at))
-        if (this.isDue()) await this.breathe()
+        if (this.isDue()) await this.yieldToLoop()
       }
     } catch (error) {
       throw storageError(`read ${path}`, error)
@@ -75,7 +75,7 @@ class SegmentReader {
     return performance.now() - this.#sliceStartMs > sliceMs
   }
 
-  async breathe(): Promise<void> {
+  async yieldToLoop(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve))
     this.#sliceStartMs = performance.now()
   }
@@ -244,7 +244,7 @@ class LogScan {
       summary.lastPosition = frame.lastPosition
       if (!this.#reader.isDue()) continue
       this.#reader.noteDone(index, frame.end)
-      await this.#reader.breathe()
+      await this.#reader.yieldToLoop()
     }
   }
 

@@ -61,7 +61,8 @@ export interface SettleOptions {
 export function settle(end: LogEnd | null, options: SettleOptions): Settled {
   const { disk, dir } = options
   removeLeftovers(disk, dir)
-  const settled = end?.verdict === 'continue' ? goOn(end, options) : moveTail(end, options)
+  const settled =
+    end?.verdict === 'continue' ? continueInPlace(end, options) : moveTail(end, options)
   const { number } = settled.place
   const spare = keepOneSpare(end, number + 1, options)
   syncDirectory(disk, dir)
@@ -72,7 +73,7 @@ export function settle(end: LogEnd | null, options: SettleOptions): Settled {
 type WithoutSpare = Omit<Settled, 'spare' | 'files'> & { file: number }
 
 // The seal is written again: its own sync may have failed, and J2 must hold for later watermarks.
-function goOn(end: LogEnd, options: SettleOptions): WithoutSpare {
+function continueInPlace(end: LogEnd, options: SettleOptions): WithoutSpare {
   const { disk, dir } = options
   const { storeId, seed, end: place } = end
   const file = disk.open(segmentPath(dir, place.number), 'write')

@@ -48,7 +48,7 @@ export async function inspectLog(
     report.checkpoints = await checkCheckpoints({ disk, dir })
     if (error === null) {
       report.log = log
-      report.error = together(dir, report, from)
+      report.error = checkpointError(dir, report, from)
     }
   } catch (error) {
     if (error instanceof JournalError) report.error = error
@@ -59,7 +59,7 @@ export async function inspectLog(
 }
 
 // The error of a log that is whole, but whose checkpoints are damaged or do not match it.
-function together(dir: string, report: LogReport, begin: number): JournalError | null {
+function checkpointError(dir: string, report: LogReport, begin: number): JournalError | null {
   const { log, checkpoints, files } = report
   const bad = checkpoints.find(({ manifest }) => manifest === null)
   if (bad !== undefined) {

@@ -84,7 +84,7 @@ export class ServerLink {
   }
 
   /** Like `available`, for a call that changes nothing, which is repeated until answered (L3). */
-  async asked<T>(call: () => Promise<T>): Promise<T> {
+  async availableRepeated<T>(call: () => Promise<T>): Promise<T> {
     await this.whenConnected()
     let asking: NodeJS.Timeout | undefined
     const again = new Promise<T>((resolve, reject) => {

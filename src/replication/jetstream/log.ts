@@ -277,7 +277,9 @@ export class JetStreamLog implements LogStream {
   }
 
   async firstSequence(): Promise<number> {
-    const { state } = await this.#link.asked(() => this.#manager.streams.info(this.name))
+    const { state } = await this.#link.availableRepeated(() =>
+      this.#manager.streams.info(this.name),
+    )
     return Math.max(1, state.first_seq)
   }
 
@@ -304,7 +306,9 @@ export class JetStreamLog implements LogStream {
 
   async #find(query: { seq: number } | { last_by_subj: string }): Promise<StreamMessage | null> {
     try {
-      const found = await this.#link.asked(() => this.#manager.streams.getMessage(this.name, query))
+      const found = await this.#link.availableRepeated(() =>
+        this.#manager.streams.getMessage(this.name, query),
+      )
       return found === null ? null : messageOf(found)
     } catch (error) {
       if (apiCode(error) === noMessageFound) return null

@@ -39,8 +39,8 @@ export class JetStreamNotes implements Notes {
   }
 
   async read(key: string): Promise<Note | null> {
-    const asked = this.#link.asked(() => this.#bucket.get(key))
-    const entry = await madeAgain(asked, this.#make)
+    const asked = this.#link.availableRepeated(() => this.#bucket.get(key))
+    const entry = await recreatingIfGone(asked, this.#make)
     if (entry === null || entry.operation !== 'PUT') return null
     return { value: entry.json(), revision: entry.revision }
   }
@@ -75,19 +75,22 @@ export class JetStreamNotes implements Notes {
    */
   async keys(prefix: string): Promise<string[]> {
     const subjects = `$KV.${this.#name}.`
-    const asked = this.#link.asked(async () => {
+    const asked = this.#link.availableRepeated(async () => {
       const filter = { subjects_filter: `${subjects}${prefix}>` }
       const { state } = await this.#manager.streams.info(`KV_${this.#name}`, filter)
       return Object.keys(state.subjects ?? {}).map((subject) => subject.slice(subjects.length))
     })
-    return madeAgain(asked, this.#make)
+    return recreatingIfGone(asked, this.#make)
   }
 }
 
 /**
  * Returns a call's result. If the object was removed, creates it, and rejects as if unreachable.
  */
-export async function madeAgain<T>(call: Promise<T>, make: () => Promise<unknown>): Promise<T> {
+export async function recreatingIfGone<T>(
+  call: Promise<T>,
+  make: () => Promise<unknown>,
+): Promise<T> {
   try {
     return await call
   } catch (error) {

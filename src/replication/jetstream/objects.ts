@@ -8,7 +8,7 @@ import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'
 import { DiscardPolicy } from '@nats-io/jetstream'
 import type { Objects } from '../log-stream.ts'
 import { apiCode, makeStream, noMessageFound, type ServerLink } from './link.ts'
-import { madeAgain } from './notes.ts'
+import { recreatingIfGone } from './notes.ts'
 
 interface ObjectStream {
   link: ServerLink
@@ -47,7 +47,7 @@ export class JetStreamObjects implements Objects {
     const { link, manager, name: stream } = this.#stream
     try {
       const query = { last_by_subj: this.#subject(name) }
-      const asked = link.asked(() => manager.streams.getMessage(stream, query))
+      const asked = link.availableRepeated(() => manager.streams.getMessage(stream, query))
       return (await this.#there(asked))?.data ?? null
     } catch (error) {
       if (apiCode(error) === noMessageFound) return null
@@ -63,14 +63,14 @@ export class JetStreamObjects implements Objects {
   async list(): Promise<string[]> {
     const { link, manager, name } = this.#stream
     const filter = { subjects_filter: `${name}.>` }
-    const asked = link.asked(() => manager.streams.info(name, filter))
+    const asked = link.availableRepeated(() => manager.streams.info(name, filter))
     const { state } = await this.#there(asked)
     return Object.keys(state.subjects ?? {}).map((subject) => subject.slice(name.length + 1))
   }
 
   #there<T>(asked: Promise<T>): Promise<T> {
     const stream = this.#stream
-    return madeAgain(asked, () => stream.link.available(() => JetStreamObjects.make(stream)))
+    return recreatingIfGone(asked, () => stream.link.available(() => JetStreamObjects.make(stream)))
   }
 
   #subject(name: string): string {

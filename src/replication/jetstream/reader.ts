@@ -60,7 +60,7 @@ export function readStream(reading: Reading): { stop(): void } {
   }
   const run = async () => {
     // The servers remove a consumer that was created but is not used.
-    const consumer = await link.asked(() =>
+    const consumer = await link.availableRepeated(() =>
       client.consumers.get(name, {
         deliver_policy: DeliverPolicy.StartSequence,
         opt_start_seq: from,

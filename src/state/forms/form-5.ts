@@ -9,7 +9,7 @@
 // Neighbours: form-3.ts and form-2.ts load forms that lack these stores as well.
 
 import type { Stores } from '../../../wal/checkpoint/paged-store.ts'
-import { type OnIndexFilled, storesOf, whatIsFilled } from '../saved.ts'
+import { checkpointTarget, type OnIndexFilled, storesOf } from '../saved.ts'
 import type { State } from '../state.ts'
 import { fromForm6 } from './form-6.ts'
 
@@ -26,7 +26,7 @@ const added = [
 
 /** Returns the target for loading a checkpoint of form 5. */
 export function targetOfForm5(state: State, onIndexFilled?: OnIndexFilled) {
-  const { rows, restore } = whatIsFilled(state, onIndexFilled)
+  const { rows, restore } = checkpointTarget(state, onIndexFilled)
   return {
     stores: storesOfForm5(state),
     rows,

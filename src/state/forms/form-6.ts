@@ -5,12 +5,12 @@
 //
 // Neighbours: form-5.ts and the earlier forms' files load forms that lack these facts as well.
 
-import { type OnIndexFilled, whatIsFilled } from '../saved.ts'
+import { checkpointTarget, type OnIndexFilled } from '../saved.ts'
 import type { State } from '../state.ts'
 
 /** Returns the target for loading a checkpoint of form 6. */
 export function targetOfForm6(state: State, onIndexFilled?: OnIndexFilled) {
-  const { stores, rows, restore } = whatIsFilled(state, onIndexFilled)
+  const { stores, rows, restore } = checkpointTarget(state, onIndexFilled)
   return {
     stores,
     rows,

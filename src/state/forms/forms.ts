@@ -2,7 +2,7 @@
 // earlier releases.
 
 import type { Target } from '../../../wal/checkpoint/checkpoints.ts'
-import { type OnIndexFilled, whatIsFilled } from '../saved.ts'
+import { checkpointTarget, type OnIndexFilled } from '../saved.ts'
 import type { State } from '../state.ts'
 import { targetOfForm1 } from './form-1.ts'
 import { targetOfForm2 } from './form-2.ts'
@@ -17,5 +17,5 @@ export function targetOf(state: State, form: number, onIndexFilled: OnIndexFille
   if (form === 3) return targetOfForm3(state, onIndexFilled)
   if (form <= 5) return targetOfForm5(state, onIndexFilled)
   if (form === 6) return targetOfForm6(state, onIndexFilled)
-  return whatIsFilled(state, onIndexFilled)
+  return checkpointTarget(state, onIndexFilled)
 }
