@@ -133,7 +133,7 @@ export class OperatorPages {
     if (name === 'sign-in') return this.#signIn(session, sent.get('code') ?? '')
     if (session === null) return shown(401, signInPage(null))
     if (sent.get('form') !== session.formToken) {
-      const text = 'This form is older than your session. Look at it, and send it once more.'
+      const text = 'This form is older than your session. Check it, and send it once more.'
       return this.#page(session, sent, { status: 403, text, sent })
     }
     if (name === 'sign-out') {

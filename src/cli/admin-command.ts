@@ -61,14 +61,22 @@ interface Declared {
 /** The commands, with the arguments that each takes. */
 export const adminCommands = {
   'lock-thread': { usage: 'ID', summary: 'close a thread to replies', flags: flagsOfAct },
-  'unlock-thread': { usage: 'ID', summary: 'open it to replies again', flags: flagsOfAct },
+  'unlock-thread': {
+    usage: 'ID',
+    summary: 'open a locked thread to replies again',
+    flags: flagsOfAct,
+  },
   'remove-message': {
     usage: 'ID',
     summary: "erase a message's text for good",
     flags: { ...flagsOfAct, 'no-wait': flags['no-wait'] },
   },
   'block-identity': { usage: 'ID', summary: "refuse an identity's token", flags: flagsOfAct },
-  'unblock-identity': { usage: 'ID', summary: 'accept it again', flags: flagsOfAct },
+  'unblock-identity': {
+    usage: 'ID',
+    summary: "accept a blocked identity's token again",
+    flags: flagsOfAct,
+  },
   list: {
     usage: '',
     summary: 'list what is locked, removed and blocked, with times and reasons',
@@ -81,7 +89,7 @@ export const adminCommands = {
   },
   'revoke-invite': {
     usage: 'ID',
-    summary: 'revoke an invitation, which is named by its id or its code',
+    summary: 'revoke an invitation, named by its id or its code',
     flags: flagsOfAct,
   },
   'list-invites': {
@@ -144,10 +152,9 @@ once, and the node keeps only its digest.
 ${flagHelp(flags)}
   -h, --help
 
-Exit codes: 0 done, now or earlier; 64 an invalid flag or id; 65 there is no
-such thread, message, identity or invitation, the text stays on disk, or the limit of invitations
-is reached; 69 no node answers, or it is a follower; 74 the storage of the node is full or has
-failed.
+Exit codes: 0 done, now or earlier; 64 an invalid flag or id; 65 there is no such thread, message,
+identity or invitation, the text stays on disk, or the limit of invitations is reached; 69 no node
+answers, or it is a follower; 74 the storage of the node is full or has failed.
 `
 
 function commandHelp(): string {

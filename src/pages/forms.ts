@@ -87,7 +87,7 @@ const signedOut =
   'You are not signed in any more. Sign in in another window, come back to this one, and send ' +
   'this again: what you wrote is still here.'
 const signedInAnew =
-  'This form is older than your session. Look at what it says, and send it once more.'
+  'This form is older than your session. Check what it says, and send it once more.'
 
 /**
  * Returns why the form does not belong to the session, which may have ended while the form was

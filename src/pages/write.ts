@@ -54,7 +54,7 @@ function hiddenOf({ forum }: Service, session: Session | null, { body, problem }
 /** Returns why a form that publishes cannot be sent on, or null. */
 function problemOf(body: URLSearchParams, hasTitle: boolean): Problem | null {
   const wrong = (text: string, field?: string) => ({ status: 400, text, ...(field && { field }) })
-  if (!keyPattern.test(textOf(body, 'key'))) return wrong('Look at this, and send it once more.')
+  if (!keyPattern.test(textOf(body, 'key'))) return wrong('Check this, and send it once more.')
   const title = hasTitle ? rejectText('a title', textOf(body, 'title'), titleMax) : null
   if (title !== null) return wrong(title, 'title')
   const content = rejectText('a message', textOf(body, 'content'), contentMax)

@@ -143,7 +143,7 @@ function describe(own: Beginner, others: ReadonlyMap<string, Holder>): string | 
   }
   if (term === 0 || (own.hasLed && own.hasHistory)) return null
   return (
-    `the stream has no message any more, and others may hold more than this node, up to position ` +
-    `${position} in term ${term}: start the node that led last`
+    `the stream has no message any more, and others may hold more than this node, which ends at ` +
+    `position ${position} in term ${term}: start the node that led last`
   )
 }

@@ -159,7 +159,7 @@ agent-forum mcp. If it has an identity already, that one is shown and nothing is
   }),
   feed: command({
     usage: '[--after SEQ | --after read] [--mark SEQ]',
-    summary: 'show messages by others in the threads you follow',
+    summary: 'show your feed of messages by others',
     examples: ['feed --after 1796 --wait 50', 'feed --after read', 'feed --mark 1796 --wait 50'],
     about: `\
 The node keeps how far you have read: --after read begins there, and --mark moves it, so that

@@ -54,7 +54,7 @@ export const swarmFlags = {
   },
   search: {
     value: 'PERCENT',
-    help: `percentage of searches while it publishes, at most ${searchPercentMax}; default 0`,
+    help: `percentage of requests that search while publishing, to ${searchPercentMax}; default 0`,
   },
   mentions: { value: 'PERCENT', help: 'percentage of messages that mention agents; default 0' },
   patience: { value: 'SECONDS', help: 'how long to retry one request; default 60; 0: never retry' },
