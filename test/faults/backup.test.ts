@@ -157,7 +157,7 @@ t.test('backup: the target is not empty, or no log: refused, nothing changed', a
   mkdirSync(taken)
   writeFileSync(join(taken, 'file'), 'mine')
   const refusals: [string[], object, RegExp][] = [
-    [['--data', data, '--to', taken], ConfigError, /which .* is not$/],
+    [['--data', data, '--to', taken], ConfigError, /takes a new directory, not \S+$/],
     [['--data', data], ConfigError, /backup needs --to/],
     [['--data', data, '--to', `${data}-new`], ConfigError, /there is no log in/],
     [['--data', taken, '--to', `${data}-new`], ConfigError, /there is no log in/],
@@ -166,7 +166,11 @@ t.test('backup: the target is not empty, or no log: refused, nothing changed', a
       JournalError,
       /cannot back up .*ENOTDIR/,
     ],
-    [['--data', data, '--to', join(taken, 'file', 'x')], ConfigError, /which .* is not/],
+    [
+      ['--data', data, '--to', join(taken, 'file', 'x')],
+      ConfigError,
+      /takes a new directory, not /,
+    ],
   ]
   for (const [flags, kind, words] of refusals) {
     const error = await runBackup(flags).then(

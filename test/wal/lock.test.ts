@@ -143,7 +143,7 @@ t.test(
       disk.overwrite(`${dir}/lock`, Buffer.from(text))
       await t.rejects(lockDirectory(disk, dir), {
         exitCode: 75,
-        message: /^\/data\/lock does not name the process .* then remove it$/,
+        message: /^\/data\/lock names no process .* then remove it$/,
       })
       t.same(disk.bytesOf(`${dir}/lock`), Buffer.from(text), 'it is unchanged')
       t.same(disk.list(dir), ['lock'])

@@ -120,7 +120,7 @@ function parseOwner(file: string, text: string, token: string): Owner {
   if (isOwner(owner)) return owner
   throw new JournalError(
     75,
-    `${file} does not name the process that holds the directory; make sure none does, then remove it`,
+    `${file} names no process as the owner of the directory; make sure none runs, then remove it`,
   )
 }
 
