@@ -183,11 +183,11 @@ t.test('an answer that cannot be read: counts as none, is said, and ends nothing
   t.ok(await keeper.take(() => false))
   const renewing = begin(t, keeper)
   const { last } = stream
-  stream.last = () => Promise.reject(new Error('message 2 of the stream is no part of a log'))
+  stream.last = () => Promise.reject(new Error('message 2 of the stream is not part of a log'))
   clock.ms = 100_000
   for (let i = 0; i < 3; i++) await renewing.renew()
   t.same([keeper.decidesUntilMs, keeper.showsUntilMs, renewing.losses], [55_000, always, 0])
-  t.match(keeper.warnings, [/lapsed 45 s ago.*: message 2 of the stream is no part of a log$/])
+  t.match(keeper.warnings, [/lapsed 45 s ago.*: message 2 of the stream is not part of a log$/])
   stream.last = last
   await renewing.renew()
   t.equal(keeper.decidesUntilMs, 154_000, 'the next renewal is sent')

@@ -114,7 +114,7 @@ t.test('standby: an answer that cannot be read: it tries again, and leads', asyn
   stream.last = () => {
     failures += 1
     if (failures === 3) stream.last = last
-    return Promise.reject(new Error('message 2 of the stream is no part of a log'))
+    return Promise.reject(new Error('message 2 of the stream is not part of a log'))
   }
   const { seen } = standbyOf(t, stream, 'a')
   await until('it leads', () => seen.led.length > 0)
