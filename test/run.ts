@@ -26,6 +26,13 @@ import { isDeep, sizes, timeoutMs } from './depth.ts'
 import { type FileResult, fileResults } from './group-results.ts'
 import { type Job, jobsOf, jobsOfParts, type Part, testsDirectory } from './jobs.ts'
 
+/** For every process. Its buffers for text start no garbage collections (uncounted-memory.ts). */
+const options = [
+  '--enable-source-maps',
+  '--import',
+  new URL('uncounted-memory.js', import.meta.url).href,
+]
+
 interface Count {
   total: number
   pass: number
@@ -39,7 +46,7 @@ async function run({ name, files, environment }: Job): Promise<Count> {
   const env = { TAP_TIMEOUT: `${timeoutMs / 1000}`, ...inherited, ...environment }
   const paths = files.map((file) => join(testsDirectory, file))
   const programs = files.length === 1 ? paths : [join(testsDirectory, 'group.js'), ...paths]
-  const child = spawn(process.execPath, ['--enable-source-maps', ...programs], {
+  const child = spawn(process.execPath, [...options, ...programs], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: timeoutMs * (files.length + 1),
