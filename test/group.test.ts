@@ -44,12 +44,29 @@ t.test('group: one fails, one has no tests: exactly they are reported as failed'
 })
 
 t.test('group: one has a hook for its process: it fails, and says why', async (t) => {
-  const hook = 't.teardown(() => {})'
+  const hook = 't.before(() => {})'
   const { status, results } = groupOf(t, { 'good.js': passes, 'hook.js': `${hook}; ${passes}` })
   t.same(areGood(results), [true, false])
   t.match(results[1]!.output, /this file has to be `alone`/)
   t.equal(status, 1)
 })
+
+t.test(
+  'group: one tears down: at its end, the newest first, and one that throws fails',
+  async (t) => {
+    const say = (word: string) => `t.teardown(() => console.log("# ${word}"))`
+    const { status, stdout, results } = groupOf(t, {
+      'clean.js': `${say('second')}; ${say('first')}; ${passes}`,
+      'throws.js': `t.teardown(async () => { throw new Error("a node failed") }); ${passes}`,
+      'later.js': passes,
+    })
+    t.same(areGood(results), [true, false, true])
+    t.match(results[0]!.output, /^ok [\s\S]*^# first\n# second\n# end /m)
+    t.match(results[1]!.output, /^not ok \d+ - a teardown throws Error: a node failed$/m)
+    t.match(stdout, /^# \{ total: 4, pass: 3, fail: 1 \}$/m)
+    t.equal(status, 1)
+  },
+)
 
 t.test('group: one ends the process: it and those behind it are reported', async (t) => {
   const { status, results } = groupOf(t, {

@@ -11,7 +11,7 @@
 // The process belongs to all of its files. One that changes what others see, like a variable of the
 // environment, has to restore it at the end of its test, or to have a process of its own (`alone`
 // in jobs.ts). So does one with a hook for all of its tests, which tap would run at the end of the
-// process.
+// process. What a file tears down at its end is torn down there, like the node of all of its tests.
 
 import { once } from 'node:events'
 import { join, relative } from 'node:path'
@@ -25,10 +25,15 @@ const files = process.argv.slice(2)
 // tap does not print the cause of an error, and without it a failed property says only its seed.
 fc.configureGlobal({ includeErrorInReport: true })
 
-for (const name of ['before', 'beforeEach', 'after', 'afterEach', 'teardown'] as const) {
+for (const name of ['before', 'beforeEach', 'after', 'afterEach'] as const) {
   t[name] = () => {
     throw new Error(`t.${name} outside of a test: this file has to be \`alone\` in test/jobs.ts`)
   }
+}
+
+const teardowns: (() => unknown)[] = []
+t.teardown = (teardown: () => unknown) => {
+  teardowns.unshift(teardown)
 }
 
 for (const file of files) {
@@ -43,5 +48,12 @@ for (const file of files) {
   if (!t.idle) await once(t as unknown as NodeJS.EventEmitter, 'idle')
   // The limit was exceeded, and tap has ended everything.
   if (t.ended) break
+  for (const teardown of teardowns.splice(0)) {
+    try {
+      await teardown()
+    } catch (error) {
+      t.fail(`a teardown throws ${error}`)
+    }
+  }
   t.comment(`end ${name} ${(performance.now() - begun).toFixed(0)} ms`)
 }

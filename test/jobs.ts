@@ -8,7 +8,8 @@
 //
 // A file that starts no process of its own often runs for a shorter time than it takes to start
 // Node and to load tap and what the file imports, which is 0.3 to 0.5 s of processor time. So most
-// of these files share a process with others (`shared`).
+// of these files share a process with others (`shared`), and so do short files of the API, whose
+// nodes are processes of their own.
 
 import { readdirSync } from 'node:fs'
 import { counted } from '../src/base/counted.ts'
@@ -75,15 +76,24 @@ const shared = [
   ['actors', 'config', 'delivery', 'documents', 'html', 'http', 'ops', 'swarm'],
   ['columns', 'forum', 'state', 'text'],
   ['base', 'readers', 'replication', 'storage', 'wal'],
+  ['admin', 'node', 'pages', 'role', 'search'],
+  ['api'],
 ]
 
 /**
  * Files in these folders that have a process of their own: because they have hooks for all of their
- * tests, because they start processes, or because they take 2 s or more. Together with others those
- * take longer than alone, up to three times: the heap is larger, and compiled code is more general.
+ * tests, because they start other programs or many nodes, or because they take 2 s or more.
+ * Together with others those take longer than alone, up to three times: the heap is larger, and
+ * compiled code is more general.
  */
 const alone: Record<string, readonly string[]> = {
   actors: ['compile', 'kinds'],
+  // Those that wait, and those that start a node for nearly each test.
+  api: [
+    ...['access', 'checkpoints', 'compat', 'documents', 'guesses', 'hostile', 'limits', 'openapi'],
+    ...['other-protocols', 'proposal-hash', 'quotas', 'restart', 'slow-clients', 'tokens'],
+    ...['waiting', 'wakeups', 'webhooks'],
+  ],
   delivery: ['send'],
   documents: ['webhook-receiver'],
   forum: [
@@ -106,6 +116,8 @@ const alone: Record<string, readonly string[]> = {
     ...['reader-state', 'readers', 'simulation', 'stale-leader'],
   ],
   readers: ['readers'],
+  pages: ['making', 'pages', 'payloads', 'people', 'reader', 'search'],
+  search: ['faults', 'followers', 'index', 'sealed', 'search'],
   state: ['pages', 'receipts', 'salvage'],
   text: ['files', 'text'],
   swarm: ['feeds', 'swarm', 'verify', 'waiting'],
