@@ -94,7 +94,7 @@ t.test("the owner's socket is lost: refused with 75, taken once the lock is remo
   t.match(
     stderr,
     new RegExp(
-      `^agent-forum: [^\\n]+ whether that still runs is not visible .* then remove ${lock}\\n$`,
+      `^agent-forum: [^\\n]+ whether it is still running cannot be seen .* then remove ${lock}\\n$`,
     ),
   )
   rmSync(lock)
