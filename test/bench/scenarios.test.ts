@@ -4,12 +4,13 @@ import { join } from 'node:path'
 import t from 'tap'
 import { populate } from '../../bench/population.ts'
 import { ask } from '../../bench/ring.ts'
-import { scenarios } from '../../bench/scenarios.ts'
+import { type Scenario, scenarios } from '../../bench/scenarios.ts'
 import { sample, sender, startFloor, startForum } from '../../bench/sides.ts'
 
 const size = { identities: 60, threads: 20, messages: 1_100, contentBytes: 300 }
 const amount = { connections: 2, seconds: 1 }
 const samplesMax = 100
+const atOnce = 4
 
 t.test('bench: a tiny forum', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'agent-forum-test-'))
@@ -60,24 +61,27 @@ t.test('bench: a tiny forum', async (t) => {
     t.ok((await answersOf('reply')).every(({ status, replayed }) => status === 201 && !replayed))
   })
 
-  t.test('bench: all scenarios at once: answers are 2xx, and counts add up', async (t) => {
+  t.test('bench: all scenarios, four at once: answers are 2xx, and counts add up', async (t) => {
     const messages = async () => (await forum.metrics()).get('agent_forum_messages')!
     const before = { answered: await answered(), messages: await messages() }
     const answers = await Promise.all(scenarios.map((each) => sample(each, population, forum)))
     const floor = await startFloor(join(dir, 'answers.json'), answers.flat())
     t.teardown(() => floor.stop())
-    const seen = await Promise.all(
-      scenarios.map(async (scenario) => {
-        const side = await sender(dir, scenario, population, forum)
-        const [bare, own] = await Promise.all(
-          [side('floor', floor), side('forum', forum)].map(({ load }) => load(amount, 0)),
-        )
-        t.equal(bare.errors, 0, `${scenario.name}: the floor`)
-        t.equal(own.errors, 0, `${scenario.name}: the forum`)
-        t.ok(bare.requests > 0 && own.requests > 0, `${scenario.name}: something was measured`)
-        return { name: scenario.name, requests: own.requests }
-      }),
-    )
+    const measure = async (scenario: Scenario) => {
+      const side = await sender(dir, scenario, population, forum)
+      const [bare, own] = await Promise.all(
+        [side('floor', floor), side('forum', forum)].map(({ load }) => load(amount, 0)),
+      )
+      t.equal(bare!.errors, 0, `${scenario.name}: the floor`)
+      t.equal(own!.errors, 0, `${scenario.name}: the forum`)
+      t.ok(bare!.requests > 0 && own!.requests > 0, `${scenario.name}: something was measured`)
+      return { name: scenario.name, requests: own!.requests }
+    }
+    const seen: { name: string; requests: number }[] = []
+    // With more at once, one of them may get no answer in its second on a busy machine.
+    for (let i = 0; i < scenarios.length; i += atOnce) {
+      seen.push(...(await Promise.all(scenarios.slice(i, i + atOnce).map(measure))))
+    }
 
     // Requests that were in flight when the time ran out are counted only by the forum.
     const count = (await answered()) - before.answered

@@ -2,6 +2,7 @@
 //         follower, a leader that stops, one that is cut off, a node whose log was left behind.
 // Method: whole nodes in this process, each on a data directory of its own, with one nats-server.
 
+import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -133,8 +134,13 @@ class TestNode {
     })
   }
 
+  /** Reads again after a 503, which a node may answer while it takes another role. */
   async contents(path: string): Promise<string[]> {
-    const { body } = await this.get(`${path}?limit=100`)
+    const { status, body } = await until('an answer', async () => {
+      const answer = await this.get(`${path}?limit=100`)
+      return answer.status !== 503 && answer
+    })
+    assert.equal(status, 200, JSON.stringify(body))
     return (body.messages as unknown as { content: string }[]).map(({ content }) => content)
   }
 }
