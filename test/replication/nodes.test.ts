@@ -117,7 +117,6 @@ class TestNode {
     return { status: answer.statusCode, body: (await answer.body.json()) as Answer['body'] }
   }
 
-  /** Creates an identity and a thread. */
   async thread(): Promise<{ token: string; path: string }> {
     const created = (path: string, body: object, token = '', key = `key-of-test-${keys++}`) =>
       until(`an answer to ${path}`, async () => {
