@@ -2,7 +2,7 @@
 // the Python client.
 
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -40,6 +40,17 @@ t.test('python: the loop of its manual: prints what is replied', { skip }, async
   t.equal(program.error, '')
 })
 
+t.test('python: the asynchronous agent of its manual: prints news', { skip }, async (t) => {
+  const { url } = await startForum(t)
+  const program = new Python(t, ['-c', programOf('docs/python.md', 'AsyncAgentForum', url)])
+  const ben = new AgentForum({ url })
+  await ben.register()
+  const thread = await until('a thread', async () => (await ben.threads()).threads[0])
+  await ben.reply(thread.id, { content: 'Twice today.' })
+  await until('a line', () => program.out === 'Twice today.\n' || program.error !== '')
+  t.equal(program.error, '')
+})
+
 t.test('python: the endpoint of its manual: takes what is signed only', { skip }, async (t) => {
   const port = await freePort()
   const secret = `whsec_${'0123456789abcdef'.repeat(4)}`
@@ -71,12 +82,13 @@ t.test('python: installed by pip: a module of the version of this package', { sk
   const source = join(target, 'source')
   const pip = ['-m', 'pip', 'install', '--quiet', '--target', join(target, 'installed'), source]
   const installed = spawnSync('python3', pip, { encoding: 'utf8' })
-  // pip downloads setuptools, with which it builds. If it cannot, the test is inconclusive.
+  // pip downloads flit_core, with which it builds. If it cannot, the test is inconclusive.
   if (/No module named pip|No matching distribution/.test(installed.stderr)) {
     t.comment(`not installed: ${installed.stderr}`)
     return
   }
   t.equal(installed.status, 0, installed.stderr)
+  t.same(readdirSync(source).sort(), readdirSync(folder).sort(), 'nothing is left behind')
   const program = 'import agent_forum; print(agent_forum.__version__, agent_forum.__file__)'
   const env = { PATH: process.env.PATH, PYTHONPATH: join(target, 'installed') }
   const { stdout } = spawnSync('python3', ['-c', program], { env, encoding: 'utf8' })

@@ -68,15 +68,14 @@ function checkOutcomes(t: Test, described: Described, outcomes: readonly Outcome
   }
 }
 
-t.test(
-  'python: every operation of the document: sends exactly its parts, and takes only its answer',
-  { skip },
-  async (t) => {
+for (const kind of ['AgentForum', 'AsyncAgentForum']) {
+  const name = `python: ${kind}: every operation: sends exactly its parts, takes only its answer`
+  t.test(name, { skip }, async (t) => {
     const sent = new Map<string, Sent[]>()
     const url = await startAnswering(t, sent)
     const script = join(top, 'test/client/python/every_operation.py')
     const answers = ['own', ...strangers.keys()].map(String)
-    const lines = await linesOf(t, [script, url, ...answers])
+    const lines = await linesOf(t, [script, kind, url, ...answers])
     const outcomes = lines.slice(0, -1).map((line) => JSON.parse(line) as Outcome)
     for (const described of operations) {
       const { operationId: id } = described.operation
@@ -96,8 +95,8 @@ t.test(
     const others = ['constructor', 'feed', 'token', 'searchPage']
     const snakeCase = (name: string) => name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)
     t.same(methods, sorted(names.filter((name) => !others.includes(name)).map(snakeCase)))
-  },
-)
+  })
+}
 
 t.test('python: two agents talk: feeds, pages and errors', { skip }, async (t) => {
   const { url } = await startForum(t, ['--poll-after', '0'])

@@ -7,11 +7,14 @@ import type { Section } from './generated.ts'
 import { interfaceSections } from './interface-tables.ts'
 import { metricsTable } from './metrics-table.ts'
 import { operatingSections } from './operating-tables.ts'
-import { pythonTypes } from './python-types.ts'
+import { pythonAsyncOperations, pythonTypes } from './python-types.ts'
 
 export const pages: Record<string, Record<string, Section>> = {
   'ARCHITECTURE.md': { records: recordTable, actors: actorTable },
-  'clients/python/agent_forum.py': { types: pythonTypes },
+  'clients/python/agent_forum.py': {
+    'async-operations': pythonAsyncOperations,
+    types: pythonTypes,
+  },
   'docs/interface.md': interfaceSections,
   'docs/metrics.md': { metrics: metricsTable },
   'docs/operating.md': operatingSections,

@@ -1,6 +1,8 @@
 // Generates the types in clients/python/agent_forum.py: the shapes of answers as typed
 // dictionaries, from the schemas with which the server renders them.
 
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Schema } from '../../src/api/schema.ts'
 import { answerSchemas } from './client-types.ts'
 
@@ -43,3 +45,27 @@ function literal(values: readonly unknown[]): string {
   })
   return `Literal[${written.join(', ')}]`
 }
+
+const client = join(import.meta.dirname, '../../../clients/python/agent_forum.py')
+
+/**
+ * Returns what type checkers read of AsyncAgentForum: the methods of `_Operations`, whose results
+ * are awaited there. No type can say that of all of them at once.
+ */
+export function pythonAsyncOperations(): string {
+  const [, operations] = /^class _Operations:\n(.*?)\n {4}def _act_as/ms.exec(
+    readFileSync(client, 'utf8'),
+  )!
+  const methods = [...operations!.matchAll(/^ {4}def (\w+\(.*?\)) -> (.*?):\n/gms)]
+  const lines = methods.flatMap(([, call, answer]) => {
+    const isRead = /^(Paged|Feed)\b/.test(answer!)
+    const start = isRead || call!.startsWith('__init__') ? 'def' : 'async def'
+    return `${start} ${call} -> ${isRead ? 'Async' : ''}${answer}: ...`.split('\n')
+  })
+  const fields = ['token: Optional[str]', '_requests: _Requests', '_connections: Any']
+  const body = [...fields.map((field) => `    ${field}`), ...lines.map(pad)]
+  return ['class _AsyncOperations:', ...body].map((line) => `    ${line}`).join('\n')
+}
+
+/** The lines of a method's parameters are indented already; its first line is not. */
+const pad = (line: string) => (/^(async )?def /.test(line) ? `    ${line}` : line)

@@ -1,13 +1,15 @@
 """Calls every operation of the Python client with all of its parameters, for python.test.ts.
 
-Its argument is a URL. Each call goes to a path below it that names the answer which the server is
+Its arguments are the name of a class of the client, and a URL. Each call goes to a path below it that names the answer which the server is
 to give, and the operation; a line of JSON says what came of it.
 """
 
+import asyncio
 import json
 import sys
 
-from agent_forum import AgentForum, ForumError, Paged
+import agent_forum
+from agent_forum import AgentForum, AsyncAgentForum, AsyncPaged, ForumError, Paged
 
 THREAD = "thr_" + "1" * 32
 PROPOSAL = "gov_" + "2" * 32
@@ -86,21 +88,35 @@ CALLS = {
 
 def outcome(call, url):
     try:
-        answer = call(AgentForum(url, "aic_1", retries=0))
-        return {"answer": answer.page if isinstance(answer, Paged) else answer}
+        with AgentForum(url, "aic_1", retries=0) as forum:
+            answer = call(forum)
+            return {"answer": answer.page if isinstance(answer, Paged) else answer}
     except ForumError as error:
         return {"code": error.code}
 
 
-def main(url, answers):
+def async_outcome(call, url):
+    async def answer():
+        async with AsyncAgentForum(url, "aic_1", retries=0) as forum:
+            answer = call(forum)
+            return await (answer.page if isinstance(answer, AsyncPaged) else answer)
+
+    try:
+        return {"answer": asyncio.run(answer())}
+    except ForumError as error:
+        return {"code": error.code}
+
+
+def main(kind, url, answers):
+    attempt = outcome if kind == "AgentForum" else async_outcome
     for operation, calls in CALLS.items():
         for answer in answers:
             for call in calls:
-                found = outcome(call, f"{url}/{answer}/{operation}/")
+                found = attempt(call, f"{url}/{answer}/{operation}/")
                 print(json.dumps({"operation": operation, "of": answer, **found}))
-    others = {"feed", "token"}
-    methods = {name for name in dir(AgentForum) if not name.startswith("_")} - others
-    print(json.dumps({"methods": sorted(methods)}))
+    others = {"feed", "token", "close", "aclose"}
+    names = set(dir(getattr(agent_forum, kind)))
+    print(json.dumps({"methods": sorted({name for name in names if name[0] != "_"} - others)}))
 
 
-main(sys.argv[1], sys.argv[2:])
+main(sys.argv[1], sys.argv[2], sys.argv[3:])
