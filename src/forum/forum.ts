@@ -26,6 +26,7 @@ export { isRejection, type Rejection, type RejectionCode } from './rejection.ts'
 /** The parts that a forum is assembled from. */
 export interface ForumParts {
   state: State
+  /** The log. What is durable in it may be shown: all readers of the process know it (role.ts). */
   journal: Pick<Journal, 'append' | 'flush' | 'health' | 'durable' | 'separate'>
   stamps: Stamps
   /** Whether another node decides. This one then only applies its records, and answers reads. */

@@ -178,7 +178,7 @@ export class Replica {
   }
 
   async #lead(isFirst: boolean): Promise<boolean> {
-    const { config, stream, edge, log, lives } = this.#parts
+    const { config, stream, edge, log, lives, role } = this.#parts
     const { mode, lagBytesMax, takeoverMs } = config
     const leading = await lead({
       ...this.#parts,
@@ -192,7 +192,7 @@ export class Replica {
     if (leading === null) return false
     this.#leading = leading
     const handle = edge.handle.bind(edge)
-    this.#answering = answerCalls(stream.calls, leading.term, handle, () => leading.journal.durable)
+    this.#answering = answerCalls(stream.calls, leading.term, handle, () => role.durable)
     return true
   }
 }

@@ -20,14 +20,14 @@
 // R5. The first failure counts: everything that waits is refused once, with the reason of that
 //     failure, in this process and in its readers.
 //
-// Neighbours: admission.ts, expiry.ts and wakeups.ts are the work of a node that decides;
-// node/server.ts leads alone, replication/following.ts and lead.ts follow and lead, node/reader.ts
-// follows its main process.
+// Neighbours: forum-log.ts is the log as the forum sees it in each role; admission.ts, expiry.ts
+// and wakeups.ts are the work of a node that decides; node/server.ts leads alone,
+// replication/following.ts and lead.ts follow and lead, node/reader.ts follows its main process.
 
 import assert from 'node:assert/strict'
 import { assertEvent, assign, setup } from 'xstate'
 import { JournalError } from '../../wal/errors.ts'
-import type { Health, Journal } from '../../wal/journal/types.ts'
+import type { Journal } from '../../wal/journal/types.ts'
 import { actor, type ContextOf, type EventOf } from '../actors/actor.ts'
 import type { RoleName, Service } from '../api/route.ts'
 import type { Config } from '../config/config.ts'
@@ -40,6 +40,7 @@ import type { Edge } from '../http/handle.ts'
 import type { Load } from '../http/load.ts'
 import { NodeAdmission } from './admission.ts'
 import { startExpiry } from './expiry.ts'
+import { DecidedLog, FollowedLog } from './forum-log.ts'
 import { startWakeups, type WakeupConfig, type Wakeups } from './wakeups.ts'
 
 /** The position up to which everything may be shown. */
@@ -103,31 +104,6 @@ export const roleKind = actor({
   events,
 })
 const { compiled } = roleKind
-
-/** The log as the forum of a follower sees it: commands cannot append to it (R3). */
-export class FollowedLog implements Pick<Journal, 'append' | 'flush' | 'separate'> {
-  /** Not `ok`, so that every write is refused. */
-  readonly health: Health = 'overloaded'
-  readonly #context: { readonly shown: number }
-
-  constructor(context: { readonly shown: number } = { shown: 0 }) {
-    this.#context = context
-  }
-
-  get durable(): number {
-    return this.#context.shown
-  }
-
-  append(): number {
-    assert.fail('R3: a follower appends no record of its own')
-  }
-
-  flush(): void {}
-
-  separate(): boolean {
-    return false
-  }
-}
 
 type RoleConfig = WakeupConfig &
   Pick<Config, 'pollAfterSeconds' | 'access' | 'compat' | 'durabilityName'> & {
@@ -201,9 +177,10 @@ export class Role {
     const { forum, edge, load, config, startedAt, name } = parts
     const { publicUrl, version, epoch } = parts
     const { memoryBytesMax } = config.nodeLimits
+    const log = () => this.#journal ?? forum.journal
     const journal = {
       get durable() {
-        return forum.journal.durable
+        return log().durable
       },
     }
     const free = () => clearCaches(forum)
@@ -346,7 +323,7 @@ export class Role {
   #decide(name: RoleName, journal: Journal): void {
     const { forum, edge, config, publicUrl, send, onLead } = this.#parts
     this.#name = name
-    forum.journal = journal
+    forum.journal = new DecidedLog(journal, this.#actor.context)
     forum.isFollower = false
     forum.admission = this.#admission
     edge.forward = null

@@ -4,17 +4,20 @@
 //         and what is durable. The role is compared with the model after each step.
 
 import assert from 'node:assert/strict'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
+import { moderate } from '../../src/admin/commands.ts'
 import { type Forum, isRejection } from '../../src/forum/forum.ts'
 import { encode, type RecordOf } from '../../src/forum/records.ts'
 import { admitOwn, commit } from '../../src/forum/write.ts'
 import type { Edge } from '../../src/http/handle.ts'
-import { FollowedLog, type Role, type RoleReaders } from '../../src/role/role.ts'
+import { FollowedLog } from '../../src/role/forum-log.ts'
+import type { Role, RoleReaders } from '../../src/role/role.ts'
 import { JournalError } from '../../wal/errors.ts'
 import type { Journal } from '../../wal/journal/types.ts'
 import { newWorld } from '../forum/doubles.ts'
-import { KeptLog, passingWhole } from '../replication/follower-pair.ts'
+import { KeptLog, passingWhole, Side } from '../replication/follower-pair.ts'
 import { newRole } from './new-role.ts'
 
 /** A log that is synced when the test says so. */
@@ -183,6 +186,9 @@ class Scene {
     const { role, edge, part, readers, error, forum } = this
     assert(role.durable >= this.shown, 'R1: what is shown only grows')
     assert(role.durable <= Math.min(this.log.durable, forum.state.position), 'R1: durable, applied')
+    if (part !== 'starting') {
+      assert.equal(forum.journal.durable, role.durable, 'R1: one position for all who ask')
+    }
     if (readers !== null) assert(role.durable <= readers.taken, 'R1: the readers know')
     if (error !== null) {
       assert.equal(role.durable, this.shown, 'R2: nothing is shown after a failure')
@@ -220,6 +226,41 @@ class Scene {
     if (this.error !== null) await assert.rejects(this.role.failed, this.error)
   }
 }
+
+t.test('R1: readers lack a durable record: no answer shows it, of any kind', async (t) => {
+  const log = new Log(0)
+  const side = new Side(log)
+  const { role, forum } = side
+  t.teardown(() => role.stop())
+  role.leadAlone(log as unknown as Journal)
+  const sync = () => log.sync(log.position - log.durable)
+  const registered = side.post('/api/identities', { kind: 'guest' })
+  sync()
+  const { id, token } = JSON.parse(registered.answers[0]!.text!)
+  const readers = new SlowReaders()
+  role.useReaders(readers)
+  const written = side.post('/api/threads', { title: 't', content: 'c' }, token, 'key-of-this')
+  let blocked: unknown = null
+  const block = moderate(forum, role.gate, 'block-identity', { id, reason: '' })
+  void block.then((outcome) => {
+    blocked = outcome
+  })
+  sync()
+  t.equal(readers.told, log.position, 'all of it is durable')
+  const again = moderate(forum, role.gate, 'block-identity', { id, reason: '' })
+  void again.then((outcome) => {
+    blocked ??= outcome
+  })
+  const read = side.get('/api/threads')
+  await nextIteration()
+  t.strictSame([written.answers.length, read.answers.length, blocked], [0, 0, null])
+  const { position } = JSON.parse(side.get('/api/status').answers[0]!.text!)
+  t.equal(position, 1, 'nor does the status say more')
+  role.show(readers.told)
+  await nextIteration()
+  t.strictSame([written.code, read.code], [201, 200])
+  t.match(blocked, { isNew: true })
+})
 
 type Step = (scene: Scene) => void
 
