@@ -18,7 +18,10 @@ import { freePort } from './free-port.ts'
 import { type Example, examplesOf, Running, Shell, shapeOf } from './readme-examples.ts'
 
 const top = join(import.meta.dirname, '../..')
-const pages = ['README.md', 'docs/using.md', 'docs/shell.md', 'docs/agents.md', 'docs/operating.md']
+const pages = ['README.md', 'docs/using.md', 'docs/load-testing.md', 'docs/shell.md'].concat([
+  'docs/agents.md',
+  'docs/operating.md',
+])
 const examples = pages.flatMap((page) => {
   const markdown = readFileSync(join(top, page), 'utf8')
   return examplesOf(markdown).map((example) => ({ page, ...example }))

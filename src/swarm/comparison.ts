@@ -13,7 +13,7 @@ export interface Compared {
   p99: [before: number, now: number]
 }
 
-type Earlier = Pick<Report, 'operations' | 'all'>
+type Earlier = Pick<Report, 'operations' | 'all'> & Partial<Report>
 
 /** Returns the report in the file: the last of its JSON lines, or all of it. Throws UsageError. */
 export async function readReport(file: string): Promise<Earlier> {
@@ -43,6 +43,28 @@ export function compare(before: Earlier, now: Earlier): Compared[] {
       p99: [other.p99, each.p99],
     }
   })
+}
+
+/** What a run measures besides the server. A report without one of these does not say. */
+const setUp = {
+  url: ({ url }: Partial<Report>) => url,
+  version: ({ server }: Partial<Report>) => server?.version,
+  durability: ({ server }: Partial<Report>) => server?.durability,
+  connections: ({ connections }: Partial<Report>) => connections,
+  rate: ({ targetRate }: Partial<Report>) => targetRate,
+  identities: ({ identities }: Partial<Report>) => identities,
+  threads: ({ threads }: Partial<Report>) => threads,
+}
+
+/** Returns a warning that names everything in which the set-ups of the runs differ, or nothing. */
+export function setUpDifferences(before: Earlier, now: Report): string[] {
+  const differences = Object.entries(setUp).flatMap(([name, of]) => {
+    const [first, second] = [of(before), of(now)]
+    return first === undefined || first === second
+      ? []
+      : `${name} ${first ?? 'none'} -> ${second ?? 'none'}`
+  })
+  return differences.length === 0 ? [] : [`the set-ups differ: ${differences.join(', ')}`]
 }
 
 /** Returns the values of both runs, with their ratios, as a table. */

@@ -127,7 +127,10 @@ export function parseOptions(args: string[]): Options | null {
   }
   const { duration } = values
   if (duration !== undefined && (values.save !== undefined || values.verify !== undefined)) {
-    throw new UsageError('--duration publishes a part or several times of the corpus: no --save')
+    throw new UsageError(
+      '--duration publishes a part of the corpus, or publishes it repeatedly, ' +
+        'but --save and --verify need it published exactly once: leave one of them out',
+    )
   }
   return {
     source:

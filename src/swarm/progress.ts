@@ -39,21 +39,22 @@ export class Progress {
   }
 
   // Begins a phase of `total` steps, or of an unknown number (null); the caller ends it before the
-  // next one.
-  phase(name: string, total: number | null): Phase {
+  // next one. `unit` is what a step handles, in the plural.
+  phase(name: string, total: number | null, unit = ''): Phase {
     const startedAt = performance.now()
     let done = 0
     this.meter.phase = name
     const of = total === null ? '' : ` of ${grouped(total)}`
-    const showProgress = () => this.say(`${name}: ${grouped(done)}${of}${this.#now(' ')}`)
-    const moved = this.#output.isTTY ? this.#bar(name, total) : this.#plain(showProgress)
+    const units = unit === '' ? '' : ` ${unit}`
+    const showProgress = () => this.say(`${name}: ${grouped(done)}${of}${units}${this.#now(' ')}`)
+    const moved = this.#output.isTTY ? this.#bar(name, total, units) : this.#plain(showProgress)
     return {
       tick: () => moved(++done),
       end: () => {
         this.stop()
         const seconds = (performance.now() - startedAt) / 1000
         this.seconds[name] = seconds
-        this.say(`${name}: ${grouped(done)} in ${seconds.toFixed(1)} s`)
+        this.say(`${name}: ${grouped(done)}${units} in ${seconds.toFixed(1)} s`)
       },
     }
   }
@@ -69,10 +70,10 @@ export class Progress {
     return this.#last === null ? '' : `${before}(${intervalInWords(this.#last)})`
   }
 
-  #bar(name: string, total: number | null): (done: number) => void {
+  #bar(name: string, total: number | null, units: string): (done: number) => void {
     const share = total === null ? '{value}' : '{bar} {percentage}% {value}/{total}'
     const bar = new cliProgress.SingleBar({
-      format: `${name} ${share} {duration_formatted} {now}`,
+      format: `${name} ${share}${units} {duration_formatted} {now}`,
       barCompleteChar: '█',
       barIncompleteChar: '░',
       clearOnComplete: true,

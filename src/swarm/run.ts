@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { open, writeFile } from 'node:fs/promises'
 import { readStatus } from './calls.ts'
 import { Client } from './client.ts'
-import { compare, comparisonLines, readReport } from './comparison.ts'
+import { compare, comparisonLines, readReport, setUpDifferences } from './comparison.ts'
 import { type Corpus, readCorpus } from './corpus.ts'
 import { UsageError } from './failures.ts'
 import { AgentFeeds } from './feeds.ts'
@@ -50,6 +50,7 @@ export async function run(options: Options, outputs: Outputs, progress: Progress
   if (json !== standardOutput) outputs.stdout.write(summary(report))
   const say = json === standardOutput ? progress.say.bind(progress) : toLines(outputs.stdout)
   for (const line of compared === null ? [] : comparisonLines(compared)) say(line)
+  if (earlier !== null) for (const line of setUpDifferences(earlier, report)) say(line)
   const failures = crossed(options.failIf, report)
   for (const failure of failures) say(`--fail-if ${failure}`)
   const { verification } = report
@@ -171,7 +172,7 @@ class Acting {
     const { connections, durationSeconds, save, invite } = this.#options
     const progress = this.#progress
 
-    const identities = progress.phase('identities', plan.agents.length)
+    const identities = progress.phase('register', plan.agents.length, 'identities')
     await inLanes(connections, plan.agents, async (agent) => {
       await introduce(client, agent, invite)
       identities.tick()
@@ -179,7 +180,7 @@ class Acting {
     identities.end()
 
     const repeats = durationSeconds !== null
-    const messages = progress.phase('publish', repeats ? null : plan.messageCount)
+    const messages = progress.phase('publish', repeats ? null : plan.messageCount, 'messages')
     const timer = repeats ? setTimeout(() => pace.stop(), durationSeconds * 1000) : undefined
     await inLanes(connections, threadsOf(plan, pace, repeats ? corpus : null), (thread) =>
       publishThread(this.publishing, thread, messages.tick),
@@ -188,7 +189,7 @@ class Acting {
     messages.end()
     if (repeats) keepPublished(plan)
 
-    const drained = progress.phase('poll to the end', feeds.inboxes.length)
+    const drained = progress.phase('poll to the end', feeds.inboxes.length, 'feeds')
     await inLanes(connections, feeds.inboxes, async (inbox) => {
       await feeds.drain(inbox)
       drained.tick()

@@ -59,12 +59,14 @@ export async function verify(options: Verify): Promise<VerifyResult> {
 
   const replays = await compareEach(options, differences, {
     name: 'replay keys',
+    unit: 'messages',
     items: sampleOf(plan, options.replayAll ? plan.messageCount : replaySampleMax),
     nameOf: ({ thread, index }) => placeOf(thread, index),
     isExact: (key) => verifyReplay(client, differences, plan, key),
   })
   const threads = await compareEach(options, differences, {
-    name: 'read threads',
+    name: 'read back',
+    unit: 'threads',
     items: plan.threads,
     nameOf: ({ label }) => `thread ${label}`,
     isExact: async (thread) => {
@@ -74,7 +76,8 @@ export async function verify(options: Verify): Promise<VerifyResult> {
     },
   })
   const feeds = await compareEach(options, differences, {
-    name: 'read feeds',
+    name: 'read from the beginning',
+    unit: 'feeds',
     items: plan.agents,
     nameOf: (agent) => `the feed of ${agent.name}`,
     isExact: async (agent) => {
@@ -110,6 +113,7 @@ async function verifySearches(
   })
   return compareEach(options, differences, {
     name: 'search',
+    unit: 'messages',
     items,
     nameOf: ({ thread, index }) => placeOf(thread, index),
     isExact: ({ query, ...place }) => verifySearch(client, differences, place, query),
@@ -118,6 +122,8 @@ async function verifySearches(
 
 type Comparison<Item> = {
   name: string
+  /** What the items are, in the plural. */
+  unit: string
   items: Item[]
   nameOf: (item: Item) => string
   isExact: (item: Item) => Promise<boolean>
@@ -127,10 +133,10 @@ type Comparison<Item> = {
 async function compareEach<Item>(
   { connections, progress }: Verify,
   differences: Differences,
-  { name, items, nameOf, isExact }: Comparison<Item>,
+  { name, unit, items, nameOf, isExact }: Comparison<Item>,
 ): Promise<Tally> {
   const tally: Tally = { compared: 0, exact: 0 }
-  const phase = progress.phase(name, items.length)
+  const phase = progress.phase(name, items.length, unit)
   await inLanes(connections, items, async (item) => {
     tally.compared++
     try {

@@ -112,7 +112,7 @@ t.test('swarm: --json to standard output: a line each second, and the report', a
       lines.reduce((sum, { errors }) => sum + errors, 0),
       report.errors,
     )
-    t.match(stderr, /^publish: 44 in /m)
+    t.match(stderr, /^publish: 44 messages in /m)
   }
 })
 
@@ -140,6 +140,10 @@ t.test('swarm: --compare: the operations of both runs, with ratios', async (t) =
   t.match(next.stdout, /\n +rate\/s +now +ratio +p50 ms +now +ratio +p99 ms +now +ratio\n/)
   t.match(next.stdout, /\nreply( +\d+(\.\d+)?){9}\n/)
   t.match(readFileSync(html, 'utf8'), '<h2>Beside the earlier run</h2>')
+  t.notMatch(next.stdout, 'the set-ups differ')
+  const other = ['--url', forum.url, '--compare', file, '--connections', '3', '--rate', '1000']
+  const { stdout } = await swarm(...small, ...other)
+  t.match(stdout, /\nthe set-ups differ: connections 64 -> 3, rate none -> 1000\n/)
   for (const text of ['', '{}', '{"operations":[{}],"all":{}}']) {
     writeFileSync(file, text)
     const { code, stderr } = await swarm(...small, '--compare', file)
