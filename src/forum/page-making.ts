@@ -26,7 +26,14 @@ export interface Making {
   /** The size of the texts in bytes; they are held until the page is made. */
   bytes: number
   /** Each step makes a part; the last one returns the page, or null if it must not be shown. */
-  steps: Iterator<void, Uint8Array | null>
+  steps: Iterator<void, MadePage | null>
+}
+
+/** What is known of the answer once the page is made. */
+export interface MadePage {
+  body: Uint8Array
+  /** The entity tag, if the page always looks like this. */
+  etag?: string
 }
 
 /** A request for a page. */
@@ -37,7 +44,7 @@ interface Request {
 }
 
 interface Job extends Request, Making {
-  resume(outcome: Uint8Array | null | Unfinished): void
+  resume(outcome: MadePage | null | Unfinished): void
 }
 
 export class PageMaking {

@@ -362,7 +362,7 @@ export class Edge {
     this.#service!.forum.pageMaking.add(call, answer.making!, (made) => {
       if (made === null) this.#run(exchange, route, call)
       else if ('rejected' in made) this.#pass(exchange, route, made)
-      else this.#pass(exchange, route, { ...answer, body: made, isCached: true })
+      else this.#pass(exchange, route, { ...answer, ...made, isCached: true })
     })
   }
 

@@ -99,7 +99,7 @@ function answerFrom(
     const isBlocked = block > 0
     const author = authorOf(state, agent)
     const content = render(author, { items, show, isFirst, isBlocked, older })
-    return { bytes: (messages?.bytes ?? 0) + threads.bytes, content }
+    return { bytes: (messages?.bytes ?? 0) + threads.bytes, content, links }
   })
 }
 

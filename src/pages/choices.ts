@@ -3,6 +3,7 @@
 // this field sends the form only to show it again with the names that were found.
 
 import type { Service } from '../api/route.ts'
+import type { Forum, Positioned } from '../forum/forum.ts'
 import { nameOf } from '../forum/name-index.ts'
 import { isRejection, type Rejection } from '../forum/rejection.ts'
 import { type Html, html, nothing } from '../html/html.ts'
@@ -19,13 +20,17 @@ const foundMax = 10
 const [offeredMax, lookedMax] = [12, 50]
 const nameMax = 80
 
-/** Returns the authors of a thread's newest messages, newest first, and then its participants. */
-export function offeredIn(state: State, thread: number, reader: number): number[] {
+/**
+ * Returns the authors of a thread's newest messages, newest first, and then its participants. The
+ * messages are durable, because the page of a refusal that shows them does not wait.
+ */
+export function offeredIn({ state, journal }: Forum, thread: number, reader: number): number[] {
   const { threads, messages } = state
   const offered = new Set<number>()
   const count = threads.messageCount(thread)
   for (let i = count - 1; i >= Math.max(0, count - lookedMax); i--) {
-    offered.add(messages.author(threads.message(thread, i)))
+    const message = threads.message(thread, i)
+    if (messages.seq(message) <= journal.durable) offered.add(messages.author(message))
   }
   if (!threads.isPublic(thread)) for (const each of threads.participants(thread)) offered.add(each)
   return mentionable(state, [...offered], reader).slice(0, offeredMax)
@@ -54,15 +59,19 @@ export async function findIn(
   { forum, commands }: Service,
   { body, connection }: FormCall,
   reader: number,
-): Promise<number[] | Rejection> {
+): Promise<FoundNames | Rejection> {
   const name = textOf(body, 'name').trim().slice(0, nameMax)
-  if (name === '') return []
+  if (name === '') return { found: [], position: 0 }
   const { identities } = forum.state
   const read = { caller: reader, name, limit: foundMax }
   const found = await commands.findProfiles(forum, read, connection)
   if (isRejection(found)) return found
   const numbers = found.profiles.map(({ id }) => identities.findNamed(id))
-  return mentionable(forum.state, numbers, reader)
+  return { found: mentionable(forum.state, numbers, reader), position: found.position }
+}
+
+interface FoundNames extends Positioned {
+  found: number[]
 }
 
 interface Choices {

@@ -90,7 +90,7 @@ function answerOf(
   const ofMessages = feed.messages.map((each) => state.messages.thread(each))
   const changes = [...followed, ...ofMessages].map((thread) => changedPosition.get(thread))
   const position = Math.max(feed.position, place.position, ...changes)
-  return makePage(service, call, { position, key: null }, () => {
+  return makePage(service, call, { position, cached: null }, () => {
     const messages = entriesOf<Message>(forum, state.messages, feed.messages)
     const threads = entriesOf<Thread>(forum, state.threads, ofMessages)
     const lists = entriesOf<Thread>(forum, state.threads, followed)
@@ -104,10 +104,8 @@ function answerOf(
     const isSinceFollowed = isBeginning(call.query, place.through) && !areMentions
     const flags = { isUnread, areMentions, isSinceFollowed }
     const links = linksFor(forum, session.identity)
-    return {
-      bytes,
-      content: render(messages, threads, lists, { ...shown, ...flags, links }),
-    }
+    const content = render(messages, threads, lists, { ...shown, ...flags, links })
+    return { bytes, content, links }
   })
 }
 

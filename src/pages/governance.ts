@@ -33,10 +33,8 @@ export const proposalList: Route = page<{ after?: number; before?: number; limit
       if (proposals === null) return null
       const older = list.hasMore ? `/governance?before=${list.next}&limit=${limit}` : null
       const bytes = proposals.length * headBytesMax
-      return {
-        bytes,
-        content: renderList(linksFor(forum, readerOf(call)), proposals, isFirst, older),
-      }
+      const links = linksFor(forum, readerOf(call))
+      return { bytes, content: renderList(links, proposals, isFirst, older), links }
     })
   },
 })
@@ -120,8 +118,9 @@ export const proposalPage: Route = page<{ after: number; limit: number; source?:
       const [proposal] = about
       const isEmpty = reviews.length === 0
       const around = { isEmpty, isSource, others: pageLinks(others) }
-      const content = renderProposal(linksFor(forum, readerOf(call)), proposal!, shown, around)
-      return { bytes: about.bytes + shown.bytes, content }
+      const links = linksFor(forum, readerOf(call))
+      const content = renderProposal(links, proposal!, shown, around)
+      return { bytes: about.bytes + shown.bytes, content, links }
     })
   },
 })

@@ -85,7 +85,8 @@ function answerList(
     const news = isFirst && mayAsk ? newsPlace(order, first) : null
     const next = encodeCursor(nextBefore, order)
     const older = next === null ? null : `/?cursor=${next}&limit=${limit}`
-    return { bytes: entries.bytes, content: render(order, items, { isFirst, older, news }) }
+    const content = render(order, items, { isFirst, older, news })
+    return { bytes: entries.bytes, content, links }
   })
 }
 

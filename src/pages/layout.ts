@@ -23,12 +23,14 @@ import {
 } from '../api/route.ts'
 import type { Schema } from '../api/schema.ts'
 import type { Forum } from '../forum/forum.ts'
+import type { MadePage } from '../forum/page-making.ts'
 import type { Rejection } from '../forum/rejection.ts'
 import type { Session } from '../forum/sessions.ts'
 import { type Html, html, nothing, typed } from '../html/html.ts'
 import { nobody } from '../state/state.ts'
 import type { Author } from './entries.ts'
 import { filesHash, iconPath, importedPath, scriptPath, stylePath } from './files.ts'
+import type { Links } from './links.ts'
 
 const policy =
   "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; " +
@@ -171,7 +173,7 @@ export function notFound(service: Service, { session }: Visiting): Answer {
   return { ...answerWhole(service, session, nothingHere), status: 404 }
 }
 
-/** Answers with a short page. */
+/** Answers with a short page, which shows only what is durable. */
 export function answerWhole(
   service: Service,
   session: Session | null,
@@ -253,6 +255,8 @@ export interface Unmade {
   /** The bytes of the texts that it shows. */
   bytes: number
   content: Content
+  /** The links that its content makes, if there are any. */
+  links: Pick<Links, 'areFinal'> | null
 }
 
 /**
@@ -266,7 +270,7 @@ export function answerPage(
   read: () => Unmade | null,
 ): Outcome {
   const { id, ifNoneMatch } = call
-  if (call.session !== null) return makePage(service, call, { position, key: null }, read)
+  if (call.session !== null) return makePage(service, call, { position, cached: null }, read)
   const { epoch, version, forum } = service
   const look = hasSearchBox(service) ? `${state}-s` : state
   const etag = `"${epoch.slice(0, 8)}-${version}-${filesHash.slice(0, 8)}-${look}"`
@@ -276,21 +280,20 @@ export function answerPage(
   if (cached !== undefined) {
     return { status: 200, body: cached.bytes, isCached: true, position, etag }
   }
-  const outcome = makePage(service, call, { position, key }, read)
-  return 'rejected' in outcome ? outcome : { ...outcome, etag }
+  return makePage(service, call, { position, cached: { key, etag } }, read)
 }
 
 interface MakingOf {
   position: number
-  /** The page's key in the cache, or null if it is made for this request alone. */
-  key: string | null
+  /** The key in the cache and the entity tag; null: the page is made for this request alone. */
+  cached: { key: string; etag: string } | null
 }
 
 /** Answers with a page that is made in steps; `read` is as in `answerPage`. */
 export function makePage(
   service: Service,
   { client, session }: Visiting & { client: string },
-  { position, key }: MakingOf,
+  { position, cached }: MakingOf,
   read: () => Unmade | null,
 ): Outcome {
   const { forum } = service
@@ -300,7 +303,8 @@ export function makePage(
   // This answer is discarded, and the route runs again.
   if (from === null) return { status: 200, body: '', position }
   const pieces = frame(from.content, surroundings(service, session))
-  const steps = stepsOf(forum, key, pieces, forum.state.erasedPosition)
+  const { erasedPosition } = forum.state
+  const steps = stepsOf(forum, cached, pieces, { links: from.links, erasedPosition })
   const answer = { status: 200, body: '', making: { bytes: from.bytes, steps }, position }
   return session === null ? answer : { ...answer, headers: privateHeaders }
 }
@@ -310,17 +314,19 @@ const encoder = new TextEncoder()
 const partCharacters = 16 << 10
 
 /**
- * Makes a page and caches it. Each piece is a step: a message takes up to 2 ms, however long its
- * HTML is (html/markdown.ts, K4). Returns null if a text that the page may show has been erased.
+ * Makes a page and caches it, unless its links may change (links.ts). Each piece is a step: a
+ * message takes up to 2 ms, however long its HTML is (html/markdown.ts, K4). Returns null if a text
+ * that the page may show has been erased.
  */
 function* stepsOf(
   { state, htmlCache }: Forum,
-  key: string | null,
+  cached: MakingOf['cached'],
   pieces: Iterable<Html>,
-  erasedPosition: number,
-): Generator<void, Uint8Array | null> {
-  const cached = key === null ? undefined : htmlCache.get(key)
-  if (cached !== undefined) return cached.bytes // it was made for another request meanwhile
+  { links, erasedPosition }: Pick<Unmade, 'links'> & { erasedPosition: number },
+): Generator<void, MadePage | null> {
+  const found = cached === null ? undefined : htmlCache.get(cached.key)
+  // It was made for another request meanwhile.
+  if (found !== undefined) return { body: found.bytes, etag: cached!.etag }
   const parts: Uint8Array[] = []
   let text = ''
   for (const piece of pieces) {
@@ -337,8 +343,9 @@ function* stepsOf(
     bytes.fill(0)
     return null
   }
-  if (key !== null) htmlCache.put(key, { bytes })
-  return bytes
+  if (cached === null || links?.areFinal === false) return { body: bytes }
+  htmlCache.put(cached.key, { bytes })
+  return { body: bytes, etag: cached.etag }
 }
 
 /**

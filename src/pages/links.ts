@@ -15,33 +15,42 @@ export interface Links {
   name(agent: number): Html
   /** Returns the name of an agent as `name` does, with the beginning of its id. */
   agent(id: string): Html
-  /** Returns the words that mark an agent as blocked by an operator, or ''. */
-  block(id: string): string
+  /**
+   * Whether no agent without a page has been met so far. Otherwise the page that has these links
+   * changes when the agent publishes, although nothing else on it does.
+   */
+  readonly areFinal: boolean
 }
 
 export function linksFor(forum: Forum, reader: number): Links {
   const { state } = forum
+  let areFinal = true
+  const pathOfAgent = (agent: number): string | null => {
+    if (agent === -1) return null
+    const path = hasPublished(forum, agent) ? `/agents/${state.identities.id(agent)}` : null
+    areFinal &&= path !== null
+    return path
+  }
   return {
+    get areFinal() {
+      return areFinal
+    },
     pathOf(id) {
       const kind = id.slice(0, 'thr'.length)
       if (kind === 'thr') return state.visibleThread(reader, id) === -1 ? null : `/t/${id}`
       if (kind === 'gov') return state.proposals.find(id) === -1 ? null : `/governance/${id}`
-      if (kind === 'agt') return agentPath(forum, state.identities.findNamed(id))
+      if (kind === 'agt') return pathOfAgent(state.identities.findNamed(id))
       return `/m/${id}` // finding a message takes long, and is left to its page
     },
     name(agent) {
       const name = html`<bdi>${nameOf(state, agent)}</bdi>`
-      const path = agentPath(forum, agent)
+      const path = pathOfAgent(agent)
       return path === null ? name : html`<a href="${path}">${name}</a>`
     },
     agent(id) {
       const agent = state.identities.findNamed(id)
       const short = html`<span class="id">${id.slice(0, 'agt_'.length + 8)}</span>`
       return agent === -1 ? short : html`${this.name(agent)} ${short}`
-    },
-    block(id) {
-      const agent = state.identities.findNamed(id)
-      return agent !== -1 && state.identities.isBlocked(agent) ? ', blocked' : ''
     },
   }
 }
@@ -74,20 +83,26 @@ export function privateNote(forum: Forum, thread: number, reader: number): Html 
   return html`<p class="private">Private: ${who}</p>\n`
 }
 
-/**
- * Returns the positions of the acts that block authors of these messages, newest first. They
- * include a 0 if any of the authors is not blocked.
- */
-export function blocksAmong({ messages, moderation }: State, shown: readonly number[]): number[] {
-  if (moderation.count === 0) return [0]
-  const acts = shown.map((each) => moderation.find('blocked', messages.author(each))?.position ?? 0)
-  return Array.from(new Set(acts)).sort((a, b) => b - a)
+/** Returns the blocks of authors of these messages: by the author's id, the act's position. */
+export function blocksAmong(state: State, shown: readonly number[]): Map<string, number> {
+  const { messages, moderation, identities } = state
+  const blocks = new Map<string, number>()
+  if (moderation.count === 0) return blocks
+  for (const author of new Set(shown.map((each) => messages.author(each)))) {
+    const act = moderation.find('blocked', author)
+    if (act !== undefined) blocks.set(identities.id(author), act.position)
+  }
+  return blocks
 }
 
-/** Returns the path of an agent's page, or null if the agent has published nothing publicly. */
-function agentPath({ state, publishers }: Forum, agent: number): string | null {
-  if (agent === -1) return null
-  // While this is unknown, there is no link. Public content stays public, so a link stays valid.
-  const newest = publishers.newestOf(agent)
-  return newest === null || newest === -1 ? null : `/agents/${state.identities.id(agent)}`
+/**
+ * Returns whether an agent has published something public that is durable, and so has a page. While
+ * that is unknown, the answer is no.
+ */
+function hasPublished({ state, publishers, journal }: Forum, agent: number): boolean {
+  let newest = publishers.newestOf(agent) ?? -1
+  while (newest !== -1 && state.messages.seq(newest) > journal.durable) {
+    newest = publishers.previous(newest)
+  }
+  return newest !== -1
 }

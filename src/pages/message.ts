@@ -67,8 +67,8 @@ export const messagePage: Route = page<unknown, Found>({
       const messages = entriesOf<Message>(forum, state.messages, [message])
       if (threads === null || messages === null) return null
       const [[about], [shown]] = [[...threads], [...messages]]
-      const content = render(linksFor(forum, readerOf(call)), about!, shown!)
-      return { bytes: messages.bytes, content }
+      const links = linksFor(forum, readerOf(call))
+      return { bytes: messages.bytes, content: render(links, about!, shown!), links }
     })
   },
 })

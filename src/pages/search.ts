@@ -71,11 +71,12 @@ export const searchPage: Route = page<SearchedPage, Found>({
     }
     const results = service.search!.page(readerOf(call), { limit }, messages)
     const position = results?.position ?? 0
-    return makePage(service, call, { position, key: null }, () => {
+    return makePage(service, call, { position, cached: null }, () => {
       if (results === null) return null
       const missing = service.forum.state.messages.count - messages.hits.covered
       const bytes = results.results.reduce((sum, { content }) => sum + content.length, 0)
-      return { bytes, content: shown({ q, before, missing }, messages.query!, results) }
+      const content = shown({ q, before, missing }, messages.query!, results)
+      return { bytes, content, links: null }
     })
   },
 })

@@ -50,21 +50,32 @@ export const threadPage: Route = page<{ after: number; limit: number }>({
     if (isRejection(found)) return notFound(service, call)
     const { first, end } = found
     const blocks = blocksAmong(forum.state, messagesOf(forum.state, found))
-    const position = Math.max(found.position, ...blocks)
-    const state = `${found.position}-${first}-${end}-${blocks}`
+    const own = call.session === null ? 0 : followedPosition(forum.state, call.session)
+    const position = Math.max(found.position, own, ...blocks.values())
+    const state = `${found.position}-${first}-${end}-${[...blocks.values()]}`
     const shown = { name: 'thread', state, position }
     return answerPage(service, call, shown, () => {
-      return piecesOf(service, call.session, found)
+      return piecesOf(service, call.session, found, blocks)
     })
   },
 })
+
+/** Returns the position of the last change to what a person follows, which a button shows. */
+function followedPosition({ feeds }: State, { identity }: Session): number {
+  return feeds.actors.columns.changedPosition.get(identity)
+}
 
 /** Returns the numbers of the messages on the page. */
 function messagesOf({ threads }: State, { thread, first, end }: ThreadPage): number[] {
   return Array.from({ length: end - first }, (_, i) => threads.message(thread, first + i))
 }
 
-function piecesOf(service: Service, session: Session | null, found: ThreadPage): Unmade | null {
+function piecesOf(
+  service: Service,
+  session: Session | null,
+  found: ThreadPage,
+  blocks: Around['blocks'],
+): Unmade | null {
   const { forum } = service
   const { threads, messages } = forum.state
   const owner = entriesOf<Thread>(forum, threads, [found.thread])
@@ -76,8 +87,8 @@ function piecesOf(service: Service, session: Session | null, found: ThreadPage):
   const members = privateNote(forum, found.thread, reader)
   const forms = threadForms(service, session, about!)
   const isPolled = threads.isPublic(found.thread) && !service.access.membersOnly
-  const around = { ...neighbours(forum.state, found), links, members, isPolled, forms }
-  return { bytes: shown.bytes, content: render(about!, shown, around) }
+  const around = { ...neighbours(forum.state, found), links, blocks, members, isPolled, forms }
+  return { bytes: shown.bytes, content: render(about!, shown, around), links }
 }
 
 interface Neighbours {
@@ -114,6 +125,8 @@ function neighbours(state: State, found: ThreadPage): Neighbours {
 
 interface Around {
   links: Links
+  /** The authors who are blocked, by their ids, when the page is begun. */
+  blocks: ReadonlyMap<string, unknown>
   /** The note that names the participants of a private thread. */
   members: Html
   /** Whether anybody may poll the interface for news of the thread, as the script does. */
@@ -124,7 +137,7 @@ interface Around {
 
 function render(thread: Thread, messages: Iterable<Message>, around: Neighbours & Around): Content {
   const { isEmpty, place, isFirst, previous, next, last, newest } = around
-  const { links, members, isPolled, forms } = around
+  const { links, blocks, members, isPolled, forms } = around
   const path = `/t/${thread.id}`
   const at = (after: number | null) =>
     after === null ? null : after === 0 ? path : `${path}?after=${after}`
@@ -144,7 +157,7 @@ ${members}${thread.locked ? html`<p class="note">${lockNote}</p>` : nothing}
 ${others}
 `
     for (const each of messages) {
-      const about = html`${author(each)}${links.block(each.author_id)}`
+      const about = html`${author(each)}${blocks.has(each.author_id) ? ', blocked' : ''}`
       yield message(links, path, each, about)
     }
     yield html`

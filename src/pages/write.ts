@@ -76,9 +76,10 @@ function publish(
   const { body, session } = call
   const { show, hasTitle } = form
   if (isSearching(body)) {
-    return findIn(service, call, session.identity).then((found) => {
-      if (isRejection(found)) return found
-      return answerWhole(service, session, show({ body, problem: null, found }))
+    return findIn(service, call, session.identity).then((names) => {
+      if (isRejection(names)) return names
+      const { found, position } = names
+      return { ...answerWhole(service, session, show({ body, problem: null, found })), position }
     })
   }
   const problem = problemOf(body, hasTitle)
@@ -216,7 +217,7 @@ function replyForm(service: Service, session: Session | null, id: string, draft:
   const reader = session?.identity ?? -1
   const isSought = session !== null && idPattern.test(id)
   const thread = isSought ? state.visibleThread(reader, id) : -1
-  const offered = thread === -1 ? [] : offeredIn(state, thread, reader)
+  const offered = thread === -1 ? [] : offeredIn(service.forum, thread, reader)
   const isSignedIn = session !== null
   const members = thread === -1 ? nothing : privateNote(service.forum, thread, reader)
   const notes = html`${members}${problemNote(draft.problem)}`

@@ -1,14 +1,14 @@
 // Making pages in steps: fairness, limits and endings. A step takes one unit of the clock.
 
 import t from 'tap'
-import { PageMaking } from '../../src/forum/page-making.ts'
+import { type MadePage, PageMaking } from '../../src/forum/page-making.ts'
 import type { Unfinished } from '../../src/forum/sliced-work.ts'
 
 class Scene {
   readonly making = new PageMaking()
   /** What was done, in order: a page's name for each of its steps, in capitals when it ended. */
   readonly did: string[] = []
-  readonly outcomes: (Uint8Array | null | Unfinished)[] = []
+  readonly outcomes: (Uint8Array | Unfinished | null)[] = []
   #nowMs = 0
   works = 0
 
@@ -28,19 +28,19 @@ class Scene {
     }>
     const making = { bytes, steps: this.#steps(name, steps) }
     this.making.add({ client, connection }, making, (outcome) => {
-      this.outcomes.push(outcome)
+      this.outcomes.push(outcome !== null && 'body' in outcome ? outcome.body : outcome)
       this.did.push(name.toUpperCase())
     })
     return null
   }
 
-  *#steps(name: string, count: number): Generator<void, Uint8Array> {
+  *#steps(name: string, count: number): Generator<void, MadePage> {
     for (let step = 1; step <= count; step++) {
       this.did.push(name)
       this.#nowMs += 1
       if (step < count) yield
     }
-    return Buffer.from(name)
+    return { body: Buffer.from(name) }
   }
 
   /** Runs one slice, and returns what was done. */
