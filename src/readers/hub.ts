@@ -2,15 +2,15 @@
 // positions before anything that they cover is shown.
 //
 //   journal ──frame──▶ kept ──durable──▶ frames and position to every reader
-//                                  ──▶ when all who serve have them: answers leave, here and there
+//                                  ──▶ when all that are live have them: answers leave everywhere
 //
-// H1. The answer to a write leaves when every serving reader has been sent the records that it
-//     shows. So a caller that has the answer and queries another process finds them there: a reader
-//     processes what it was sent before requests that arrive later (main-port.ts, D2).
-// H2. The hub waits at most `silenceMsMax` for a reader that has stopped consuming. After that the
-//     reader answers nothing until it has caught up (D3 of main-port.ts). The hub disconnects a
-//     silent reader; during a stop already after `silenceMsMax`, because the reader would answer
-//     nothing.
+// H1. The answer to a write leaves when every live reader has the position that it shows
+//     (reader-port.ts, P2). So a caller that has the answer and queries another process finds the
+//     records there. How much the system holds for a reader that reads nothing does not matter.
+// H2. The hub waits at most `silenceMsMax` with a position for a reader that has stopped reading. A
+//     reader that has not read the position by then answers nothing until it has (D3 of
+//     main-port.ts). The hub disconnects a silent reader; during a stop already after
+//     `silenceMsMax`, because the reader would answer nothing.
 // H3. Readers are told only announced positions: none after the journal has failed.
 // H4. Each position carries the time until which the main process may answer from its state, and
 //     readers answer from theirs no longer than that (http/gate.ts, G4).
@@ -18,6 +18,7 @@
 // Neighbours: reader-port.ts is one reader, readers/readers.ts starts and ends the processes.
 
 import type { Journal, OnFrame } from '../../wal/journal/types.ts'
+import { Queue } from '../base/queue.ts'
 import type { Gate } from '../http/gate.ts'
 import {
   frameMessage,
@@ -54,7 +55,7 @@ export interface HubParts extends Pick<ReaderPortParts, 'log' | 'handler' | 'run
 }
 
 export class ReaderHub {
-  /** The total time for which durable positions waited for a reader that did not consume. */
+  /** The total time for which durable positions waited for a reader that did not have them. */
   heldSeconds = 0
   readonly #parts: HubParts
   readonly #now: () => number
@@ -63,8 +64,9 @@ export class ReaderHub {
   /** The position announced last. */
   #announced = 0
   #isStopping = false
-  /** The position that waits to be shown, and since when; null: none waits. */
-  #held: { durable: number; sinceMs: number } | null = null
+  /** The positions that wait to be shown, and since when. */
+  readonly #held = new Queue<{ durable: number; sinceMs: number }>()
+  #shownMs = 0
   readonly #withAnswers = new Set<ReaderPort>()
   #isFlushPlanned = false
   readonly #timer: NodeJS.Timeout
@@ -105,7 +107,7 @@ export class ReaderHub {
       written: () => this.#journal.written,
       announced: () => this.#announced,
       onLive: () => this.#onLive(reader),
-      onDrain: () => this.#showHeld(),
+      onRead: () => this.#showHeld(),
       onAnswer: () => this.#onAnswer(reader),
       onReport: (report, before) => {
         onReport(report, before)
@@ -143,7 +145,7 @@ export class ReaderHub {
   announce(durable: number): void {
     this.#announced = durable
     if (this.#readers.size > 0) this.#sendAll(this.#durableMessage())
-    this.#held = { durable, sinceMs: this.#held?.sinceMs ?? this.#now() }
+    this.#held.push({ durable, sinceMs: this.#now() })
     this.#showHeld()
   }
 
@@ -193,18 +195,24 @@ export class ReaderHub {
     for (const reader of this.#readers) if (reader.isLive) reader.send(bytes)
   }
 
+  /** Shows the positions that all live readers have, or that have waited long enough (H2). */
   #showHeld(): void {
-    if (this.#held === null) return
-    const { durable, sinceMs } = this.#held
-    const waitedMs = this.#now() - sinceMs
-    for (const reader of this.#readers) {
-      const isBehind = reader.isServing && reader.waitingBytes > 0
-      if (isBehind && waitedMs < silenceMsMax) return // until it has drained, or the next beat
+    const now = this.#now()
+    let shown: number | null = null
+    while (this.#held.length > 0) {
+      const { durable, sinceMs } = this.#held.first
+      if (now - sinceMs < silenceMsMax && !this.#allHave(durable)) break
+      this.#held.shift()
+      this.heldSeconds += (now - Math.max(sinceMs, this.#shownMs)) / 1000
+      this.#shownMs = now
+      shown = durable
     }
-    this.heldSeconds += waitedMs / 1000
-    this.#held = null
-    this.#parts.show(durable)
-    this.#flush()
+    if (shown !== null) this.#parts.show(shown)
+  }
+
+  #allHave(durable: number): boolean {
+    for (const reader of this.#readers) if (reader.isLive && !reader.has(durable)) return false
+    return true
   }
 
   #onAnswer(reader: ReaderPort): void {
@@ -218,9 +226,8 @@ export class ReaderHub {
     })
   }
 
-  /** Sends the answers, unless the readers still lack the records that they show. */
+  /** Sends the answers, which show nothing that has not been shown here. */
   #flush(): void {
-    if (this.#held !== null) return
     for (const reader of this.#withAnswers) reader.sendAnswers()
     this.#withAnswers.clear()
   }

@@ -4,8 +4,8 @@
 // D1. Records are applied as they arrive, and shown when the main process says that they are
 //     durable.
 // D2. Requests are processed at the end of an event-loop iteration (http/tick.ts). By then the
-//     reader has read everything that the main process sent before they arrived, because the
-//     system's buffer is smaller than what one iteration reads.
+//     reader has read `unreadBytesMax` of what the main process sent before they arrived. What it
+//     has read it acknowledges before the half of that is exceeded, and at least with each beat.
 // D3. When the main process has been silent for `silenceMsMax`, `isFresh` is false, and nothing may
 //     be answered from the state. Both ends use one clock of the machine, which is never set.
 // D4. When the connection ends, nothing becomes durable any more, and the outcome of forwarded
@@ -39,6 +39,7 @@ import {
   sharedNow,
   silenceMsMax,
   unpacked,
+  unreadBytesMax,
   writeJoined,
 } from './messages.ts'
 import { type ReaderReport, stalenessBoundsSeconds } from './report.ts'
@@ -46,6 +47,8 @@ import { type ReaderReport, stalenessBoundsSeconds } from './report.ts'
 /** With bodies of at most 256 KiB, such a message stays below the maximum length. */
 const rowsMax = 256
 const rowsBytesMax = 1 << 20
+/** Shorter than the pause between beats (hub.ts). */
+const acknowledgeMs = 200
 
 export interface MainPortEvents {
   /** Called with the first message of the main process. */
@@ -88,11 +91,17 @@ export class MainPort implements LeaderLink {
   /** When the main process sent the newest durable position that was read. */
   #newestMs = 0
   #isLost = false
+  /** The bytes read so far, and the number and the time that were acknowledged last. */
+  #bytes = 0
+  #acknowledged = { bytes: 0, ms: 0 }
 
   constructor(socket: Socket, events: MainPortEvents) {
     this.#socket = socket
     this.#events = events
-    socket.on('data', (chunk: Buffer) => this.#splitter.add(chunk))
+    socket.on('data', (chunk: Buffer) => {
+      this.#bytes += chunk.length
+      this.#splitter.add(chunk)
+    })
     socket.on('error', () => this.#lose())
     socket.on('close', () => this.#lose())
     socket.on('end', () => this.#lose())
@@ -182,12 +191,22 @@ export class MainPort implements LeaderLink {
     const [durable, sentMs] = [numberAt(payload, 0), numberAt(payload, 1)]
     this.standing.decidesUntilMs = fromShared(numberAt(payload, 2))
     this.standing.showsUntilMs = fromShared(numberAt(payload, 3))
-    const ageMs = sharedNow() - sentMs
+    const nowMs = sharedNow()
+    const ageMs = nowMs - sentMs
     this.#newestMs = sentMs
     this.stalenessMs = ageMs
     this.staleness.add(ageMs / 1000)
     this.role!.show(durable)
+    this.#acknowledge(durable, nowMs)
     this.#events.onNews()
+  }
+
+  /** Tells the main process what has been read, unless it was told shortly before (D2). */
+  #acknowledge(durable: number, nowMs: number): void {
+    const { bytes, ms } = this.#acknowledged
+    if (this.#bytes - bytes < unreadBytesMax / 2 && nowMs - ms < acknowledgeMs) return
+    this.#acknowledged = { bytes: this.#bytes, ms: nowMs }
+    this.#socket.write(numbersMessage(kinds.read, this.#bytes, durable))
   }
 
   #answer(payload: Buffer): void {

@@ -10,7 +10,8 @@
 //   frame       f64 first, u32 count, records      request  a forwarded request
 //   durable     f64 position, and three times:     report   state and counters, msgpack
 //               now, and its standing (gate.ts)    checked  requests (checked-messages.ts)
-//   answer      to a forwarded request
+//   answer      to a forwarded request             read     f64 the bytes read so far, f64 the
+//                                                           durable position among them
 //   settled     outcomes of checked requests
 //   checkpoint  f64 number, f64 position
 //   role        of the node among those that share a log, msgpack
@@ -38,6 +39,7 @@ export const kinds = {
   request: 17,
   report: 18,
   checked: 19,
+  read: 20,
 } as const
 
 export type Kind = (typeof kinds)[keyof typeof kinds]
@@ -48,6 +50,12 @@ export type Kind = (typeof kinds)[keyof typeof kinds]
  * Both measure by one shared clock.
  */
 export const silenceMsMax = 2000
+
+/**
+ * A reader reads at least this much of what was sent to it before it processes requests that arrive
+ * later: one read of a socket takes so much (D2 of main-port.ts).
+ */
+export const unreadBytesMax = 64 << 10
 
 const headBytes = 5
 const frameHeadBytes = 12

@@ -6,7 +6,9 @@
 // P1. A reader receives every record after its starting position, once and in order: first from the
 //     files of the log, then from frames as they are written. The switch happens within one
 //     event-loop iteration, when the cursor has reached the last written frame.
-// P2. At most `waitingBytesMax` wait here for a reader that does not consume; beyond that it is
+// P2. Of a durable position it is known that the reader has it when requests find it there: either
+//     the reader has acknowledged it, or so little is unread that the reader reads it first.
+// P3. At most `waitingBytesMax` wait here for a reader that does not consume; beyond that it is
 //     disconnected.
 //
 // Neighbours: hub.ts has all of them; main-port.ts is the other end.
@@ -25,6 +27,7 @@ import {
   numberAt,
   Splitter,
   unpacked,
+  unreadBytesMax,
   writeJoined,
 } from './messages.ts'
 import type { ReaderReport } from './report.ts'
@@ -52,8 +55,8 @@ export interface ReaderPortParts {
   now: () => number
   /** Called when the reader has become live. */
   onLive(): void
-  /** Called when the system has accepted everything that was sent. */
-  onDrain(): void
+  /** Called when `has` may return true for a further position. */
+  onRead(): void
   /** Called when there are answers: the caller must call `sendAnswers` soon. */
   onAnswer(): void
   /** Called with each report; `before` is the previous one. */
@@ -77,6 +80,11 @@ export class ReaderPort {
   /** Outcomes of checked requests, which are sent with the answers. */
   #settled: Row[] = []
   #cursor: LogCursor | null = null
+  /** The bytes that were sent, and how many of them the reader is known to have read. */
+  #sentBytes = 0
+  #readBytes = 0
+  /** The durable position that the reader is known to have read. */
+  #readPosition = 0
   /** Whether the next slice of catching up is scheduled. */
   #isSlicePlanned = false
   #isGone = false
@@ -94,7 +102,7 @@ export class ReaderPort {
     })
     socket.on('drain', () => {
       this.#catchUp()
-      parts.onDrain()
+      parts.onRead()
     })
     socket.on('error', (error) => this.giveUp(error.message))
     socket.on('close', () => this.giveUp('its connection has ended'))
@@ -105,9 +113,11 @@ export class ReaderPort {
     return this.report?.isServing === true
   }
 
-  /** The number of bytes that the system has not accepted yet. */
-  get waitingBytes(): number {
-    return this.#parts.socket.writableLength
+  /** Returns whether requests that arrive from now on find this durable position there (P2). */
+  has(position: number): boolean {
+    if (position <= this.#readPosition) return true
+    const { writableLength } = this.#parts.socket
+    return writableLength === 0 && this.#sentBytes - this.#readBytes <= unreadBytesMax
   }
 
   /** Queues the message of a frame that has been written. */
@@ -125,7 +135,7 @@ export class ReaderPort {
     const { socket } = this.#parts
     if (this.#isGone) return
     if (bytes !== undefined) this.#frames.push(Buffer.from(bytes)) // it is sent to others, too
-    if (this.#frames.length > 0) writeJoined(socket, this.#frames)
+    if (this.#frames.length > 0) this.#write(this.#frames)
     this.#frames = []
     this.#framesBytes = 0
     if (socket.writableLength > waitingBytesMax) this.giveUp('it does not consume what is sent')
@@ -156,8 +166,14 @@ export class ReaderPort {
     this.#parts.onGone(why)
   }
 
+  #write(messages: readonly Buffer[]): void {
+    for (const { length } of messages) this.#sentBytes += length
+    writeJoined(this.#parts.socket, messages)
+  }
+
   #take(kind: Kind, payload: Buffer): void {
     this.heardMs = this.#parts.now()
+    if (kind === kinds.read) return this.#noteRead(numberAt(payload, 0), numberAt(payload, 1))
     if (kind === kinds.checked) return this.#run(payload)
     if (kind === kinds.request) return this.#answer(payload)
     if (kind === kinds.start) return this.#start(numberAt(payload, 0))
@@ -165,6 +181,12 @@ export class ReaderPort {
     const before = this.report
     this.report = unpacked(payload) as ReaderReport
     this.#parts.onReport(this.report, before)
+  }
+
+  #noteRead(bytes: number, position: number): void {
+    this.#readBytes = bytes
+    this.#readPosition = position
+    this.#parts.onRead()
   }
 
   #answer(payload: Buffer): void {
@@ -208,7 +230,7 @@ export class ReaderPort {
         const records = cursor.next()
         if (records !== null) {
           const { first, count } = records
-          writeJoined(socket, [frameMessage(first, count, records.records)])
+          this.#write([frameMessage(first, count, records.records)])
         } else if (cursor.position === written()) {
           this.#cursor = null
           cursor.close()

@@ -7,16 +7,19 @@
 // Leaves out: which process answers, because callers cannot know; a stopped reader that never
 //             continues, because the hub gives it up after ten seconds (test/readers/hub.test.ts).
 
-import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { request } from 'undici'
-import { type Client, type Forum, publishedThread, startForum } from '../api/harness.ts'
+import { type Client, type Forum, newKey, publishedThread, startForum } from '../api/harness.ts'
 import { ask, samples } from '../api/operators.ts'
 import { dataDirectory, run } from '../api/process.ts'
 import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
 import { limitFiles } from './file-limit.ts'
+import { notWidened, widenSendBuffers } from './send-buffer.ts'
 
 t.setTimeout(240_000)
 
@@ -173,6 +176,96 @@ t.test('readers: one is stopped, and continues: writes go on, nothing old is sho
   await Promise.all(attempts)
   await serving(here.ops, 2)
   for (const text of await readApart(here)) t.equal(text.split('"meanwhile"').length, 2)
+})
+
+/** A connection that is kept alive, on which one request is sent at a time. */
+class Connection {
+  readonly #socket: Socket
+  #text = ''
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      this.#text += text
+    })
+  }
+
+  static async to({ forum }: Scene): Promise<Connection> {
+    const socket = connect(forum.port, '127.0.0.1')
+    await once(socket, 'connect')
+    return new Connection(socket)
+  }
+
+  /** Sends a request, and resolves to the whole answer. */
+  async ask({ ana }: Scene, path: string, content?: string): Promise<string> {
+    this.#text = ''
+    const lines = [
+      `${content === undefined ? 'GET' : 'POST'} ${path} HTTP/1.1`,
+      ...['Host: 127.0.0.1', `Authorization: Bearer ${ana.token}`],
+    ]
+    const body = content === undefined ? '' : JSON.stringify({ content })
+    if (body !== '') {
+      lines.push(`Idempotency-Key: ${newKey()}`, 'Content-Type: application/json')
+      lines.push(`Content-Length: ${Buffer.byteLength(body)}`)
+    }
+    this.#socket.write(`${lines.join('\r\n')}\r\n\r\n${body}`)
+    return until('an answer', () => {
+      const [head = '', rest = ''] = this.#text.split('\r\n\r\n')
+      const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? Number.NaN)
+      return Buffer.byteLength(rest) >= length ? this.#text : null
+    })
+  }
+
+  get localPort(): number {
+    return this.#socket.localPort!
+  }
+
+  end(): void {
+    this.#socket.destroy()
+  }
+}
+
+/** Returns the remote ports of the TCP connections that the process has. */
+function remotePortsOf(pid: number): Set<number> {
+  const inodes = new Set<string | undefined>()
+  for (const fd of readdirSync(`/proc/${pid}/fd`)) {
+    inodes.add(/^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1])
+  }
+  const rows = readFileSync('/proc/net/tcp', 'utf8').trim().split('\n')
+  const own = rows.map((row) => row.trim().split(/\s+/)).filter((row) => inodes.has(row[9]))
+  return new Set(own.map(([, , remote]) => Number.parseInt(remote!.split(':')[1]!, 16)))
+}
+
+const skip = widenSendBuffers(process.pid) ? false : notWidened
+t.test('readers: one is stopped, megabytes wait: shows nothing old', { skip }, async (t) => {
+  const here = await scene(t)
+  const [stopped] = pids(here.forum) as [number]
+  t.ok(widenSendBuffers(here.forum.pid))
+  const all = await Promise.all(Array.from({ length: 320 }, () => Connection.to(here)))
+  t.teardown(() => {
+    for (const each of all) each.end()
+  })
+  const path = `/api/threads/${here.thread}`
+  const newest = `${path}?before=${Number.MAX_SAFE_INTEGER}&limit=1`
+  await Promise.all(all.map((each) => each.ask(here, newest))) // so that all are accepted
+  const ports = remotePortsOf(stopped)
+  const there = all.filter((each) => ports.has(each.localPort))
+  const others = all.filter((each) => !ports.has(each.localPort))
+  process.kill(stopped, 'SIGSTOP')
+  const content = '\u{1f600}'.repeat(7_000) // more than an iteration of an event loop reads
+  const written = await Promise.all(
+    others.map((each, n) => each.ask(here, `${path}/replies`, `${n} ${content}`)),
+  )
+  const acknowledged = written.filter((answer) => answer.startsWith('HTTP/1.1 201')).length
+  const reads = there.slice(0, 10).map((each) => each.ask(here, newest))
+  process.kill(stopped, 'SIGCONT')
+  t.ok(acknowledged > 80, `${acknowledged} of ${others.length} were acknowledged`)
+  for (const answer of await Promise.all(reads)) {
+    if (answer.startsWith('HTTP/1.1 503')) continue
+    const [, count] = /"message_count":(\d+)/.exec(answer)!
+    t.ok(Number(count) > acknowledged, `${count} messages of ${acknowledged} and the first`)
+  }
+  await serving(here.ops, 2)
 })
 
 t.test('readers: the main process is killed: all end; the next start has everything', async (t) => {

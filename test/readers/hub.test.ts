@@ -19,6 +19,7 @@ import {
   packedMessage,
   Splitter,
   silenceMsMax,
+  unreadBytesMax,
 } from '../../src/readers/messages.ts'
 import { until } from '../until.ts'
 import { appendEach, dir, open } from '../wal/helpers.ts'
@@ -36,6 +37,8 @@ class FakeSocket extends EventEmitter {
   writableLength = 0
   isDestroyed = false
   takes = true
+  /** The number of bytes that the other end could have read. */
+  bytes = 0
   readonly messages: { kind: Kind; payload: Buffer }[] = []
   readonly #splitter = new Splitter((kind, payload) => {
     this.messages.push({ kind, payload: Buffer.from(payload) })
@@ -43,6 +46,7 @@ class FakeSocket extends EventEmitter {
   #kept: Buffer[] = []
 
   write(bytes: Buffer): void {
+    this.bytes += bytes.length
     if (this.takes) return this.#splitter.add(Buffer.from(bytes))
     this.#kept.push(Buffer.from(bytes))
     this.writableLength += bytes.length
@@ -181,6 +185,46 @@ t.test('H1: a reader that serves has not taken a position: it is shown when it h
   await journal.close()
 })
 
+/** Records of which the first half is not too much to be unread, but all of it is. */
+const many: string[] = Array.from({ length: 100 }, () => 'x'.repeat(unreadBytesMax / 80))
+
+t.test('H1: the system takes all, the reader reads none of it: shown when it has', async (t) => {
+  const { journal, shown, add } = await scene(t)
+  const { socket, reader } = add(0, false)
+  await until('it to be live', () => reader.isLive)
+  await appendEach(journal, many)
+  t.same([socket.durable, socket.writableLength], [100, 0], 'all of it was sent')
+  const last = shown.at(-1)!
+  t.ok(last > 50 && last < 90, `${last} were shown: the reader reads them before later requests`)
+  socket.send(numbersMessage(kinds.read, 1, 95))
+  t.equal(shown.at(-1), 95)
+  socket.send(numbersMessage(kinds.read, socket.bytes, 100))
+  t.equal(shown.at(-1), 100)
+  await appendEach(journal, ['a'])
+  t.equal(shown.at(-1), 101, 'what is unread is little again')
+  await journal.close()
+})
+
+t.test('H2: two positions that a reader does not read: each waits its own time', async (t) => {
+  const { journal, shown, clock, add } = await scene(t)
+  const { socket, reader } = add(0)
+  await until('it to be live', () => reader.isLive)
+  await appendEach(journal, many)
+  const last = shown.at(-1)!
+  clock.ms += silenceMsMax - 1
+  await appendEach(journal, ['b'])
+  await beats(socket, 1)
+  t.equal(shown.at(-1), last)
+  clock.ms += 1
+  await until('the first ones to be shown', () => shown.at(-1) !== last)
+  t.equal(shown.at(-1), 100)
+  await beats(socket, 2)
+  t.equal(shown.at(-1), 100)
+  clock.ms += silenceMsMax - 1
+  await until('the last one to be shown', () => shown.at(-1) === 101)
+  await journal.close()
+})
+
 t.test('H2: it takes nothing: waited for no longer than it answers, later given up', async (t) => {
   const { journal, shown, gone, clock, add } = await scene(t)
   const { socket, reader } = add(0)
@@ -265,11 +309,13 @@ t.test('hub: another journal takes over: frames and positions go on with it', as
   await journal.close()
 })
 
-t.test('hub: a reader that does not serve: nobody waits for it', async (t) => {
-  const { journal, shown, add } = await scene(t)
-  const { socket, reader } = add(0, false)
-  await until('it to be live', () => reader.isLive)
+t.test('hub: a reader that has not caught up: nobody waits for it', async (t) => {
+  const { journal, hub, shown } = await scene(t)
+  const socket = new FakeSocket()
   socket.takes = false
+  const reader = hub.add(socket as unknown as Socket, () => {})
+  reader.send(packedMessage(kinds.setup, 'x'.repeat(100_000)))
+  t.notOk(reader.isLive)
   await appendEach(journal, ['a'])
   t.same(shown, [1])
   await journal.close()

@@ -8,12 +8,14 @@ import { MainPort } from '../../src/readers/main-port.ts'
 import {
   kinds,
   message,
+  numberAt,
   numbersMessage,
   packedMessage,
   Splitter,
   sharedNow,
   silenceMsMax,
   toShared,
+  unreadBytesMax,
 } from '../../src/readers/messages.ts'
 import { encodeAnswer, type ForwardedAnswer } from '../../src/replication/forwarding.ts'
 import { Pair } from '../replication/follower-pair.ts'
@@ -25,7 +27,11 @@ const request = {
 
 function scene() {
   const socket = Object.assign(new EventEmitter(), { sent: [] as number[], write() {} })
-  const splitter = new Splitter((kind) => socket.sent.push(kind))
+  const read: number[][] = []
+  const splitter = new Splitter((kind, payload) => {
+    if (kind === kinds.read) read.push([numberAt(payload, 0), numberAt(payload, 1)])
+    socket.sent.push(kind)
+  })
   socket.write = (bytes?: Buffer) => splitter.add(bytes!)
   const events: string[] = []
   const note = (event: string) => () => events.push(event)
@@ -36,7 +42,7 @@ function scene() {
     ...{ onStop: note('stop'), onLost: note('lost') },
   })
   main.role = new Pair().role
-  return { socket, events, main, come: (bytes: Buffer) => socket.emit('data', bytes) }
+  return { socket, events, main, read, come: (bytes: Buffer) => socket.emit('data', bytes) }
 }
 
 t.test('D3: no news for as long as the main process waits: not fresh, until there is news', (t) => {
@@ -50,6 +56,24 @@ t.test('D3: no news for as long as the main process waits: not fresh, until ther
   come(numbersMessage(kinds.durable, 0, sharedNow(), toShared(7), Number.POSITIVE_INFINITY))
   const { decidesUntilMs, showsUntilMs } = main.standing
   t.same([Math.round(decidesUntilMs), showsUntilMs], [7, Number.POSITIVE_INFINITY])
+  t.end()
+})
+
+t.test('D2: what was read is acknowledged before much is unread', (t) => {
+  const { come, read } = scene()
+  const durable = (position: number) => numbersMessage(kinds.durable, position, sharedNow(), 0, 0)
+  let bytes = 0
+  const arrive = (sent: Buffer) => {
+    bytes += sent.length
+    come(sent)
+  }
+  arrive(durable(0))
+  t.same(read, [[bytes, 0]])
+  const checkpoint = numbersMessage(kinds.checkpoint, 0, 0)
+  while (bytes - read[0]![0]! < unreadBytesMax / 2) arrive(Buffer.from(checkpoint))
+  t.equal(read.length, 1, 'only with a position')
+  arrive(durable(0))
+  t.same(read.slice(1), [[bytes, 0]])
   t.end()
 })
 

@@ -102,7 +102,7 @@ export const readers = [
   ),
   counter(
     'reader_held_seconds_total',
-    'Time for which answers to writes waited until their records had been sent to all readers.',
+    'Time for which answers to writes waited until all readers had their records.',
     ({ readers }) => readers?.heldSeconds,
   ),
 ]
