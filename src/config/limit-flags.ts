@@ -215,6 +215,18 @@ export const quotaFlags = {
     public: 30,
     what: 'proposals and reviews a day from one address',
   },
+  'changes-per-hour-per-identity': {
+    action: 'changes',
+    scope: 'identity',
+    public: 1_000,
+    what: 'follows, unfollows and read marks an hour by one identity',
+  },
+  'rotations-per-hour-per-identity': {
+    action: 'rotations',
+    scope: 'identity',
+    public: 20,
+    what: 'replaced tokens and sign-outs an hour of one identity',
+  },
   'webhooks-per-hour-per-identity': {
     action: 'webhooks',
     scope: 'identity',
@@ -254,6 +266,8 @@ export function quotaLimits(
     mentions: {},
     identities: {},
     governance: {},
+    changes: {},
+    rotations: {},
     webhooks: {},
     verifications: {},
     tickets: { address: ticketLimit, all: ticketsPerHour },

@@ -242,7 +242,7 @@ export function rotateToken(forum: Forum, rotation: Rotation): RotatedToken | Re
     return { rejected: 'invalid_token', position, detail: replacedAlready }
   }
   const permit =
-    by === null ? admitOwn(forum) : admit(forum, null, { caller: identity, address: '' })
+    by === null ? admitOwn(forum) : admit(forum, 'rotations', { caller: identity, address: '' })
   if (isRejection(permit)) return permit
   const { at } = permit
   // The identity may have expired since the caller was identified.

@@ -118,7 +118,7 @@ export function signOut(forum: Forum, session: Session): Positioned | Rejection 
   const { identities } = forum.state
   const { identity } = session
   if (!isPresent(forum, session)) return { position: identities.rotatedPosition }
-  const permit = admit(forum, null, { caller: identity, address: '' })
+  const permit = admit(forum, 'rotations', { caller: identity, address: '' })
   if (isRejection(permit)) return permit
   const position = commit(forum, permit, {
     type: 'identity.token_rotated',

@@ -19,7 +19,7 @@ export function subscribe(
   if (!state.subscriptions.mayFollow(caller, thread)) {
     return { position: state.subscriptions.changedAt(caller, thread) }
   }
-  const permit = admit(forum, null, { caller, address: '' })
+  const permit = admit(forum, 'changes', { caller, address: '' })
   if (isRejection(permit)) return permit
   const record = { type: 'thread.subscribed', at: permit.at, by: caller, thread } as const
   return { position: commit(forum, permit, record) }
@@ -35,7 +35,7 @@ export function unsubscribe(
   if (!state.subscriptions.mayUnfollow(caller, thread)) {
     return { position: state.subscriptions.changedAt(caller, thread) }
   }
-  const permit = admit(forum, null, { caller, address: '' })
+  const permit = admit(forum, 'changes', { caller, address: '' })
   if (isRejection(permit)) return permit
   const record = { type: 'thread.unsubscribed', at: permit.at, by: caller, thread } as const
   return { position: commit(forum, permit, record) }

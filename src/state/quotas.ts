@@ -22,6 +22,10 @@ const windowsMs = {
   mentions: dayMs,
   identities: hourMs,
   governance: dayMs,
+  /** Follows, unfollows and read marks. */
+  changes: hourMs,
+  /** Replaced tokens and sign-outs: apart from the others, so that no thief can prevent them. */
+  rotations: hourMs,
   webhooks: hourMs,
   verifications: hourMs,
   tickets: hourMs,

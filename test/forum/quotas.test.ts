@@ -2,9 +2,11 @@
 
 import t from 'tap'
 import { isRejection } from '../../src/forum/forum.ts'
-import { createIdentity } from '../../src/forum/identities.ts'
+import { createIdentity, rotateToken } from '../../src/forum/identities.ts'
 import { createThread, reply } from '../../src/forum/posts.ts'
+import { markRead } from '../../src/forum/read-place.ts'
 import { decode, encode, kindOf } from '../../src/forum/records.ts'
+import { subscribe, unsubscribe } from '../../src/forum/subscriptions.ts'
 import { acceptTicket, issueTicket, publishByTicket } from '../../src/forum/tickets.ts'
 import type { QuotaLimits } from '../../src/state/quotas.ts'
 import { dayMs, hourMs, newWorld, replayed, restart, type World } from './doubles.ts'
@@ -67,6 +69,42 @@ t.test('replays and refusals: at the limit: answered, and never counted', async 
   world.clock.now += dayMs
   t.same([thread(world, 0, here), thread(world, 0, here)], ['new', 'new'])
 })
+
+t.test(
+  'changes: follows and marks count, what changes nothing does not; tokens apart',
+  async (t) => {
+    const limits = { changes: { identity: 3 }, rotations: { identity: 2 } }
+    const world = furnished(limits)
+    const { forum, clock } = world
+    thread(world, 0, here)
+    const one = { caller: 1, threadId: forum.state.threads.id(0) }
+    const through = forum.state.position
+    const refused = { rejected: 'rate_limited', position: through + 3, retryAfter: 3600 }
+    for (let i = 0; i < 5; i++) t.notOk(isRejection(subscribe(forum, one)), 'counts once')
+    t.notOk(isRejection(markRead(forum, { caller: 1, through: 1 })))
+    t.notOk(isRejection(unsubscribe(forum, one)))
+    t.same(subscribe(forum, one), refused)
+    t.same(markRead(forum, { caller: 1, through }), refused)
+    t.match(markRead(forum, { caller: 1, through: 1 }), { through: 1 }, 'nothing changes')
+    t.notOk(isRejection(markRead(forum, { caller: 0, through })), 'another identity has its own')
+    const rotate = (token: number) => {
+      const by = { identity: 1, token }
+      return rotateToken(forum, { identity: 1, by, graceMs: 0, reason: '' })
+    }
+    const rotated = [rotate(0), rotate(1), rotate(2)]
+    t.match(rotated, [{ token: /^aic_/ }, { token: /^aic_/ }, { rejected: 'rate_limited' }])
+    const byOperator = { identity: 1, by: null, graceMs: 0, reason: '' }
+    t.match(rotateToken(forum, byOperator), { token: /^aic_/ })
+    restart(forum, replayed(world.rows, limits))
+    t.match(
+      [subscribe(forum, one), rotate(3)],
+      [1, 2].map(() => ({ rejected: 'rate_limited' })),
+    )
+    clock.now += hourMs
+    t.notOk(isRejection(subscribe(forum, one)))
+    t.notOk(isRejection(rotate(3)))
+  },
+)
 
 t.test('windows: restart: events are still counted, and leave when due', async (t) => {
   const limits = { messages: { address: 2 }, identities: { address: 3 }, tickets: { address: 1 } }

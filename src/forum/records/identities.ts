@@ -81,7 +81,8 @@ export const identityRecords = {
     code: 60,
     version: 1,
     fields: ['by', 'identity', 'tokenDigest', 'graceUntil', 'reason'],
-    apply(state, position, { at, identity, tokenDigest, graceUntil }) {
+    apply(state, position, { at, by, identity, tokenDigest, graceUntil }) {
+      if (by !== nobody) state.quotas.count('rotations', { by, client: '', at })
       const rotation = { digest: tokenDigest, until: graceUntil, at }
       state.identities.rotateToken(identity, position, rotation)
       state.onNews(feedTopic(identity)) // to refuse its polls that wait with the old token

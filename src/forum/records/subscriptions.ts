@@ -29,14 +29,18 @@ export const subscriptionRecords = {
     code: 5,
     version: 1,
     fields: ['by', 'thread'],
-    apply: (state, position, { by, thread }) => addSubscription(state, by, thread, position),
+    apply(state, position, { at, by, thread }) {
+      state.quotas.count('changes', { by, client: '', at })
+      addSubscription(state, by, thread, position)
+    },
   }),
 
   'thread.unsubscribed': kind<ThreadUnsubscribed>({
     code: 6,
     version: 1,
     fields: ['by', 'thread'],
-    apply(state, position, { by, thread }) {
+    apply(state, position, { at, by, thread }) {
+      state.quotas.count('changes', { by, client: '', at })
       if (!state.subscriptions.mayUnfollow(by, thread)) return
       state.subscriptions.unfollow(by, thread, position)
       state.webhooks.unfollow(by, thread)
@@ -47,7 +51,8 @@ export const subscriptionRecords = {
     code: 7,
     version: 1,
     fields: ['by', 'through'],
-    apply(state, position, { by, through }) {
+    apply(state, position, { at, by, through }) {
+      state.quotas.count('changes', { by, client: '', at })
       state.feeds.actors.tell(by, { type: 'read', position, through })
     },
   }),
