@@ -25,6 +25,7 @@
 //     Before that, the term is in a note of this node (holders.ts, H1).
 // L6. Nothing else is appended to this node's log meanwhile: the node leads only afterwards.
 
+import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { Packr } from 'msgpackr'
 import { JournalError } from '../../wal/errors.ts'
@@ -109,7 +110,9 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
   if (begun === null) return null
   const { record, name, message } = begun
   await untilWritable(journal)
-  role.receive(journal.appendEncoded(message.bytes, 1), 1, message.bytes)
+  const append = () => journal.appendEncoded(message.bytes, 1)
+  const isNext = role.receive(message.first, 1, message.bytes, append)
+  assert(isNext, 'L6: the state has every record before the term')
   await journal.sync()
   const { term } = record
   const holder = { version: 1, node, term, since: at } as const

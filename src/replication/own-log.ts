@@ -5,7 +5,8 @@
 //                                      └─apply──▶ state
 //
 // O1. A record is in the open batch of this log before it is applied, so that state and log advance
-//     together, as on a node that leads.
+//     together, as on a node that leads. A run is appended only if this version can decode all of
+//     it (forum/apply.ts, L1).
 // O2. While the log has no room, nothing is appended, and the stream waits. A stop does not wait
 //     for room, because the disk may be full for hours; the next start reads the rest from the
 //     stream.
@@ -14,6 +15,7 @@
 //     no checkpoint is being written, and the record begins a segment unless the message is in an
 //     earlier one, so that the segments which hold the text can be removed.
 
+import assert from 'node:assert/strict'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { Unpackr } from 'msgpackr'
 import { cutRecords, recordHeaderBytes } from '../../wal/journal/format.ts'
@@ -68,8 +70,9 @@ export class OwnLog implements Receiver {
     const isErasure = (start: number) => isPacked('message.erased', records, start)
     for (const run of cutRecords(records, runBytesMax, isErasure)) {
       await this.#room(run.records)
-      this.#journal.appendEncoded(run.records, run.count)
-      this.#role.receive(next, run.count, run.records)
+      const append = () => this.#journal.appendEncoded(run.records, run.count)
+      const isNext = this.#role.receive(next, run.count, run.records, append)
+      assert(isNext, 'O1: the state has every record of the log')
       next += run.count
       if (next <= last) await nextIteration()
     }

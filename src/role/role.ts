@@ -264,10 +264,10 @@ export class Role {
     this.#readers = readers
   }
 
-  /** Applies records of the leader (`receive` of forum/apply.ts). */
-  receive(first: number, count: number, records: Uint8Array): boolean {
+  /** Appends and applies records of the leader (`receive` of forum/apply.ts). */
+  receive(first: number, count: number, records: Uint8Array, append?: () => void): boolean {
     assert(this.#work === null, 'R3: a node that decides takes no records of others')
-    return receive(this.#parts.forum, first, count, records)
+    return receive(this.#parts.forum, first, count, records, append)
   }
 
   /**

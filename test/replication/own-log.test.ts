@@ -8,6 +8,7 @@ import { JournalError } from '../../wal/errors.ts'
 import { eachEncoded } from '../../wal/journal/format.ts'
 import type { Health } from '../../wal/journal/journal.ts'
 import { turn, until } from '../wal/helpers.ts'
+import { Pair } from './follower-pair.ts'
 
 /** Returns `count` records of `bytes` each, as encoded in a frame. */
 function recordsOf(count: number, bytes: number): Buffer {
@@ -18,8 +19,12 @@ function recordsOf(count: number, bytes: number): Buffer {
 
 /** Returns the record that erases this message, as encoded in a frame. */
 function erasureOf(message: number): Buffer {
-  const record = { type: 'message.erased', at: 1, message, reason: '' } as const
-  const packed = new Packr({ useRecords: false }).pack(encode(record))
+  return framed(encode({ type: 'message.erased', at: 1, message, reason: '' }))
+}
+
+/** Returns a record as encoded in a frame. */
+function framed(row: unknown[]): Buffer {
+  const packed = new Packr({ useRecords: false }).pack(row)
   const bytes = Buffer.alloc(4 + packed.length)
   bytes.writeUInt32LE(packed.length)
   packed.copy(bytes, 4)
@@ -52,7 +57,8 @@ function newLog() {
     },
   } satisfies FollowedJournal & { hasSpare: boolean; separated: number[] }
   const state = { messages: { seq: (message: number) => message + 100 }, text: { isFrozen: false } }
-  const receive = (first: number, count: number) => {
+  const receive = (first: number, count: number, _: Uint8Array, append = () => {}) => {
+    append()
     if (journal.position !== first + count - 1) throw new Error('O1: in the log, then applied')
     applied.push([first, count])
     return true
@@ -165,3 +171,22 @@ t.test(
     t.same(journal.separated, [107, 108])
   },
 )
+
+t.test('own log: O1: a record of a newer version: nothing of its run is appended', async (t) => {
+  const { journal, runs, state } = newLog()
+  const { role } = new Pair()
+  const log = new OwnLog(journal, role, state)
+  const term = { type: 'leader.began', at: 1, term: 1, node: 'a', mode: 'acked' } as const
+  const row = encode({ ...term, epoch: '', nonce: '' })
+  const [code, version, ...rest] = row as [number, number]
+  for (const newer of [
+    [code, version + 1, ...rest],
+    [127, 1, 1],
+  ]) {
+    const records = Buffer.concat([framed(row), framed(newer)])
+    await t.rejects(log.receive(1, 2, records), { exitCode: 76, message: /newer agent-forum/ })
+    t.same([runs, role.position], [[], 0], 'the next start finds a log that it can read')
+  }
+  await log.receive(1, 1, framed(row))
+  t.same([runs.length, role.position], [1, 1])
+})
