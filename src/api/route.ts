@@ -153,6 +153,8 @@ interface Operation {
   body?: Schema
   /** The maximum length of the body; 256 KiB by default. */
   bodyBytesMax?: number
+  /** The same for a form that somebody who is not signed in sends. */
+  strangerBytesMax?: number
   /**
    * Whether the body is that of a form, an object of `URLSearchParams`, which only the service's
    * own pages may send. All of its checks are made by the process that decides.

@@ -16,8 +16,8 @@ function nameOf(service: Service): string {
   return `${prefix}forum-${epochOf(service).slice(0, 8)}`
 }
 
-/** Returns the session in a Cookie header, or null if there is none or it has ended. */
-export function sessionIn(service: Service, header: string): Session | null {
+/** Returns the session in a Cookie header as `findSession` does, or null if there is none. */
+export function sessionIn(service: Service, header: string): Session | 'absent' | null {
   if (header === '') return null
   const begin = `${nameOf(service)}=`
   const pair = header.split(';', cookiesMax).find((each) => each.trimStart().startsWith(begin))

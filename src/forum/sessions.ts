@@ -79,8 +79,15 @@ export function sealSession(
   return Buffer.concat([nonce, sealing.getAuthTag(), ...parts]).toString('base64url')
 }
 
-/** Opens a sealed session; returns null if it is not valid, or has ended. */
-export function findSession(forum: Forum, sealed: string, epoch: string): Session | null {
+/**
+ * Opens a sealed session. Returns null if it is none of this epoch, or its time is over; `absent`
+ * if it gives no access as far as this process knows, which may not know the newest records.
+ */
+export function findSession(
+  forum: Forum,
+  sealed: string,
+  epoch: string,
+): Session | 'absent' | null {
   const bytes = Buffer.from(sealed, 'base64url')
   if (bytes.length !== sealedBytes) return null
   const opened = open(forum.sessionKey, bytes, epoch)
@@ -90,7 +97,7 @@ export function findSession(forum: Forum, sealed: string, epoch: string): Sessio
   const token = opened.readUInt32BE(6)
   const formToken = opened.toString('hex', 10, 10 + formBytes)
   const session = { identity, token, digest, formToken }
-  return identity !== -1 && isPresent(forum, session) ? session : null
+  return identity !== -1 && isPresent(forum, session) ? session : 'absent'
 }
 
 /** Returns whether a session that a request found some time ago is still valid. */

@@ -62,7 +62,7 @@ export function receivedCall(sent: SentCall, client: string, connection: Exchang
 /** Sends the requests of a process that follows another one to the process that decides. */
 export interface Forward {
   /** Forwards a request as it came. Its body is not collected yet. */
-  whole(exchange: Exchange, route: Route): void
+  whole(exchange: Exchange, route: Route, bytesMax: number): void
   /** Forwards a request that has passed all checks, or those before its unread body's. */
   checked(exchange: Exchange, prepared: Prepared, call: AnyCall, unread: UnreadBody | null): void
   /** Whether checked requests are accepted at present. If not, all requests are forwarded whole. */

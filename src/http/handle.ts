@@ -34,22 +34,25 @@ import type { Exchange, Refused } from './exchange.ts'
 import { ForwardingWatch } from './forwarding-watch.ts'
 import type { Gate } from './gate.ts'
 import { HeldRequest } from './held-request.ts'
-import { type Body, bodyBytesMax, overloaded, tooLarge } from './incoming-body.ts'
+import { type Body, overloaded, tooLarge } from './incoming-body.ts'
 import { Load } from './load.ts'
 import { Meter } from './meter.ts'
-import { bodyText, originForm, prefersHtml } from './parse.ts'
+import { originForm, prefersHtml } from './parse.ts'
 import {
+  bytesMaxOf,
+  codeOfLong,
   isUrlTooLong,
   isWrite,
   type Prepared,
   prepare,
   readBody,
   rejectType,
+  textOf,
 } from './prepared-route.ts'
 import { readQuery } from './read-query.ts'
 import { allow, type Match, Router } from './router.ts'
 import { Tick } from './tick.ts'
-import { beginVisit } from './visit.ts'
+import { beginVisit, type Visitor } from './visit.ts'
 
 /** A longer page that would have to be copied is sent immediately, not at the end of the tick. */
 const waitingBytesMax = 4096
@@ -133,11 +136,11 @@ export class Edge {
     const { html } = prepared
     const chosen = html !== null && prefersHtml(exchange.header('accept')) ? html : prepared
     exchange.meter = chosen.meter
-    const session = chosen.isPage ? this.#showErrors(exchange) : null
-    this.#check(exchange, chosen, match.id, session)
+    const visitor = chosen.isPage ? this.#showErrors(exchange) : null
+    this.#check(exchange, chosen, match.id, visitor)
   }
 
-  #showErrors(exchange: Exchange): Session | null {
+  #showErrors(exchange: Exchange): Visitor {
     return this.#errorPage === null ? null : beginVisit(exchange, this.#service, this.#errorPage)
   }
 
@@ -146,20 +149,20 @@ export class Edge {
     answer(exchange, 204, allowHeader(match) + preflight, null)
   }
 
-  #check(exchange: Exchange, prepared: Prepared, id: string, session: Session | null): void {
+  #check(exchange: Exchange, prepared: Prepared, id: string, visitor: Visitor): void {
     const { route } = prepared
     const forward = isWrite(route) ? this.forward : null
+    const bytesMax = bytesMaxOf(route, visitor === null)
     if (route.isForm) {
       const code = crossForm(exchange, this.#ownOrigins, this.#showsHost)
       if (code !== null) return refuse(exchange, code)
     }
-    if (forward !== null && (route.isForm || !forward.takesChecked)) {
-      return forward.whole(exchange, route)
-    }
-    const call = this.#callOf(exchange, prepared, id, session)
-    if (call === null) return this.forward!.whole(exchange, route)
+    const isWhole = forward === null ? visitor === 'absent' : route.isForm || !forward.takesChecked
+    if (this.forward !== null && isWhole) return this.forward.whole(exchange, route, bytesMax)
+    const call = this.#callOf(exchange, prepared, id, visitor === 'absent' ? null : visitor)
+    if (call === null) return this.forward!.whole(exchange, route, bytesMax)
     if ('rejected' in call) {
-      if (forward !== null) return forward.whole(exchange, route) // C1
+      if (forward !== null) return forward.whole(exchange, route, bytesMax) // C1
       if (call.position === undefined) return refuse(exchange, call.rejected, call.detail)
       return this.#pass(exchange, route, call as Rejection)
     }
@@ -167,7 +170,7 @@ export class Edge {
     if (route.body === undefined) {
       return this.#tick.addWork(() => this.#go(exchange, prepared, call, forward), 0)
     }
-    exchange.collect(route.bodyBytesMax ?? bodyBytesMax, (body) => {
+    exchange.collect(bytesMax, (body) => {
       this.#take(exchange, prepared, call, body, forward)
     })
   }
@@ -239,7 +242,7 @@ export class Edge {
       const unread = unreadBody(body)
       return this.#tick.addWork(() => forward.checked(exchange, prepared, call, unread), 0)
     }
-    if (body === tooLarge) refuse(exchange, 'too_large')
+    if (body === tooLarge) refuse(exchange, codeOfLong(prepared.route, call.session === null))
     else refuse(exchange, body === overloaded ? 'overloaded' : 'invalid_json')
   }
 
@@ -391,9 +394,4 @@ export class Edge {
       else refuse(exchange, failure)
     })
   }
-}
-
-/** Returns the body as text, or null if it is not UTF-8. */
-function textOf(bytes: Buffer, { hasOptionalBody }: Route): string | null {
-  return hasOptionalBody && bytes.length === 0 ? '{}' : bodyText(bytes)
 }

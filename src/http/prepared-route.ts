@@ -5,8 +5,17 @@ import type { ErrorCode } from '../api/errors.ts'
 import type { Call, Route, Service } from '../api/route.ts'
 import { bodyValidator, type Schema, type Violation, validator } from '../api/schema.ts'
 import type { Exchange, Refused } from './exchange.ts'
+import { bodyBytesMax } from './incoming-body.ts'
 import type { Meter, RouteMeter } from './meter.ts'
-import { depthMax, isJson, type Parameter, parseBody, parseForm, valuesMax } from './parse.ts'
+import {
+  bodyText,
+  depthMax,
+  isJson,
+  type Parameter,
+  parseBody,
+  parseForm,
+  valuesMax,
+} from './parse.ts'
 
 const anything: Schema = {}
 
@@ -46,7 +55,7 @@ export function prepare(route: Route, meter: Meter): Prepared {
     isStrict: route.query?.additionalProperties === false,
     checkQuery: validator(earlyQuery(route)),
     checkBody: bodyValidator(route.body ?? anything, route.idempotent ? ['idempotency_key'] : []),
-    isPage: route.type?.startsWith('text/html') === true,
+    isPage: isPage(route),
     html: route.html === undefined ? null : prepare(route.html, meter),
   }
 }
@@ -79,6 +88,21 @@ export function isUrlTooLong(
   return publicUrl.length + path.length + queryCharacters > urlCharactersMax
 }
 
+export function isPage({ type }: Route): boolean {
+  return type?.startsWith('text/html') === true
+}
+
+/** Returns how long a body may be; `isStranger`: its sender has no session. */
+export function bytesMaxOf(route: Route, isStranger: boolean): number {
+  const most = route.bodyBytesMax ?? bodyBytesMax
+  return isStranger ? (route.strangerBytesMax ?? most) : most
+}
+
+/** Returns why a body is refused that is longer than `bytesMaxOf`. */
+export function codeOfLong(route: Route, isStranger: boolean): ErrorCode {
+  return isStranger && route.strangerBytesMax !== undefined ? 'token_required' : 'too_large'
+}
+
 /** The detail of `invalid_json`. It names the limits, because nobody would guess them. */
 const notABody =
   'The body does not parse as one JSON object in UTF-8, ' +
@@ -99,6 +123,11 @@ export function rejectType(exchange: Exchange, route: Route): Refused | null {
 const formType = 'application/x-www-form-urlencoded'
 const notAForm = { rejected: 'invalid_field', detail: `A form is sent as ${formType}.` } as const
 const tooManyFields = { code: 'invalid_field', detail: 'The form has too many fields.' } as const
+
+/** Returns the body as text, or null if it is not UTF-8. */
+export function textOf(bytes: Buffer, { hasOptionalBody }: Route): string | null {
+  return hasOptionalBody && bytes.length === 0 ? '{}' : bodyText(bytes)
+}
 
 /** Adds the body and the idempotency key in it to the call, or returns why they are refused. */
 export function readBody(

@@ -7,6 +7,9 @@ import type { Session } from '../forum/sessions.ts'
 import type { Exchange } from './exchange.ts'
 import { originForm, prefersHtml } from './parse.ts'
 
+/** The session of a page's visitor, as `findSession` returns it (forum/sessions.ts). */
+export type Visitor = Session | 'absent' | null
+
 /** What an error page shows about its request. */
 export interface Visit {
   path: string
@@ -21,21 +24,22 @@ export type ErrorPageOf = (service: Service | null, visit: Visit) => ErrorPage
 
 /**
  * Has errors shown as pages if the request comes from a browser and is not for the interface.
- * Returns the session of a person who is signed in; nothing else in the edge reads the cookie.
+ * Returns who visits; nothing else in the edge reads the cookie.
  */
 export function beginVisit(
   exchange: Exchange,
   service: Service | null,
   errorPageOf: ErrorPageOf,
-): Session | null {
+): Visitor {
   const path = originForm(exchange.path)
   if (path.startsWith('/api/')) return null
-  const session = service === null ? null : sessionIn(service, exchange.header('cookie'))
+  const found = service === null ? null : sessionIn(service, exchange.header('cookie'))
   if (prefersHtml(exchange.header('accept'))) {
     const { query } = exchange
     const whole = query === '' ? path : `${path}?${query}`
     const isForm = exchange.method === 'post'
+    const session = found === 'absent' ? null : found
     exchange.errorPage = errorPageOf(service, { path: whole, isForm, session })
   }
-  return session
+  return found
 }

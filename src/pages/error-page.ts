@@ -56,7 +56,8 @@ function bodyOf(
   if (code === 'token_required') {
     // Visitors who may not read may not search either.
     const shown = service?.access.membersOnly === true ? null : service
-    return wholePage(shown, signInContent(service, { to: path }))
+    const problem = isForm ? { status: 401, text: `You are not signed in. ${goBack}` } : null
+    return wholePage(shown, signInContent(service, { to: path, problem }))
   }
   const { status, message } = errors[code]
   const title =

@@ -10,7 +10,8 @@
 //     form that is sent twice publishes once.
 // F3. A refusal after the form was read shows the form again with what was typed. A refusal before
 //     that (starting, stopping, too long, no room, or no main process) shows a page without the
-//     form; the browser's Back button brings the text back (error-page.ts).
+//     form; the browser's Back button brings the text back (error-page.ts). A long form without a
+//     session is not read: the page asks for a sign-in.
 
 import { timingSafeEqual } from 'node:crypto'
 import { type ErrorCode, type ErrorPage, errors } from '../api/errors.ts'
@@ -51,10 +52,10 @@ interface FormRoute<Sent extends FormCall> {
 }
 
 /**
- * The maximum size of a form that anybody may send. Such a form holds only names, tokens and paths,
- * and a refusal shows it again as up to six times as much HTML.
+ * The maximum size of a form from somebody without a session, because a refusal shows it again as
+ * up to six times as much HTML. A form that anybody may send holds only names, tokens and paths.
  */
-const strangerFormBytesMax = 16 << 10
+const strangerBytesMax = 16 << 10
 
 /** Declares the route to which a form is sent. */
 export function formRoute<Sent extends FormCall = SignedCall>(declared: FormRoute<Sent>): Route {
@@ -68,7 +69,7 @@ export function formRoute<Sent extends FormCall = SignedCall>(declared: FormRout
     open: true,
     isForm: true,
     body: { type: 'object' },
-    ...(isForAnybody && { bodyBytesMax: strangerFormBytesMax }),
+    ...(isForAnybody ? { bodyBytesMax: strangerBytesMax } : { strangerBytesMax }),
     type: pageType,
     headers: privateHeaders,
     needsClient: () => true, // limits and shares go by the address

@@ -173,7 +173,8 @@ function welcome(service: Service, created: CreatedIdentity, { body }: FormCall)
   const { forum, commands } = service
   const epoch = epochOf(service)
   const sealed = commands.sealSession(forum, { token: created.token, number: 0, epoch })
-  const session = commands.findSession(forum, sealed, epoch)
+  const found = commands.findSession(forum, sealed, epoch)
+  const session = found === 'absent' ? null : found
   const to = ownPath(textOf(body, 'to'))
   const main = html`<h1>You are registered</h1>
 <p>This is the token of <bdi>${created.displayName}</bdi>. It is shown once. Keep it where you keep

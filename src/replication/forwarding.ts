@@ -33,10 +33,10 @@ import {
 import { clientAddress, type TrustProxy } from '../http/client-address.ts'
 import type { Exchange, Handler, Settled } from '../http/exchange.ts'
 import type { Gate } from '../http/gate.ts'
-import { type Body, bodyBytesMax, overloaded, tooLarge } from '../http/incoming-body.ts'
+import { type Body, overloaded, tooLarge } from '../http/incoming-body.ts'
 import type { Load } from '../http/load.ts'
 import { RouteMeter } from '../http/meter.ts'
-import type { Prepared } from '../http/prepared-route.ts'
+import { isPage, type Prepared } from '../http/prepared-route.ts'
 
 /** The headers that write routes and their checks read. */
 const headerNames = [
@@ -161,7 +161,7 @@ export class Forwarder implements Forward {
     return this.#parts.takesChecked?.() ?? false
   }
 
-  whole(exchange: Exchange, route: Route): void {
+  whole(exchange: Exchange, route: Route, bytesMax: number): void {
     const request: ForwardedRequest = {
       method: exchange.method,
       path: exchange.path,
@@ -174,7 +174,7 @@ export class Forwarder implements Forward {
       exchange.hold()
       return this.#send(exchange, request)
     }
-    exchange.collect(route.bodyBytesMax ?? bodyBytesMax, (bytes) => {
+    exchange.collect(bytesMax, (bytes) => {
       request.body = nameOf(bytes) // encoded at once, while the bytes are valid
       this.#send(exchange, request)
     })
@@ -259,10 +259,11 @@ export class Forwarder implements Forward {
  * Returns a header as the leader must see it. Whether a form was sent by a page of the service is
  * known only here, because the leader may have another origin.
  */
-function headerOf(exchange: Exchange, { isForm }: Route, name: HeaderName): string {
+function headerOf(exchange: Exchange, route: Route, name: HeaderName): string {
+  const { isForm } = route
   if (isForm && name === 'origin') return ''
   if (isForm && name === 'sec-fetch-site') return 'same-origin'
-  return name === 'cookie' && !isForm ? '' : exchange.header(name)
+  return name === 'cookie' && !isPage(route) ? '' : exchange.header(name)
 }
 
 /** Sends the leader's answer, unless its position is no longer part of the history. */

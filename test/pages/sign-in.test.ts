@@ -6,7 +6,7 @@ import { Guesses } from '../../src/forum/guesses.ts'
 import { type IssuedInvitation, issueInvitation } from '../../src/forum/invitations.ts'
 import { FakeExchange } from '../http/fake-exchange.ts'
 import { answerOf, draftOn, formOn, nameOn, problemOn, type Shown } from './person.ts'
-import { Scene } from './scene.ts'
+import { processes, Scene } from './scene.ts'
 
 t.test('registration by invitation: with one only; closed: no form', async (t) => {
   const invited = new Scene('reader', { registration: 'invited' })
@@ -53,6 +53,28 @@ t.test('guessing of tokens: ends after so many, for sign-ins as for the interfac
   t.equal(limited.status, 429)
   t.match(problemOn(limited), /Try again in 60 minutes/)
 })
+
+for (const process of processes) {
+  t.test(
+    `${process}: a form without a session: a short one is kept, a long one unread`,
+    async (t) => {
+      const scene = new Scene(process)
+      const person = await scene.signedIn((await scene.identity('Ana')).token)
+      const page = await person.open('/new')
+      person.cookie = ''
+      const send = (content: string) => person.fill(page, '/new', { title: 'a title', content })
+      const short = await send('typed')
+      t.match([short.status, draftOn(short, '/new', 'title')], [401, { content: 'typed' }])
+      const long = await send('x'.repeat(16 << 10))
+      t.match(
+        [long.status, problemOn(long)],
+        [401, /not signed in\. The Back button of your browser brings back what you typed/],
+      )
+      t.same(formOn(long, '/sign-in', 'token')[0], ['to', '/new'])
+      t.notMatch(long.text, 'xxx')
+    },
+  )
+}
 
 t.test('members only: a form of nobody: is asked to sign in, and shows no member', async (t) => {
   const scene = new Scene('alone', { membersOnly: true })
