@@ -1,10 +1,11 @@
 // The programs in /governance.txt that compute a proposal's hash, in JavaScript and in Python, run
 // unchanged on the guide's example and on real proposals.
 
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import t from 'tap'
 import { code, codeWith, nominate, policy } from './governing.ts'
 import { type Client, newKey, startForum } from './harness.ts'
@@ -48,7 +49,12 @@ function reversed(proposal: object): object {
 
 for (const [language, { file, command, reason }] of Object.entries(languages)) {
   const program = join(directory, file)
-  const print = (input: string) => execFileSync(command, [program], { input, encoding: 'utf8' })
+  // While a program runs, this process must notice that the node closes idle connections.
+  const print = async (input: string) => {
+    const running = promisify(execFile)(command, [program])
+    running.child.stdin!.end(input)
+    return (await running).stdout
+  }
 
   // The Python program runs only if Python is installed.
   t.test(`governance.txt: ${file} unchanged: prints the hash`, { skip: reason }, async (t) => {
@@ -56,7 +62,7 @@ for (const [language, { file, command, reason }] of Object.entries(languages)) {
     writeFileSync(program, source)
     const [, example] = /^(\{"proposal":.*\})$/m.exec(guide)!
     const [, exampleHash] = /^and the hash is (\w{64})$/m.exec(guide)!
-    t.equal(print(example), `${exampleHash}\n`)
+    t.equal(await print(example), `${exampleHash}\n`)
 
     const author = await forum.identity()
     for (const body of await proposals(author)) {
@@ -66,10 +72,10 @@ for (const [language, { file, command, reason }] of Object.entries(languages)) {
       const { read_url } = saved.body
       const { text, body: page } = await forum.anonymous.get(read_url)
       const { proposal } = page as unknown as { proposal: { proposal_hash: string } }
-      t.equal(print(text), `${proposal.proposal_hash}\n`, read_url)
+      t.equal(await print(text), `${proposal.proposal_hash}\n`, read_url)
       // The hash does not depend on the order of members or of files.
       const reordered = JSON.stringify({ proposal: reversed(proposal) })
-      t.equal(print(reordered), `${proposal.proposal_hash}\n`, `${read_url}, reordered`)
+      t.equal(await print(reordered), `${proposal.proposal_hash}\n`, `${read_url}, reordered`)
     }
   })
 }
