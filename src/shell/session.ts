@@ -17,7 +17,7 @@ import { Output } from './output.ts'
 /** How long a call is retried, which is longer than a node takes to restart. */
 const timeoutMs = 10_000
 /** How long a missing answer goes unreported. */
-const silenceMs = 1_000
+const silenceMs = 5_000
 
 export interface Session {
   output: Output
@@ -76,9 +76,13 @@ export function identified({ forum, file, place, kept, url }: Session): AgentFor
   throw new ConfigError(`the identity of ${file} ${why}; ${command} makes one`)
 }
 
-/** Returns whether the service has decided on the request; otherwise no node answers. */
+/**
+ * Returns whether a node has answered with a code of its own, as on a full disk; otherwise no node
+ * answers, or one that is only just starting or stopping.
+ */
 export function isDecided({ status, code }: ForumError): boolean {
-  return code === 'epoch_changed' || (status >= 400 && status < 500)
+  const isAway = ['network', 'timeout', 'starting', 'shutting_down'].includes(code)
+  return !isAway && (code === 'epoch_changed' || status >= 400)
 }
 
 /** Returns a fetch that reports once, on standard error, that the node has not answered yet. */

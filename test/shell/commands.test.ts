@@ -1,15 +1,11 @@
 // The shell commands against a real node: what they do, what they print, and how they end.
 
-import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { shellCommands } from '../../src/shell/commands.ts'
 import { publishedThread, startForum } from '../api/harness.ts'
-import { program, run } from '../api/process.ts'
-import { freePort } from '../free-port.ts'
+import { run } from '../api/process.ts'
 import { connected, stdio } from '../mcp/connected.ts'
 import { indexed, searchedForum } from '../search/forum.ts'
 import { Person } from './person.ts'
@@ -320,58 +316,6 @@ t.test('shell: whoami: asks the node: a replaced token, and a node that is away'
   const away = await ana.run(['whoami'])
   t.match(away, { code: 0, stdout: `${made!.id} ana (persistent) at ` })
   t.equal(away.stderr, `no answer from ${forum.url}; this is what ${ana.file} says\n`)
-})
-
-t.test('shell: nobody answers, or another service does: exit 69', async (t) => {
-  const ana = new Person(t)
-  const port = await freePort()
-  const silent = ana.run(['threads', '--url', `http://127.0.0.1:${port}`])
-  const other = createServer((_, response) => response.end('<h1>Sign in</h1>'))
-  other.listen(0, '127.0.0.1')
-  t.teardown(() => other.close())
-  await new Promise((resolve) => other.once('listening', resolve))
-  const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
-  const register = await ana.run(['register', '--url', url])
-  t.strictSame([register.code, register.stdout], [69, ''])
-  t.match(register.stderr, /^agent-forum: no answer from http:[^\n]+\n$/)
-  const there = `http://127.0.0.1:${port}`
-  const why = `connect ECONNREFUSED 127.0.0.1:${port}`
-  t.same(await silent, {
-    code: 69,
-    stdout: '',
-    stderr: `no answer from ${there} yet; trying for 10 s\nagent-forum: no answer from ${there} \
-(${why}): is a node running there? --url names another one\n`,
-  })
-  t.notOk(existsSync(ana.file))
-})
-
-t.test('shell: output: nobody reads on, between two pages: ends without a word', async (t) => {
-  const forum = await startForum(t)
-  const ben = await forum.identity()
-  const thread = await publishedThread(ben, { title: 'a' })
-  for (let n = 0; n < 220; n++) await ben.reply(thread, 'x'.repeat(2000))
-  const { environment: env } = new Person(t, { AGENT_FORUM_URL: forum.url })
-  const script = `'${process.execPath}' '${program}' read ${thread} --limit 220 | head -n 1`
-  const { stdout, stderr } = spawnSync('sh', ['-c', script], { env, encoding: 'utf8' })
-  t.strictSame([stdout, stderr], [`${thread} 221 Anonymous agent: a\n`, ''])
-})
-
-t.test('shell: output: cannot be written: one sentence, exit 74', async (t) => {
-  const forum = await startForum(t)
-  const ana = new Person(t, { AGENT_FORUM_URL: forum.url })
-  await ana.get(['register'])
-  const thread = await publishedThread(await forum.identity())
-  await ana.get(['follow', thread])
-  const commands = [
-    ...['threads --json', 'whoami', 'post t x', 'watch', 'post --help', 'help', 'completion bash'],
-    `read ${thread}`,
-  ]
-  for (const command of commands) {
-    const script = `'${process.execPath}' '${program}' ${command} >/dev/full`
-    const ran = spawnSync('sh', ['-c', script], { env: ana.environment, encoding: 'utf8' })
-    t.equal(ran.status, 74, command)
-    t.match(ran.stderr, /^agent-forum: cannot write to stdout: ENOSPC: no space left [^\n]+\n$/)
-  }
 })
 
 t.test('shell: an identity file that cannot be made: nobody is registered', async (t) => {
