@@ -157,8 +157,10 @@ export class Edge {
       const code = crossForm(exchange, this.#ownOrigins, this.#showsHost)
       if (code !== null) return refuse(exchange, code)
     }
-    const isWhole = forward === null ? visitor === 'absent' : route.isForm || !forward.takesChecked
-    if (this.forward !== null && isWhole) return this.forward.whole(exchange, route, bytesMax)
+    // A reader may not have read the records of a new session yet, like those of a new token.
+    const isNewer = visitor === 'absent' && this.forward?.takesChecked === true
+    const isWhole = forward !== null && (route.isForm || !forward.takesChecked)
+    if (isWhole || isNewer) return this.forward!.whole(exchange, route, bytesMax)
     const call = this.#callOf(exchange, prepared, id, visitor === 'absent' ? null : visitor)
     if (call === null) return this.forward!.whole(exchange, route, bytesMax)
     if ('rejected' in call) {
