@@ -16,12 +16,14 @@
 //     meanwhile. Objects that it does not name are removed afterwards, including those with erased
 //     text.
 // X3. A download becomes a checkpoint when its manifest is written, after all else is durable.
+//     Where a log is replaced, all of it is downloaded and checked before anything of the log is
+//     touched.
 // X4. A note is refused if it names anything but files of a checkpoint, so a download writes no
 //     other files.
 
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
-import type { CheckpointDirectory } from '../../wal/checkpoint/checkpoint-files.ts'
+import { type CheckpointDirectory, manifestNumbers } from '../../wal/checkpoint/checkpoint-files.ts'
 import {
   type Manifest,
   manifestName,
@@ -30,7 +32,10 @@ import {
   parityName,
 } from '../../wal/checkpoint/manifest.ts'
 import { readFullyLater, replaceFileLater, writeAllLater } from '../../wal/disk.ts'
-import { codeOf, JournalError } from '../../wal/errors.ts'
+import { codeOf, isOfSystem, JournalError, newerError, storageError } from '../../wal/errors.ts'
+import { beginLog, besideLog } from '../../wal/tools/begin-log.ts'
+import { checkCheckpoint } from '../../wal/tools/checkpoint-check.ts'
+import { formVersion } from '../state/saved.ts'
 import { type LogStream, StreamUnavailable } from './log-stream.ts'
 
 const version = 1
@@ -137,6 +142,41 @@ export async function fetchCheckpoint(
       throw new StreamUnavailable(`the checkpoint beside the stream lacks ${missing}`)
     }
   }
+}
+
+/**
+ * Downloads a store's checkpoint beside the log of this directory, checks that a start can use it,
+ * and begins a log after it, so that this copy can replace the other (`planReplacing`). Rejects
+ * with `StreamUnavailable` if there is no such checkpoint now, with a JournalError 76 if a newer
+ * program has made it, and with 74 if the disk has no room for both copies; nothing is replaced.
+ */
+export async function fetchBeside(
+  stream: LogStream,
+  place: CheckpointDirectory,
+  store: string,
+): Promise<void> {
+  const note = await uploadedCheckpoint(stream)
+  if (note === null || !(await isWhole(stream, note))) throw unusable('is not whole')
+  const beside = besideLog(place)
+  try {
+    const fetched = await fetchCheckpoint(stream, beside, store)
+    if (fetched === null) throw unusable('is of another store')
+    const { manifest, why } = await checkCheckpoint(beside, manifestNumbers(beside)[0])
+    if (manifest === null) throw unusable(`is damaged: ${why}`)
+    const { position, storeId, form } = manifest
+    if (form > formVersion) throw newerError(manifestName(manifest.number), form, formVersion)
+    if (position !== fetched.position || storeId !== store) throw unusable('is not as in its note')
+    beginLog(beside, fetched)
+  } catch (error) {
+    besideLog(place) // the space may be needed
+    throw isOfSystem(error) ? storageError(`fetch a checkpoint into ${beside.dir}`, error) : error
+  }
+}
+
+function unusable(why: string): StreamUnavailable {
+  return new StreamUnavailable(
+    `the checkpoint beside the stream ${why}: the leader uploads another`,
+  )
 }
 
 function checkedNote(value: unknown): CheckpointNote {

@@ -3,7 +3,8 @@
 //   lock ─▶ prepare ─▶ recover ─▶ agree ─▶ follow or lead (replica.ts)
 //             │                     ├─ another history: refused
 //             │                     ├─ diverged: the tail is put aside; start again
-//             │                     ├─ its continuation is trimmed: cleared; start again
+//             │                     ├─ its continuation is trimmed: replaced by a checkpoint of the
+//             │                     │  leader, which is fetched beside it; start again
 //             │                     └─ the stream has no message: begun, or waited for (holders.ts)
 //             └─ no log here: the checkpoint of the leader is fetched
 //
@@ -14,19 +15,22 @@
 //     reports the reason.
 // H4. Nothing is taken from another history, and nothing here is changed because of it, except that
 //     a log without any record is removed.
+// H5. A log is replaced only by a copy that is whole, checked and durable. This log may be the only
+//     one left.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { CheckpointDirectory } from '../../wal/checkpoint/checkpoint-files.ts'
 import { JournalError } from '../../wal/errors.ts'
 import type { Journal } from '../../wal/journal/journal.ts'
-import { beginLog, clearLog, planClearing } from '../../wal/tools/begin-log.ts'
+import { listSegments, storeIdOf } from '../../wal/journal/segments.ts'
+import { beginLog, finishPlan, planClearing, planReplacing } from '../../wal/tools/begin-log.ts'
 import { putAside } from '../../wal/tools/put-aside.ts'
 import { ConfigError } from '../base/arguments.ts'
 import { logNotices } from '../ops/log.ts'
 import type { Term } from '../state/state.ts'
 import { adoptEpoch, loadEpoch } from '../storage/node-files.ts'
-import { fetchCheckpoint, uploadedCheckpoint } from './checkpoint-transfer.ts'
+import { fetchBeside, fetchCheckpoint, uploadedCheckpoint } from './checkpoint-transfer.ts'
 import { type Comparison, compareWithStream, type LogEnd } from './compare.ts'
 import { announce, announceUnread, otherHolders, whyNotBegin } from './holders.ts'
 import { type LogStream, type StreamMessage, StreamUnavailable } from './log-stream.ts'
@@ -85,7 +89,7 @@ export class HistoryPlace {
    */
   async prepare(storeId: string | null): Promise<string | null> {
     const { stream, place, node, log } = this.#options
-    const known = clearLog(place) ? null : storeId
+    const known = finishPlan(place) ? storeIdOf(listSegments(place.disk, place.dir)) : storeId
     if (known !== null) {
       await this.#ask(() => announceUnread(stream, node, known))
       return known
@@ -173,7 +177,7 @@ export class HistoryPlace {
       )
     }
     if (position > 0) throw new ConfigError(otherStore(history.store, storeId))
-    planClearing(place, { keeps: false })
+    planClearing(place)
     throw new StartAgain('another node has begun the stream')
   }
 
@@ -221,8 +225,14 @@ export class HistoryPlace {
       const checkpoint = await this.#ask(() => uploadedCheckpoint(stream))
       const covered = checkpoint?.store === storeId ? checkpoint.position : 0
       if (covered + 1 < first) return nothingBetween(position, first)
+      try {
+        await fetchBeside(stream, place, storeId)
+      } catch (error) {
+        if (error instanceof StreamUnavailable) return error.message // H5
+        throw error
+      }
       // If this node led, its log may have the only copy of records that it had not published.
-      planClearing(place, { keeps: term.node === node })
+      planReplacing(place, { keeps: term.node === node })
       throw new StartAgain(`the stream continues after position ${position}`)
     }
     if (found.kind === 'other' && position === 0) return noHistory

@@ -2,19 +2,22 @@
 //         server's answer was stale.
 // Method: a stream in memory that shows an older end for a while, and a log on the real disk.
 
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
 import t, { type Test } from 'tap'
+import { uploadCheckpoint } from '../../src/replication/checkpoint-transfer.ts'
 import { HistoryPlace } from '../../src/replication/history-place.ts'
 import { announce } from '../../src/replication/holders.ts'
 import type { StreamMessage } from '../../src/replication/log-stream.ts'
 import { writeHistory } from '../../src/replication/notes.ts'
+import { factsOf } from '../../src/state/saved.ts'
 import type { Term } from '../../src/state/state.ts'
 import { realDisk } from '../../wal/disk.ts'
 import { type Journal, openJournal } from '../../wal/journal/journal.ts'
 import { MemoryStream } from '../replication/memory-stream.ts'
+import { LeadingNode, newDirectory } from './leading-node.ts'
 
 const log = pino({ level: 'silent' })
 const none = new Uint8Array()
@@ -104,7 +107,7 @@ t.test('place: a follower stays ahead: refused with 77, nothing is changed', asy
   await t.rejects((await placeOf(stream, own)).agree(own.journal, term('leader')), refused)
   const names = readdirSync(own.dir)
   t.ok(names.includes('0000000001.wal'))
-  t.notOk(names.some((name) => name.includes('.replaced') || name.startsWith('clear-log')))
+  t.notOk(names.some((name) => name.includes('.replaced') || name.includes('-log')))
 })
 
 t.test('place: a leader returns with an end of its own: it is published', async (t) => {
@@ -125,18 +128,6 @@ t.test('place: another term began before the end: the tail is put aside', async 
   t.ok(readdirSync(own.dir).includes('5-6.wal.replaced'))
 })
 
-t.test('place: what goes on is trimmed: a log of its own term is kept', async (t) => {
-  const stream = await newStream()
-  const own = await logOf(t, 1)
-  await stream.publish({ first: 5, last: 9, term: 1, bytes: none }, 2)
-  await stream.trim(3)
-  await noteCheckpoint(stream, own.journal, 4)
-  await t.rejects((await placeOf(stream, own)).agree(own.journal, term('this')), {
-    message: /continues after position 1/,
-  })
-  t.ok(readdirSync(own.dir).includes('clear-log.keep'))
-})
-
 /** Writes only the note of a checkpoint at this position beside the stream. */
 async function noteCheckpoint(stream: MemoryStream, { storeId: store }: Journal, position: number) {
   const about = { version: 1, node: 'leader', number: 1, form: 5, pieceBytes: 1, files: [] }
@@ -146,7 +137,7 @@ async function noteCheckpoint(stream: MemoryStream, { storeId: store }: Journal,
 /** Returns whether no file of a log was renamed or removed, or is about to be. */
 function untouched(dir: string): boolean {
   const names = readdirSync(dir)
-  const isChanged = (name: string) => /\.replaced$|\.void$|^clear-log/.test(name)
+  const isChanged = (name: string) => /\.replaced$|\.void$|^clear-log|^replace-log/.test(name)
   return names.includes('0000000001.wal') && !names.some(isChanged)
 }
 
@@ -163,6 +154,86 @@ t.test('place: trimmed, and no checkpoint has what is between: waits, keeps its 
   t.match(waits, [/begins at position 5, this log ends at 1, .* the leader uploads one/])
   t.ok(untouched(own.dir))
 })
+
+/**
+ * Makes the log of a node that was away while another one went on, uploaded a checkpoint, and
+ * trimmed the stream up to it.
+ */
+async function trimmed(t: Test) {
+  const node = await new LeadingNode(newDirectory(t)).open()
+  await node.write('one')
+  await node.close()
+  const dir = newDirectory(t)
+  cpSync(node.dir, dir, { recursive: true })
+  const ahead = await new LeadingNode(node.dir).open()
+  await ahead.write('two')
+  await ahead.checkpoints.take()
+  const { place, newest: manifest } = ahead.checkpoints
+  const stream = new MemoryStream()
+  await stream.publish({ first: 1, last: 3, term: 1, bytes: none }, 0)
+  await stream.publish({ first: 4, last: 4, term: 1, bytes: none }, 1)
+  await stream.trim(2)
+  await uploadCheckpoint(stream, place, { node: 'leader', manifest, isStopped: () => false })
+  const own = await new LeadingNode(dir).open()
+  t.teardown(() => Promise.all([ahead.close(), own.close()]))
+  t.same([own.journal.position, ahead.journal.position], [2, 3])
+  return { stream, own, ahead }
+}
+
+const lacking: readonly (readonly [string, (stream: MemoryStream) => unknown, RegExp])[] = [
+  ['all are missing', ({ objects: { objects } }) => objects.clear(), /is not whole/],
+  [
+    'one is missing',
+    ({ objects: { objects } }) => objects.delete([...objects.keys()][0]!),
+    /is not whole/,
+  ],
+  [
+    'one is damaged',
+    ({ objects: { objects } }) => objects.set([...objects.keys()][0]!, Buffer.from('other')),
+    /lacks 0000000001\.pages/,
+  ],
+]
+
+for (const [what, change, why] of lacking) {
+  t.test(`H5: trimmed, objects of the checkpoint: ${what}: keeps its log`, async (t) => {
+    const { stream, own } = await trimmed(t)
+    change(stream)
+    const waits: string[] = []
+    const place = await placeOf(stream, own, { waits })
+    await t.rejects(place.agree(own.journal, term('leader')), { name: 'StoppedEarly' })
+    t.match(waits, [why])
+    t.ok(untouched(own.dir))
+    const names = readdirSync(own.dir, { recursive: true }) as string[]
+    t.same(
+      names.filter((name) => name.startsWith('fetched-log/')),
+      [],
+      'the room is given back',
+    )
+    const again = await new LeadingNode(own.dir).open()
+    t.equal(again.journal.position, 2)
+    await again.close()
+  })
+}
+
+for (const [node, keeps] of [
+  ['leader', false],
+  ['this', true],
+] as const) {
+  t.test(`H5: trimmed, ${node} led: replaced by the checkpoint, and kept: ${keeps}`, async (t) => {
+    const { stream, own, ahead } = await trimmed(t)
+    const { storeId } = own.journal
+    const place = await placeOf(stream, own)
+    await t.rejects(place.agree(own.journal, term(node)), { message: /after position 2/ })
+    t.ok(readdirSync(own.dir).includes('0000000001.wal'), 'the old log, until the next life')
+    stream.objects.objects.clear()
+    t.equal(await place.prepare(storeId), storeId)
+    t.equal(readdirSync(own.dir).includes('0000000001.wal.replaced'), keeps)
+    const next = await new LeadingNode(own.dir).open()
+    t.same(factsOf(next.forum.state), factsOf(ahead.forum.state))
+    t.equal(next.journal.position, 3)
+    await next.close()
+  })
+}
 
 const foreign = { store: 'f'.repeat(32), nonce: 'n', behind: '' }
 

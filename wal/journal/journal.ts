@@ -10,7 +10,7 @@ import { type Disk, realDisk, syncDirectory } from '../disk.ts'
 import { codeOf, JournalError, storageError } from '../errors.ts'
 import { keepReserve, lockDirectory } from './lock.ts'
 import { scanLog } from './scan.ts'
-import { listSegments } from './segments.ts'
+import { listSegments, storeIdOf } from './segments.ts'
 import { settle } from './settle.ts'
 import { type Durability, type Journal, journalLimits, type Notice } from './types.ts'
 import { Writer } from './writer.ts'
@@ -79,8 +79,7 @@ async function startOf(
   dir: string,
 ): Promise<number> {
   if (typeof from === 'number') return from
-  const [first] = listSegments(disk, dir)
-  return from(first?.head.kind === 'good' ? first.head.header.storeId : null)
+  return from(storeIdOf(listSegments(disk, dir)))
 }
 
 function noLog(dir: string, from: number): JournalError {

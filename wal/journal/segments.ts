@@ -55,6 +55,11 @@ export function positionBefore([first]: SegmentFile[]): number {
   return first?.head.kind === 'good' ? first.head.header.firstPosition - 1 : 0
 }
 
+/** The id of the store that the log belongs to; null if there is no log, or it is not readable. */
+export function storeIdOf([first]: SegmentFile[]): string | null {
+  return first?.head.kind === 'good' ? first.head.header.storeId : null
+}
+
 export function readHead(disk: Disk, path: string): Pick<SegmentFile, 'size' | 'head'> {
   try {
     const file = disk.open(path, 'read')
