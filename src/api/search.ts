@@ -44,7 +44,7 @@ export const getSearch = route<unknown, SearchQuery, FoundPage>({
       q: {
         description:
           'Words, all of which must occur; `"words next to each other"`; `-without`. May be ' +
-          'absent with `author_id` or `thread_id`.',
+          'absent with `author_id` or `thread_id`. At most 32 words, and 16 in a phrase.',
         type: 'string',
         minLength: 1,
         maxLength: 500,

@@ -9,7 +9,7 @@ import { isRejection, type Rejection } from '../forum/rejection.ts'
 import { type Html, html, marked, nothing, time } from '../html/html.ts'
 import { placesOf } from '../search/excerpt.ts'
 import type { FoundPage, Hit, ResultPage } from '../search/find.ts'
-import type { Query } from '../search/query.ts'
+import { parseQuery, type Query, termWordsMax, wordsMax } from '../search/query.ts'
 import {
   answerWhole,
   type Content,
@@ -33,7 +33,7 @@ interface SearchedPage {
 
 const searchUnavailable: Rejection = { rejected: 'not_found', detail: 'This forum has no search.' }
 
-/** `messages` is null if the query has no word that could be found. */
+/** `messages` is null if the query has no word that could be found, or too many words. */
 type Found = { messages: FoundPage | null; done(): void }
 
 export const searchPage: Route = page<SearchedPage, Found>({
@@ -88,14 +88,17 @@ const advice = html`<ul>
 <li>A minus leaves messages out: <code>timeout -proxy</code>.</li>
 </ul>`
 
+const searched =
+  'Public messages are found by their words, and by the title of the thread that they begin.'
+const noWord = 'The query contains no searchable word. Type one that a message must have.'
+const tooManyWords =
+  `A query may have at most ${wordsMax} words, and at most ${termWordsMax} next to each ` +
+  'other in quotes.'
+
 /** Returns the content in place of results if nothing was searched for. */
 function notSearched(q: string): Html {
   return html`<h1>Search</h1>
-<p>${
-    q.trim() === ''
-      ? 'Public messages are found by their words, and by the title of the thread that they begin.'
-      : 'The query contains no searchable word. Type one that a message must have.'
-  }</p>
+<p>${q.trim() === '' ? searched : parseQuery(q) === null ? noWord : tooManyWords}</p>
 ${advice}
 `
 }

@@ -17,7 +17,16 @@ import type { Rejection } from '../forum/rejection.ts'
 import { nobody, type State } from '../state/state.ts'
 import { excerptOf } from './excerpt.ts'
 import type { Hits, SearchRequest } from './link.ts'
-import { marks, matchOf, parseQuery, type Query } from './query.ts'
+import {
+  isTooLong,
+  marks,
+  matchOf,
+  parseQuery,
+  partsOf,
+  type Query,
+  termWordsMax,
+  wordsMax,
+} from './query.ts'
 
 /** The maximum size of the messages on one page, in bytes; the first one may exceed it. */
 const textBytesMax = 64 << 10
@@ -96,6 +105,10 @@ const noPositiveTerm: Rejection = {
   rejected: 'invalid_query',
   detail: 'q must contain a searchable word; it may be absent with author_id or thread_id.',
 }
+const tooManyWords: Rejection = {
+  rejected: 'invalid_query',
+  detail: `q may have at most ${wordsMax} words, and at most ${termWordsMax} in a phrase.`,
+}
 const searchUnavailable: Rejection = { rejected: 'not_found', detail: 'This node has no search.' }
 const searchOverloaded: Rejection = {
   rejected: 'overloaded',
@@ -117,6 +130,7 @@ async function findPage(
 ): Promise<FoundPage | Rejection> {
   if (!index.isAvailable) return searchUnavailable
   const query = q === undefined ? null : parseQuery(q)
+  if (query !== null && isTooLong(query)) return tooManyWords
   const isNarrow = author_id !== undefined || thread_id !== undefined
   if (query === null && (q !== undefined || !isNarrow)) return noPositiveTerm
   const author = author_id === undefined ? null : state.identities.findNamed(author_id)
@@ -133,6 +147,7 @@ async function findPage(
   const hits = await index.link.find({
     publicMatch: matchOf(words, required),
     privateMatch: isMember ? matchOf(words, [marks.member(caller), ...required]) : '',
+    parts: partsOf(words),
     before: first,
     limit: limit + 1,
     turn: holderOf(caller, client),

@@ -5,11 +5,13 @@
 //
 // I1. The newest slot is built first, so that new messages are found soon; but while another one
 //     has to be built, they take turns.
-// I2. A search goes through the slots from the newest on, and can pause after each (searches.ts).
+// I2. A search goes through the slots from the newest on, and through as many parts of each as it
+//     says. It can pause after each part (searches.ts).
 // I3. Whatever is wrong with a file costs work and nothing else: its slot is built again.
 
 import type { IndexFiles } from './index-files.ts'
 import type { Search } from './protocol.ts'
+import { marks, matchIn, wordsMax } from './query.ts'
 import { type About, type Entry, type SealedName, type Shard, shardMessages } from './shard.ts'
 import { ShardStore, type StoreOptions } from './shard-store.ts'
 import { type Building, type SealedFile, Slot } from './slot.ts'
@@ -31,9 +33,12 @@ export interface IndexedRange {
   entries: Entry[]
 }
 
-type Wanted = Pick<Search, 'publicMatch' | 'privateMatch' | 'before' | 'limit'>
+/** The number of parts whose messages the index can distinguish: no search has more. */
+const partsMax = wordsMax
 
-/** The messages that a search has found in the slot that begins with message `first`. */
+type Wanted = Pick<Search, 'publicMatch' | 'privateMatch' | 'parts' | 'before' | 'limit'>
+
+/** The messages that a search has found in the part that begins with message `first`. */
 export interface FoundIn {
   first: number
   messages: number[]
@@ -47,6 +52,8 @@ export class Index {
   readonly #options: IndexOptions
   readonly #store: ShardStore
   readonly #perShard: number
+  /** The number of messages in the smallest part of a shard. */
+  readonly #partMessages: number
   readonly #slots: Slot[] = []
   /** Whether the newest slot had the last turn (I1). */
   #wasNewest = false
@@ -54,6 +61,7 @@ export class Index {
   constructor(options: IndexOptions) {
     this.#options = options
     this.#perShard = options.perShard ?? shardMessages
+    this.#partMessages = Math.ceil(this.#perShard / partsMax)
     this.#store = new ShardStore(options)
   }
 
@@ -136,7 +144,7 @@ export class Index {
     // A removal has restarted the shard since the range was requested.
     if (building.next !== from) return
     try {
-      building.shard.add(entries)
+      building.shard.add(entries.map((entry) => this.#withPart(entry, slot)))
     } catch (error) {
       this.#damaged(slot, error)
       throw error
@@ -145,6 +153,11 @@ export class Index {
     building.lastId = lastId
     if (to === slot.limit) this.#seal(slot, building)
     else if (slot.finished !== null && to >= slot.finished.end) this.#replace(slot)
+  }
+
+  #withPart(entry: Entry, slot: Slot): Entry {
+    const mark = marks.part(this.#partOf(entry.message, slot))
+    return { ...entry, words: `${mark} ${entry.words}` }
   }
 
   /** Saves the shards that are being built, so that building can continue later. */
@@ -160,25 +173,39 @@ export class Index {
   }
 
   /**
-   * Yields the messages found in each slot, the newest slot first: at most `limit` messages before
+   * Yields the messages found in each part, the newest part first: at most `limit` messages before
    * `search.before`, the newest first.
    */
   *search(search: Wanted): Generator<FoundIn> {
-    const newest = Math.floor((search.before - 1) / this.#perShard)
-    const last = Math.min(this.#slots.length - 1, newest)
-    for (let i = last; i >= 0; i--) {
-      const slot = this.#slots[i]
-      yield { first: slot.first, messages: this.#searchIn(slot, search) }
+    const parts = partsMax / search.parts
+    let end = Math.min(search.before, this.#slots.length * this.#perShard)
+    while (end > 0) {
+      const slot = this.#slots[Math.floor((end - 1) / this.#perShard)]
+      const part = this.#partOf(end - 1, slot)
+      const from = part - (part % parts)
+      end = slot.first + from * this.#partMessages
+      const some = (match: string) => (search.parts === 1 ? match : matchIn(match, from, parts))
+      const messages = slot.covered > end ? this.#searchIn(slot, search, some) : []
+      yield { first: end, messages }
     }
   }
 
-  #searchIn(slot: Slot, { publicMatch, privateMatch, before, limit }: Wanted): number[] {
+  /** Returns the number of the part of its slot in which a message is. */
+  #partOf(message: number, slot: Slot): number {
+    return Math.floor((message - slot.first) / this.#partMessages)
+  }
+
+  #searchIn(
+    slot: Slot,
+    { publicMatch, privateMatch, before, limit }: Wanted,
+    some: (match: string) => string,
+  ): number[] {
     const { shard, hidden } = slot
     if (shard === null) return []
     try {
       const most = limit + hidden.size
-      const found = shard.search(true, publicMatch, before, most)
-      const own = privateMatch === '' ? [] : shard.search(false, privateMatch, before, most)
+      const found = shard.search(true, some(publicMatch), before, most)
+      const own = privateMatch === '' ? [] : shard.search(false, some(privateMatch), before, most)
       const all = own.length === 0 ? found : [...found, ...own].sort((a, b) => b - a)
       return all.filter((message) => !hidden.has(message)).slice(0, limit)
     } catch (error) {

@@ -5,7 +5,8 @@
 //     └── too many ──▶ refused
 //
 // L1. At most `placesMax` searches have a place: they are in flight, or found while their routes
-//     have yet to run. The others wait for a place, and callers take turns.
+//     have yet to run. The others wait for a place, and callers take turns. No caller has more than
+//     its share of the places, so that one is free for the next caller.
 // L2. At most `pendingMax` searches wait or have a place, and no caller has more than its share of
 //     these (base/shares.ts). Further searches are refused.
 // L3. The process of the index may end at any time; searches in flight are then sent to the next
@@ -50,8 +51,8 @@ export class SearchLink {
   readonly #waiting = new Map<Holder, Pending[]>()
   readonly #shares = new Shares(pendingMax)
   readonly #inFlight = new Map<number, Pending>()
-  /** The number of searches that have a place (L1). */
-  #placed = 0
+  /** The searches that have a place (L1). */
+  readonly #places = new Shares(placesMax)
   #isStopped = false
   #timer: NodeJS.Timeout | null = null
 
@@ -83,7 +84,7 @@ export class SearchLink {
     const done = () => {
       if (isDone) return
       isDone = true
-      this.#placed -= 1
+      this.#places.giveBack(pending.request.turn)
       this.#shares.giveBack(pending.request.turn)
       this.#sendNext()
     }
@@ -126,12 +127,14 @@ export class SearchLink {
   }
 
   #sendNext(): void {
-    while (this.#socket !== null && this.#placed < placesMax && this.#waiting.size > 0) {
-      const [[turn, own]] = this.#waiting as Iterable<[Holder, Pending[]]>
+    while (this.#socket !== null) {
+      const turn = [...this.#waiting.keys()].find((holder) => this.#places.mayTake(holder))
+      if (turn === undefined) return
+      const own = this.#waiting.get(turn)!
       const pending = own.shift()!
       this.#waiting.delete(turn)
       if (own.length > 0) this.#waiting.set(turn, own) // behind the other callers
-      this.#placed += 1
+      this.#places.take(turn)
       this.#lastId += 1
       this.#inFlight.set(this.#lastId, pending)
       this.#send(this.#lastId, pending.request)
@@ -149,7 +152,7 @@ export class SearchLink {
     for (const [id, pending] of this.#inFlight) {
       if (!isLate(pending)) continue
       this.#inFlight.delete(id)
-      this.#placed -= 1
+      this.#places.giveBack(pending.request.turn)
       this.#refuse(pending)
     }
     for (const [turn, own] of this.#waiting) {

@@ -75,6 +75,8 @@ export interface Search {
   publicMatch: string
   /** The expression for private threads; '' if they are not searched. */
   privateMatch: string
+  /** The number of parts in which each shard is searched (query.ts). */
+  parts: number
   /** Only messages with lower numbers are found. */
   before: number
   limit: number

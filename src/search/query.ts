@@ -7,13 +7,20 @@
 //
 // Q1. Nothing but `"` and a `-` at the beginning of a word has a meaning; everything else is data.
 //     The expression for the index (`matchOf`) consists of words only, each term in quotes.
-// Q2. Characters without spaces between them form one term as far as they are one word of their
+// Q2. A query has at most `wordsMax` words, and a term at most `termWordsMax`, because
+//     the index compares the places of a term's words in every message that has them.
+// Q3. Characters without spaces between them form one term as far as they are one word of their
 //     language, by the dictionary of the platform; in quotes they all do.
 
 import { eachWord, isCharacter, notOfWords, wordsOf } from './words.ts'
 
 /** Words that stand next to each other. */
 export type Term = readonly string[]
+
+/** The maximum number of words of a query, those included that must not occur. */
+export const wordsMax = 32
+/** The maximum number of words next to each other. */
+export const termWordsMax = 16
 
 export interface Query {
   /** Each of these must occur. */
@@ -38,6 +45,22 @@ export function parseQuery(text: string): Query | null {
   return all.size === 0 ? null : { all: [...all.values()], none: [...none.values()] }
 }
 
+/** Returns whether the query has more words than it may have (Q2). */
+export function isTooLong({ all, none }: Query): boolean {
+  const terms = [...all, ...none]
+  return terms.flat().length > wordsMax || terms.some((term) => term.length > termWordsMax)
+}
+
+/**
+ * Returns the number of parts, a power of two, in which the index searches a shard, so that each
+ * step is short. Only words next to each other take long: 32 of them 105 ms in a shard of messages
+ * of 420 characters, and 12 ms in a part of it; 32 other words take 13 ms in the shard.
+ */
+export function partsOf({ all, none }: Query): number {
+  const words = [...all, ...none].filter((term) => term.length > 1).flat().length
+  return 2 ** Math.ceil(Math.log2(Math.max(1, words)))
+}
+
 /** Returns whether a minus stands directly before the first word. */
 function isExcluded(plain: string): boolean {
   if (!plain.startsWith('-')) return false
@@ -55,7 +78,7 @@ function add(terms: Map<string, Term>, term: Term): void {
 
 let segmenter: Intl.Segmenter | undefined
 
-/** Returns the words of a text, each as a term, but the characters of one word as one term (Q2). */
+/** Returns the words of a text, each as a term, but the characters of one word as one term (Q3). */
 function termsOf(text: string): Term[] {
   const terms: string[][] = []
   let wordEnds: ReadonlySet<number> | undefined
@@ -87,6 +110,8 @@ export const marks = {
   thread: (thread: number) => `${notOfWords}t${thread}`,
   /** Only in a private thread: an identity that may read it. */
   member: (identity: number) => `${notOfWords}m${identity}`,
+  /** The part of its shard in which the message is (index.ts). */
+  part: (part: number) => `${notOfWords}p${part}`,
   /** Separates texts, so that no run of words spans two of them. */
   border: `${notOfWords}b`,
 }
@@ -97,4 +122,10 @@ export function matchOf({ all, none }: Query, required: readonly string[]): stri
   const positive = [...required.map((mark) => [mark]), ...all].map(quoted).join(' AND ')
   if (none.length === 0) return positive
   return `(${positive}) NOT (${none.map(quoted).join(' OR ')})`
+}
+
+/** Returns the expression for what `match` finds in `count` parts of a shard, from `from` on. */
+export function matchIn(match: string, from: number, count: number): string {
+  const parts = Array.from({ length: count }, (_, i) => `"${marks.part(from + i)}"`)
+  return `(${parts.join(' OR ')}) AND (${match})`
 }

@@ -7,7 +7,6 @@ import path from 'node:path'
 import type { Test } from 'tap'
 import { type Engine, findEngine } from '../../src/search/engine.ts'
 import { Index } from '../../src/search/index.ts'
-import type { Search } from '../../src/search/protocol.ts'
 import { marks, matchOf, type Query } from '../../src/search/query.ts'
 import type { Entry } from '../../src/search/shard.ts'
 import { spacedWords, wordsOf } from '../../src/search/words.ts'
@@ -138,9 +137,10 @@ export class Scene {
       ...(author === undefined ? [] : [marks.author(author)]),
       ...(thread === undefined ? [] : [marks.thread(thread)]),
     ]
-    const search: Pick<Search, 'publicMatch' | 'privateMatch' | 'before' | 'limit'> = {
+    const search = {
       publicMatch: matchOf(query, required),
       privateMatch: caller === -1 ? '' : matchOf(query, [marks.member(caller), ...required]),
+      parts: 2 ** Math.floor(6 * this.random()),
       before,
       limit,
     }

@@ -37,7 +37,14 @@ t.test('L1: searches that are never answered are given up: others have their pla
   link.connect(node)
   link.receiveFrom(node)
   const find = (before: number) => {
-    return link.find({ publicMatch: 'x', privateMatch: '', before, limit: 1, turn: before })
+    return link.find({
+      publicMatch: 'x',
+      privateMatch: '',
+      parts: 1,
+      before,
+      limit: 1,
+      turn: before,
+    })
   }
 
   const unanswered = [1, 2, 3, 4].map(find)
@@ -48,6 +55,26 @@ t.test('L1: searches that are never answered are given up: others have their pla
   t.equal(before, 5)
   send(index, { type: 'found', id, messages: [3], next: null, covered: 5 })
   t.match(await fifth, { messages: [3] })
+})
+
+t.test('L1: a caller sends eight searches: another one finds a place at once', async (t) => {
+  const { node, index } = await connection(t)
+  const received: Search[] = []
+  receive<FromNode>(index, (message) => received.push(message as Search))
+  const link = new SearchLink()
+  t.teardown(() => link.stop())
+  link.connect(node)
+  link.receiveFrom(node)
+  const search = { publicMatch: 'x', privateMatch: '', parts: 1, limit: 1 }
+  for (let i = 1; i <= 8; i++) void link.find({ ...search, before: i, turn: 'an address' })
+  const own = link.find({ ...search, before: 9, turn: 9 })
+  const { id } = await until('it is sent', () => received.find(({ before }) => before === 9))
+  t.same(
+    received.map(({ before }) => before),
+    [1, 2, 9],
+  )
+  send(index, { type: 'found', id, messages: [3], next: null, covered: 5 })
+  t.match(await own, { messages: [3] })
 })
 
 const bytes = (...parts: (number | number[])[]) =>

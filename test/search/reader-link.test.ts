@@ -42,7 +42,7 @@ t.test('reader: its index ends while a search is in flight: no other file is clo
   server.listen(path.join(dir, 'search.sock'))
   t.teardown(() => server.close())
   const { link } = new ReaderSearch(dir, () => true)
-  const search = { publicMatch: 'word', privateMatch: '', before: 1, limit: 1, turn: 'a caller' }
+  const search = { publicMatch: 'word', privateMatch: '', parts: 1, before: 1, limit: 1, turn: 'a' }
   void link.find(search)
   await until('a connection', () => connections.length === 1)
   // These take the lowest free descriptors, among them that of the directory.

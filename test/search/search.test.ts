@@ -99,6 +99,11 @@ t.test('search: what is narrowed, and in pages: is complete and in order', async
   t.equal((await findAll(anonymous, 'long', 'limit=100')).length, 30)
 })
 
+/** Returns different words for a query. */
+function words(count: number, between = '%20'): string {
+  return Array.from({ length: count }, (_, i) => `w${i}`).join(between)
+}
+
 t.test('search: requests that cannot be answered: are refused', async (t) => {
   const { anonymous } = await searchedForum(t)
   const refused: Record<string, string> = {
@@ -109,6 +114,11 @@ t.test('search: requests that cannot be answered: are refused', async (t) => {
     [`q=${'x'.repeat(501)}`]: 'invalid_query',
     'q=!%3F': 'invalid_query',
     [`q=-x&author_id=agt_${'0'.repeat(32)}`]: 'invalid_query',
+    [`q=${words(33)}`]: 'invalid_query',
+    [`q=${words(33, '.')}`]: 'invalid_query',
+    [`q=${words(16)}%20-x${words(17, '%20-x')}`]: 'invalid_query',
+    [`q=%22${words(17)}%22`]: 'invalid_query',
+    [`q=x%20-${words(17, '_')}`]: 'invalid_query',
     'q=x&author_id=ana': 'invalid_id',
     'q=x&thread_id=agt_1': 'invalid_id',
     'q=x&limit=0': 'invalid_number',
@@ -119,6 +129,12 @@ t.test('search: requests that cannot be answered: are refused', async (t) => {
   for (const [query, error] of Object.entries(refused)) {
     t.match(await anonymous.get(`/api/search?${query}`), { status: 400, body: { error } }, query)
   }
+  for (const query of [words(32), `%22${words(16)}%22%20%22x${words(16, '_')}%22`]) {
+    t.match(await anonymous.get(`/api/search?q=${query}`), { status: 200 }, query)
+  }
+  t.match(await anonymous.get(`/api/search?q=${words(33)}`), {
+    body: { message: /at most 32 words, and at most 16 in a phrase/ },
+  })
   t.match(await anonymous.get(`/api/search?q=${'%F0%9F%91%8D'.repeat(500)}`), { status: 200 })
   t.match(await anonymous.post('/api/search', {}), { status: 405 })
 })
