@@ -3,6 +3,8 @@
 //
 // S1. A search ends when it has found enough, when nothing is left, or when its time is over. It
 //     says how far it came, and its caller continues from there.
+// S2. `covered` was true before each of its steps: what is indexed while a search runs may be
+//     missing from what it found before.
 
 import type { Index } from './index.ts'
 import type { Found, Search } from './protocol.ts'
@@ -17,6 +19,7 @@ interface Job {
   rest: Generator<{ first: number; messages: number[] }>
   messages: number[]
   next: number
+  covered: number
   spentMs: number
   answer: (found: Found) => void
 }
@@ -33,8 +36,9 @@ export class Searches {
   /** Calls `answer` once, in a later iteration of the event loop. */
   add(search: Search, answer: (found: Found) => void): void {
     const { before } = search
+    const { covered } = this.#index
     const rest = this.#index.search(search)
-    this.#jobs.push({ search, rest, messages: [], next: before, spentMs: 0, answer })
+    this.#jobs.push({ search, rest, messages: [], next: before, covered, spentMs: 0, answer })
     this.#plan()
   }
 
@@ -73,11 +77,16 @@ export class Searches {
     }
   }
 
-  #end({ search, messages, next, answer }: Job, isLast: boolean): void {
+  #end({ search, messages, next, covered, answer }: Job, isLast: boolean): void {
     const { id, limit } = search
     const isFull = messages.length >= limit
     const left = isFull ? messages[limit - 1] : isLast ? null : next
-    const { covered } = this.#index
-    answer({ type: 'found', id, messages: messages.slice(0, limit), next: left, covered })
+    answer({
+      type: 'found',
+      id,
+      messages: messages.slice(0, limit),
+      next: left,
+      covered: Math.min(covered, this.#index.covered), // less if a shard was found damaged
+    })
   }
 }
