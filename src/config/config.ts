@@ -273,14 +273,21 @@ export function checkSettings(
     membersOnly: switchOf(setting('members-only')),
     registration: choiceOf(setting('registration'), settingFlags.registration.choices),
   }
+  const host = textOf(setting('host'))
+  const publicUrl = originOf(setting('public-url'))
+  const trustProxy = trustProxyOf(
+    setting('trust-proxy'),
+    setting('proxy-hops'),
+    setting('trusted-proxies'),
+  )
   return {
-    host: textOf(setting('host')),
+    host,
     port: number('port', 0, 65_535),
     data: textOf(setting('data')),
     durability,
     durabilityName: durabilityName(durability),
     segmentBytes: number('segment-mb', 1, 1024) * 2 ** 20,
-    publicUrl: originOf(setting('public-url')),
+    publicUrl,
     http: choiceOf(setting('http'), settingFlags.http.choices),
     pollAfterSeconds: number('poll-after', 0, 86_400),
     limits: quotaLimits(
@@ -299,12 +306,8 @@ export function checkSettings(
     pages: !switchOf(setting('no-pages')),
     search: !switchOf(setting('no-search')),
     secret: readSecret(environment),
-    trustProxy: trustProxyOf(
-      setting('trust-proxy'),
-      setting('proxy-hops'),
-      setting('trusted-proxies'),
-    ),
-    allowedHosts: allowedHostsOf(setting('allowed-hosts'), originOf(setting('public-url'))),
+    trustProxy,
+    allowedHosts: allowedHostsOf(setting('allowed-hosts'), { host, publicUrl, trustProxy }),
     cors: corsOf(setting('cors')),
     opsPort: number('ops-port', 0, 65_535),
     webhookAllowPrivate: switchOf(setting('webhook-allow-private')),

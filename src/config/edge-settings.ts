@@ -32,7 +32,9 @@ export const edgeFlags = {
     preset: '',
     help:
       'host names, separated by commas, by which callers may reach the API, beside loopback ' +
-      'names and that of --public-url; a request to another one is answered with 421; empty: any',
+      'names and that of --public-url; a request to another one is answered with 421; *: any; ' +
+      'empty: no other name on a loopback address, unless --trust-proxy is given without ' +
+      '--public-url, and any name elsewhere',
   },
   cors: {
     value: 'ORIGINS',
@@ -88,10 +90,22 @@ export function corsOf({ name, text }: Setting): CorsOrigins | null {
   return origins as string[]
 }
 
-/** Returns the names by which callers may reach the API, in lower case, or null for any. */
-export function allowedHostsOf({ name, text }: Setting, publicUrl: string | null) {
-  if (text === '') return null
-  const hosts = text.split(',').map((part) => {
+const loopbackHost = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i
+
+interface Reached {
+  host: string
+  publicUrl: string | null
+  trustProxy: TrustProxy | null
+}
+
+/**
+ * Returns the names by which callers may reach the API, in lower case, or null for any. A node on a
+ * loopback address knows its names, unless a proxy is in front whose name nobody has told.
+ */
+export function allowedHostsOf({ name, text }: Setting, { host, publicUrl, trustProxy }: Reached) {
+  const knowsNames = loopbackHost.test(host) && (publicUrl !== null || trustProxy === null)
+  if (text === '*' || (text === '' && !knowsNames)) return null
+  const hosts = (text === '' ? [] : text.split(',')).map((part) => {
     const host = part.trim().toLowerCase()
     const url = `http://${host}`
     if (URL.canParse(url) && new URL(url).href === `${url}/`) return host

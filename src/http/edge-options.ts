@@ -2,6 +2,7 @@
 
 import type { TrustProxy } from './client-address.ts'
 import type { CorsOrigins } from './cors.ts'
+import type { ForwardingWatch } from './forwarding-watch.ts'
 import type { Ticks } from './tick.ts'
 import type { ErrorPageOf } from './visit.ts'
 
@@ -18,8 +19,8 @@ export interface Refusing {
 export interface EdgeOptions {
   /** Which forwarding header is trusted; null: none. */
   trustProxy?: TrustProxy | null
-  /** Called once, when a forwarding header arrives although none is trusted. */
-  onForwarded?: (header: string) => void
+  /** Look for a proxy for which the node is not configured. */
+  watches?: readonly ForwardingWatch[]
   /** The other origins whose pages may use the API; null: none. */
   cors?: CorsOrigins | null
   /** Whether guides name the origin of the caller's Host header, because none is configured. */

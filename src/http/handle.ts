@@ -31,7 +31,6 @@ import { Cors } from './cors.ts'
 import { crossForm, crossSite, hostOrigin, ownOrigins } from './cross-site.ts'
 import type { EdgeOptions, Refusing } from './edge-options.ts'
 import type { Exchange, Refused } from './exchange.ts'
-import { ForwardingWatch } from './forwarding-watch.ts'
 import type { Gate } from './gate.ts'
 import { HeldRequest } from './held-request.ts'
 import { type Body, overloaded, tooLarge } from './incoming-body.ts'
@@ -64,7 +63,7 @@ export class Edge {
   readonly #router = new Router<Prepared>()
   readonly #availability: Refusing
   readonly #trustProxy: TrustProxy | null
-  readonly #forwarding: ForwardingWatch | null
+  readonly #watches: NonNullable<EdgeOptions['watches']>
   readonly #cors: Cors | null
   readonly #showsHost: boolean
   readonly #errorPage: NonNullable<EdgeOptions['errorPage']> | null
@@ -82,13 +81,12 @@ export class Edge {
     options: EdgeOptions = {},
     load = new Load(),
   ) {
-    const { trustProxy = null, onForwarded, cors = null, showsHost = false, ticks } = options
+    const { trustProxy = null, watches = [], cors = null, showsHost = false, ticks } = options
     this.#load = load
     this.#tick = new Tick(() => this.#service?.forum.journal.flush(), ticks)
     this.#availability = availability
     this.#trustProxy = trustProxy
-    const isWatched = trustProxy === null && onForwarded !== undefined
-    this.#forwarding = isWatched ? new ForwardingWatch(onForwarded) : null
+    this.#watches = watches
     this.#cors = cors === null ? null : new Cors(cors)
     this.#showsHost = showsHost
     this.#errorPage = options.errorPage ?? null
@@ -114,7 +112,7 @@ export class Edge {
   handle(exchange: Exchange): void {
     exchange.startedMs = this.meter.start()
     exchange.meter = this.meter.none
-    this.#forwarding?.inspect(exchange)
+    for (const watch of this.#watches) watch.inspect(exchange)
     if (this.#cors !== null) exchange.moreHeaders = this.#cors.headers(exchange)
     const { refusal } = this.#availability
     if (refusal !== null) {

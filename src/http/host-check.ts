@@ -2,7 +2,7 @@
 // internet can make its own host name resolve to an address inside a network (DNS rebinding); the
 // browser then treats the node as part of that page's origin, and lets the page read the answers.
 // Such requests still name the host of the page. The operators' port always makes this check; the
-// port of the interface makes it with --allowed-hosts, before anything else.
+// port of the interface makes it on a loopback address and with --allowed-hosts, before all else.
 
 import { answer } from './answers.ts'
 import type { Exchange } from './exchange.ts'
@@ -19,19 +19,27 @@ export function isOwnHost(host: string | undefined, names: ReadonlySet<string>):
   return names.has(host.replace(/:\d+$/, '').toLowerCase())
 }
 
-const wrongHost = 'This host name does not belong to this service.\n'
+const twoHosts = 'A request has one Host header, with one host.\n'
+const wrongHost =
+  'This host name does not belong to this service. Its operator names the hosts by which it may ' +
+  'be reached with --public-url or --allowed-hosts.\n'
 
-/** Makes an edge answer only requests to these names and to loopback ones; null: it answers all. */
+/** Makes an edge answer only requests to one host: a loopback name or one of `names`; null: any. */
 export function guarded(
   edge: Pick<Edge, 'handle' | 'meter'>,
   names: ReadonlySet<string> | null,
 ): Pick<Edge, 'handle'> {
-  if (names === null) return edge
+  const refuse = (exchange: Exchange, status: 400 | 421, why: string) => {
+    exchange.meter = edge.meter.none
+    answer(exchange, status, '', why, 'text/plain; charset=utf-8')
+  }
   return {
     handle(exchange: Exchange): void {
-      if (isOwnHost(exchange.header('host'), names)) return edge.handle(exchange)
-      exchange.meter = edge.meter.none
-      answer(exchange, 421, '', wrongHost, 'text/plain; charset=utf-8')
+      const host = exchange.allOf('host')
+      // Of two, a server in front may have read the other one (RFC 9112, 3.2).
+      if (host.includes(',')) return refuse(exchange, 400, twoHosts)
+      if (names === null || isOwnHost(host, names)) return edge.handle(exchange)
+      refuse(exchange, 421, wrongHost)
     },
   }
 }

@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts'
 import { isWildcard } from '../http/cross-site.ts'
 import type { EdgeOptions, Refusing } from '../http/edge-options.ts'
 import type { Handler } from '../http/exchange.ts'
+import { ForwardingWatch, forwardedAddress, forwardedHttps } from '../http/forwarding-watch.ts'
 import { Edge } from '../http/handle.ts'
 import { guarded } from '../http/host-check.ts'
 import type { Load } from '../http/load.ts'
@@ -17,7 +18,7 @@ import { logged } from './request-log.ts'
 
 /**
  * Makes the edge with the routes of the interface and, unless they are off, those of the pages.
- * Warns once if a proxy is in front but none is trusted.
+ * Warns once about a proxy for which the node is not configured.
  */
 export function newEdge(
   config: Config,
@@ -27,7 +28,6 @@ export function newEdge(
   { ticks }: Pick<EdgeOptions, 'ticks'>,
 ): Edge {
   const { trustProxy, cors, publicUrl, pages, access } = config
-  const hint = 'a proxy seems to be in front, and limits count its address; see --trust-proxy'
   const routes = routesOf({ ...config, ...config.access })
   const options: EdgeOptions = {
     trustProxy,
@@ -35,9 +35,24 @@ export function newEdge(
     ticks,
     showsHost: publicUrl === null,
     errorPage: pages ? errorPage : null,
-    onForwarded: (header) => log.warn({ header, hint }, 'forwarding_header_ignored'),
+    watches: watchesOf(config, log),
   }
   return new Edge(pages ? withPages(routes, access) : routes, availability, options, load)
+}
+
+function watchesOf({ trustProxy, publicUrl }: Config, log: Logger): ForwardingWatch[] {
+  const watches: ForwardingWatch[] = []
+  if (trustProxy === null) {
+    const hint = 'a proxy seems to be in front, and limits count its address; see --trust-proxy'
+    const warn = (header: string) => log.warn({ header, hint }, 'forwarding_header_ignored')
+    watches.push(new ForwardingWatch(forwardedAddress, warn))
+  }
+  if (!publicUrl?.startsWith('https:')) {
+    const hint = 'callers use https, but cookies of sessions lack Secure; set --public-url'
+    const warn = (header: string) => log.warn({ header, hint }, 'https_not_configured')
+    watches.push(new ForwardingWatch(forwardedHttps, warn))
+  }
+  return watches
 }
 
 /** Returns the handler of an HTTP server. `state` provides the numbers of callers. */

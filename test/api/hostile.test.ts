@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { publishedThread, startForum } from './harness.ts'
 import { requestText, wire } from './wire.ts'
 
-const host = 'Host: forum.example\r\n'
+const host = 'Host: localhost\r\n'
 const smuggled = requestText('GET', '/smuggled')
 
 /** Heads that two parsers may delimit differently. What follows them must not become a request. */

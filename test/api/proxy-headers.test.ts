@@ -6,8 +6,8 @@ import { until } from '../until.ts'
 import { type Forum, startForum } from './harness.ts'
 import type { LogLine } from './process.ts'
 
-function warnings({ log }: Forum): LogLine[] {
-  const lines = log.split('\n').filter((line) => line.includes('forwarding_header_ignored'))
+function warnings({ log }: Forum, event = 'forwarding_header_ignored'): LogLine[] {
+  const lines = log.split('\n').filter((line) => line.includes(event))
   return lines.map((line) => JSON.parse(line))
 }
 
@@ -47,4 +47,28 @@ t.test('--trust-proxy: both headers arrive: no warning', async (t) => {
   process.kill(forum.pid, 'SIGTERM')
   await until('the stop', () => forum.log.includes('"stopped"'))
   t.equal(warnings(forum).length, 0)
+})
+
+const event = 'https_not_configured'
+
+for (const flags of [[], ['--trust-proxy']]) {
+  const name = flags.join(' ') || 'as it is'
+  t.test(`x-forwarded-proto: https, no public URL, a node ${name}: one warning`, async (t) => {
+    const forum = await startForum(t, flags)
+    await forum.anonymous.get('/api/status', { 'x-forwarded-proto': 'http' })
+    await forum.anonymous.get('/api/status', { 'x-forwarded-proto': 'https' })
+    await until('a warning', () => warnings(forum, event).length > 0)
+    for (let n = 0; n < 20; n++) await forum.anonymous.get('/', { 'x-forwarded-proto': 'https' })
+    const [{ level, header, hint }, ...more] = warnings(forum, event)
+    t.strictSame([level, header, more.length], [40, 'x-forwarded-proto', 0])
+    t.match(hint, '--public-url')
+  })
+}
+
+t.test('x-forwarded-proto: https with an https public URL: no warning', async (t) => {
+  const forum = await startForum(t, ['--public-url', 'https://forum.example'])
+  await forum.anonymous.get('/api/status', { 'x-forwarded-proto': 'https' })
+  process.kill(forum.pid, 'SIGTERM')
+  await until('the stop', () => forum.log.includes('"stopped"'))
+  t.strictSame(warnings(forum, event), [])
 })

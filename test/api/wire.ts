@@ -113,7 +113,7 @@ export function requestText(
   headers: Record<string, string> = {},
   body = '',
 ): string {
-  const all: Record<string, string> = { Host: 'forum.example', ...headers }
+  const all: Record<string, string> = { Host: 'localhost', ...headers }
   if (body !== '' && all['Transfer-Encoding'] === undefined) {
     all['Content-Length'] ??= `${Buffer.byteLength(body)}`
   }

@@ -40,6 +40,7 @@ t.test('config: a secret: of 32 characters accepted, of fewer refused', async (t
 
 const possible: [string, string, Partial<Config>][] = [
   ['host', '::1', { host: '::1' }],
+  ['host', '10.0.0.5', { host: '10.0.0.5', allowedHosts: null }],
   ['port', '0', { port: 0 }],
   ['port', '65535', { port: 65_535 }],
   ['data', 'a b/c', { data: 'a b/c' }],
@@ -54,9 +55,21 @@ const possible: [string, string, Partial<Config>][] = [
     'interval:1',
     { durability: { mode: 'interval', ms: 1 }, durabilityName: 'interval:1' },
   ],
-  ['public-url', 'https://forum.example', { publicUrl: 'https://forum.example' }],
-  ['public-url', 'HTTP://Forum.Example:80/', { publicUrl: 'http://forum.example' }],
-  ['public-url', 'http://[::1]:8080', { publicUrl: 'http://[::1]:8080' }],
+  [
+    'public-url',
+    'https://forum.example',
+    { publicUrl: 'https://forum.example', allowedHosts: new Set(['forum.example']) },
+  ],
+  [
+    'public-url',
+    'HTTP://Forum.Example:80/',
+    { publicUrl: 'http://forum.example', allowedHosts: new Set(['forum.example']) },
+  ],
+  [
+    'public-url',
+    'http://[::1]:8080',
+    { publicUrl: 'http://[::1]:8080', allowedHosts: new Set(['[::1]']) },
+  ],
   ['http', 'uws', { http: 'uws' }],
   ['http', 'node', { http: 'node' }],
   ['poll-after', '0', { pollAfterSeconds: 0 }],

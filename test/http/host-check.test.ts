@@ -1,13 +1,11 @@
-// The host names by which a node may be reached: on the operators' port and, with --allowed-hosts,
-// on the interface's port.
+// The host names by which a node may be reached, on the operators' port and that of the interface.
 
 import { once } from 'node:events'
 import { request } from 'node:http'
 import t from 'tap'
-import type { Exchange } from '../../src/http/exchange.ts'
-import { guarded, isOwnHost } from '../../src/http/host-check.ts'
-import { Meter } from '../../src/http/meter.ts'
+import { isOwnHost } from '../../src/http/host-check.ts'
 import { startForum } from '../api/harness.ts'
+import { wire } from '../api/wire.ts'
 
 const names = new Set(['forum.example'])
 
@@ -46,11 +44,6 @@ t.test('host: a name that a page on the internet may have: not own', async (t) =
   t.equal(isOwnHost('forum.example', new Set()), false, 'without --public-url')
 })
 
-t.test('allowed hosts: none are set: the edge itself, without a check', async (t) => {
-  const edge = { handle: (_: Exchange) => {}, meter: new Meter() }
-  t.equal(guarded(edge, null), edge)
-})
-
 /** Resolves to the status and content type of the answer to a request with this Host header. */
 async function ask(port: number, method: string, path: string, host: string) {
   const sent = request({ host: '127.0.0.1', port, method, path, headers: { host }, agent: false })
@@ -83,7 +76,38 @@ for (const flags of [[], ['--http', 'node'], ['--readers', '2']]) {
   })
 }
 
-t.test('allowed hosts: by default: any name is served', async (t) => {
-  const { port } = await startForum(t)
-  t.match(await ask(port, 'GET', '/api/status', 'evil.example'), { status: 200 })
-})
+const publicUrl = ['--public-url', 'https://forum.example']
+const byDefault: [flags: string[], served: string[], refused: string[]][] = [
+  [[], ['localhost:1', '127.0.0.1', '[::1]:8787'], ['evil.example', 'forum.example', '10.0.0.5']],
+  [publicUrl, ['localhost', 'forum.example'], ['evil.example']],
+  [[...publicUrl, '--trust-proxy'], ['127.0.0.1', 'forum.example'], ['evil.example']],
+  [['--trust-proxy'], ['localhost', 'forum.example', '10.0.0.5'], []],
+  [['--allowed-hosts', '*'], ['localhost', 'forum.example', '10.0.0.5'], []],
+  [['--host', '0.0.0.0'], ['localhost', 'forum.example', '10.0.0.5'], []],
+]
+for (const [flags, served, refused] of byDefault) {
+  const name = flags.join(' ') || 'as it is'
+  t.test(`allowed hosts: none are named, a node ${name}: serves its own names`, async (t) => {
+    const { port } = await startForum(t, flags)
+    for (const [hosts, status] of [
+      [served, 200],
+      [refused, 421],
+    ] as const) {
+      for (const host of hosts) {
+        t.match(await ask(port, 'GET', '/api/status', host), { status }, host)
+      }
+    }
+  })
+}
+
+for (const flags of [[], ['--http', 'node'], ['--trust-proxy', '--http', 'node']]) {
+  const name = flags.join(' ') || 'as it is'
+  t.test(`two Host headers, a node ${name}: 400`, async (t) => {
+    const { port } = await startForum(t, flags)
+    const connection = await wire(t, port)
+    const head = 'GET /api/status HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n'
+    await connection.write(head)
+    t.equal((await connection.answer()).status, 400)
+    connection.socket.destroy()
+  })
+}
