@@ -14,6 +14,7 @@ import { messageOf } from '../../wal/errors.ts'
 import type { Forum } from '../forum/forum.ts'
 import { listInvitations } from '../forum/invitations.ts'
 import { findMessage } from '../forum/reads.ts'
+import { ownWork } from '../forum/sliced-work.ts'
 import type { Gate } from '../http/gate.ts'
 import type { CheckpointSchedule, Erasure } from '../storage/checkpoints.ts'
 import { invitationJson } from './access.ts'
@@ -184,7 +185,7 @@ export function startAdmin(
     administer: (run) => administer(forum, gate, run),
     moderate: (command, about) => moderate(forum, gate, command, about),
     erasure,
-    findMessage: (id) => findMessage(forum, id),
+    findMessage: (id) => findMessage(forum, ownWork, id),
     textOf: (message) => textOf(forum, message),
   }
   pages?.open(administered, publicUrl)

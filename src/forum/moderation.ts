@@ -14,9 +14,9 @@
 // E3. A command that changes nothing, because its act is in effect already, makes no record.
 
 import type { Act } from '../state/moderation.ts'
-import { nobody } from '../state/state.ts'
 import { type Forum, isRejection, type Positioned, type Rejection } from './forum.ts'
 import type { ForumRecord } from './records.ts'
+import { ownWork } from './sliced-work.ts'
 import { admitOwn, commit } from './write.ts'
 
 /** The number of message ids that are compared in one event-loop iteration, in about 1 ms. */
@@ -113,7 +113,7 @@ export function eraseMessage(
     if (message !== -1) return eraseFound(forum, message, reason)
     return from < messages.count ? null : notFound
   }
-  return slice() ?? forum.slicedWork.add(nobody, slice)
+  return slice() ?? forum.slicedWork.add(ownWork, slice)
 }
 
 function eraseFound(forum: Forum, message: number, reason: string): ModerationOutcome {

@@ -7,10 +7,11 @@
 // P1. An identity whose messages are all private has no newest message here, like an absent one.
 // P2. No caller waits for more than `atOnce` messages: more of them are examined in slices.
 
+import type { Holder } from '../base/shares.ts'
 import { Uint32Column } from '../columns/column.ts'
-import { nobody, type State } from '../state/state.ts'
+import type { State } from '../state/state.ts'
 import { NameIndex } from './name-index.ts'
-import type { SlicedWork, Unfinished } from './sliced-work.ts'
+import { ownWork, type SlicedWork, type Unfinished } from './sliced-work.ts'
 
 /**
  * The number of messages examined at once, in about a millisecond. A slice is shorter, because
@@ -79,7 +80,7 @@ export class Publishers {
     if (this.#isWorking) return null
     if (this.#state.messages.count - this.#previous.length > atOnce) {
       this.#isWorking = true
-      const work = this.#work.add(-1, () => (this.#look(sliceMessages) ? true : null))
+      const work = this.#work.add(ownWork, () => (this.#look(sliceMessages) ? true : null))
       void work.then(() => {
         this.#isWorking = false
       })
@@ -100,7 +101,11 @@ export class Publishers {
    * known. Otherwise it is searched for from both sides, and a promise is returned if that takes
    * long (P2).
    */
-  newestBelow(end: number, identity: number): number | Promise<number | Unfinished> {
+  newestBelow(
+    end: number,
+    identity: number,
+    holder: Holder,
+  ): number | Promise<number | Unfinished> {
     const newest = this.#newest.get(identity) - 1
     if (end > newest) return newest
     if (this.#isOf(identity, end)) return this.previous(end)
@@ -110,7 +115,7 @@ export class Publishers {
     const search = this.#search(end, identity, newest)
     const found = search(sliceMessages)
     if (found !== null) return found
-    return this.#work.add(nobody, () => {
+    return this.#work.add(holder, () => {
       const later = search(sliceMessages)
       if (later === null) return null
       if (this.#found.size === foundMax) this.#found.clear()

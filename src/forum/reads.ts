@@ -6,7 +6,8 @@
 // Q2. The work is proportional to what is shown: positions are found by binary search.
 
 import { partition } from '../base/partition.ts'
-import { nobody, type State } from '../state/state.ts'
+import type { Holder } from '../base/shares.ts'
+import type { State } from '../state/state.ts'
 import type { Forum, Positioned, Rejection } from './forum.ts'
 
 export interface ThreadRead {
@@ -110,11 +111,12 @@ const sliceIds = 65_536
 /** Resolves to the number of the message with this id, or -1. Newer messages are found sooner. */
 export function findMessage(
   { state: { messages }, slicedWork }: Forum,
+  holder: Holder,
   id: string,
 ): Promise<number | Rejection> {
   if (!messageId.test(id)) return Promise.resolve(-1)
   let end = messages.count
-  return slicedWork.add(nobody, () => {
+  return slicedWork.add(holder, () => {
     const begin = Math.max(0, end - sliceIds)
     const message = messages.find(id, begin, end)
     end = begin

@@ -2,15 +2,21 @@
 // iteration, so that other requests are answered in between.
 //
 // W1. Jobs take turns: each gets a slice before any gets its next one.
-// W2. At most `jobsMax` jobs wait or run. Of these an identity has a share (base/shares.ts), and at
-//     most `jobsOfOneMax`; a further job is rejected as `overloaded`.
+// W2. At most `jobsMax` jobs of callers wait or run. Of these a caller has a share
+//     (base/shares.ts), and at most `jobsOfOneMax`; a further job is rejected as `overloaded`. The
+//     node itself and its operators have as many jobs as one caller, apart from those of callers.
 // W3. Stopping ends every job with `shutting_down`.
+
+import type { Holder } from '../base/shares.ts'
 
 const jobsMax = 64
 const jobsOfOneMax = 8
 
+/** The holder of the jobs of the node itself and of its operators. */
+export const ownWork = 'the node'
+
 interface Job {
-  caller: number
+  holder: Holder
   /** Does one slice; returns whether the job is finished. */
   runSlice(): boolean
   stop(): void
@@ -42,11 +48,13 @@ export class SlicedWork {
    * Calls `slice` in the following iterations until it returns an outcome instead of null. Resolves
    * in the iteration of the last slice, before anything else can change the state.
    */
-  add<T>(caller: number, slice: () => T | null): Promise<T | Unfinished> {
+  add<T>(holder: Holder, slice: () => T | null): Promise<T | Unfinished> {
     if (this.#isStopped) return Promise.resolve({ rejected: 'shutting_down' })
-    const ofCaller = this.#jobs.filter((job) => job.caller === caller)
-    const share = Math.min(jobsOfOneMax, jobsMax - this.#jobs.length) // as in base/shares.ts, S1
-    if (ofCaller.length >= share) {
+    const held = this.#jobs.filter((job) => job.holder === holder).length
+    const ofCallers = this.#jobs.filter((job) => job.holder !== ownWork).length
+    const free = holder === ownWork ? jobsOfOneMax : jobsMax - ofCallers
+    if (held >= Math.min(jobsOfOneMax, free)) {
+      // as in base/shares.ts, S1
       this.refused += 1
       return Promise.resolve({ rejected: 'overloaded' })
     }
@@ -56,7 +64,7 @@ export class SlicedWork {
         if (outcome !== null) resolve(outcome)
         return outcome !== null
       }
-      this.#jobs.push({ caller, runSlice, stop: () => resolve({ rejected: 'shutting_down' }) })
+      this.#jobs.push({ holder, runSlice, stop: () => resolve({ rejected: 'shutting_down' }) })
       if (this.#jobs.length === 1) this.#atNextTick(() => this.#tick())
     })
   }

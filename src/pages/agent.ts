@@ -5,6 +5,7 @@ import type { Call, Outcome, Route, Service } from '../api/route.ts'
 import type { Schema } from '../api/schema.ts'
 import type { Message, Thread } from '../client/types.ts'
 import type { Forum } from '../forum/forum.ts'
+import { holderOf } from '../forum/network.ts'
 import { firstBefore } from '../forum/reads.ts'
 import { type Html, html, nothing } from '../html/html.ts'
 import type { State } from '../state/state.ts'
@@ -56,7 +57,8 @@ export const agentPage: Route = page<AgentQuery>({
     if (newest === -1) return notFound(service, call)
     const { before } = call.query
     if (before === undefined) return answerFrom(service, call, agent, newest)
-    const first = publishers.newestBelow(firstBefore(state, before), agent)
+    const holder = holderOf(readerOf(call), call.client)
+    const first = publishers.newestBelow(firstBefore(state, before), agent, holder)
     if (typeof first === 'number') return answerFrom(service, call, agent, first)
     return first.then((found) => {
       return typeof found === 'number' ? answerFrom(service, call, agent, found) : found

@@ -2,6 +2,7 @@
 
 import type { Finding, Route } from '../api/route.ts'
 import type { Message, Thread } from '../client/types.ts'
+import { holderOf } from '../forum/network.ts'
 import { findMessage } from '../forum/reads.ts'
 import { type Html, html, nothing, time } from '../html/html.ts'
 import { asWritten, markdown } from '../html/markdown.ts'
@@ -49,8 +50,9 @@ export const messagePage: Route = page<unknown, Found>({
   name: 'messagePage',
   path: '/m/:messageId',
   query: undefined,
-  async find({ forum }, { id }) {
-    const message = await findMessage(forum, id)
+  async find({ forum }, call) {
+    const holder = holderOf(readerOf(call), call.client)
+    const message = await findMessage(forum, holder, call.id)
     return typeof message === 'number' ? { message, done: () => {} } : message
   },
   run(service, call) {

@@ -65,9 +65,9 @@ t.test('publishers: messages of an identity: each leads to the public one before
   t.same(found, expected)
   for (let end = 0; end <= 101; end++) {
     const below = expected.filter((n) => n < end).at(-1) ?? -1
-    t.equal(publishers.newestBelow(end, 2), below, `below ${end}`)
+    t.equal(publishers.newestBelow(end, 2, 'an address'), below, `below ${end}`)
   }
-  t.equal(publishers.newestBelow(50, 7), -1)
+  t.equal(publishers.newestBelow(50, 7, 'an address'), -1)
 })
 
 t.test('publishers: many messages: ask again later, and then it is known', async (t) => {
@@ -96,13 +96,13 @@ t.test('publishers: the next message is far from any number: found in slices, on
   messages.author = (message) => (message < 2 || message >= count ? 6 : message % 6)
   messages.count = 3 * count
   while (publishers.newestOf(6) === null) await next()
-  const found = publishers.newestBelow(count - 1, 6)
+  const found = publishers.newestBelow(count - 1, 6, 'an address')
   t.not(typeof found, 'number')
   while (await next());
   t.equal(await found, 0)
-  t.equal(publishers.newestBelow(count - 1, 6), 0, 'it is known now')
-  t.equal(publishers.newestBelow(10, 6), 0, 'near from below')
-  t.equal(publishers.newestBelow(3 * count - 9, 6), 3 * count - 10, 'near from above')
+  t.equal(publishers.newestBelow(count - 1, 6, 'an address'), 0, 'it is known now')
+  t.equal(publishers.newestBelow(10, 6, 'an address'), 0, 'near from below')
+  t.equal(publishers.newestBelow(3 * count - 9, 6, 'an address'), 3 * count - 10, 'near from above')
 })
 
 t.test('Q1: a page of names that says it has more: covers the first one behind it', async (t) => {

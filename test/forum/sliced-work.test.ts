@@ -1,7 +1,11 @@
 // Work in slices, on ticks that the test runs.
 
 import t from 'tap'
-import { SlicedWork } from '../../src/forum/sliced-work.ts'
+import type { Holder } from '../../src/base/shares.ts'
+import type { Forum } from '../../src/forum/forum.ts'
+import { eraseMessage } from '../../src/forum/moderation.ts'
+import { findMessage } from '../../src/forum/reads.ts'
+import { ownWork, SlicedWork } from '../../src/forum/sliced-work.ts'
 
 class Scene {
   readonly #ticks: (() => void)[] = []
@@ -9,9 +13,9 @@ class Scene {
   readonly did: string[] = []
 
   /** Adds a job of this many slices. */
-  add(name: string, caller: number, slices: number) {
+  add(name: string, holder: Holder, slices: number) {
     let left = slices
-    return this.work.add(caller, () => {
+    return this.work.add(holder, () => {
       this.did.push(name)
       left -= 1
       return left === 0 ? name : null
@@ -61,6 +65,32 @@ t.test('W2: identities take all jobs that they get: there is one for another', a
   scene.add('another', 100, 2)
   t.equal(scene.work.length, length + 1)
   while (scene.tick());
+})
+
+t.test('W2: callers have all jobs that they may have: operators have theirs', async (t) => {
+  const scene = new Scene()
+  for (let i = 0; i < 64; i++) scene.add('caller', i, 2)
+  const own = Array.from({ length: 8 }, () => scene.add('own', ownWork, 1))
+  t.same(await scene.add('own', ownWork, 1), { rejected: 'overloaded' }, 'the ninth')
+  while (scene.tick());
+  t.same(await Promise.all(own), Array(8).fill('own'))
+  for (let i = 0; i < 8; i++) scene.add('own', ownWork, 1)
+  for (let i = 0; i < 64; i++) scene.add('caller', i, 1)
+  t.equal(scene.work.length, 72, 'callers have theirs, too')
+  while (scene.tick());
+})
+
+t.test('W2: 64 addresses look for unknown messages: an operator removes one', async (t) => {
+  const scene = new Scene()
+  const messages = { count: 10_000_000, find: () => -1 }
+  const forum = { state: { messages }, slicedWork: scene.work } as unknown as Forum
+  const id = `msg_${'0'.repeat(32)}`
+  const looks = Array.from({ length: 64 }, (_, i) => findMessage(forum, `192.0.2.${i}`, id))
+  const removal = eraseMessage(forum, { id, reason: '' })
+  t.same(await findMessage(forum, '203.0.113.1', id), { rejected: 'overloaded' })
+  while (scene.tick());
+  t.match(await removal, { rejected: 'not_found' })
+  t.same(await Promise.all(looks), Array(64).fill(-1))
 })
 
 t.test('W3: stopped: every job ends, and none begins', async (t) => {
