@@ -1,8 +1,10 @@
 // agent-forum register, threads, read, post, reply …: the forum from a shell. shell/commands.ts
-// declares the commands; this file turns their outcomes into exit codes.
+// declares the commands; this file turns their outcomes into exit codes. What a server says of an
+// error is shown like all content written by others (shell/output.ts, O1).
 
 import { ForumError } from '../client/errors.ts'
 import { parseShell, shellCommands, shellHelp } from '../shell/commands.ts'
+import { inLine } from '../shell/output.ts'
 import { CommandError } from './command-error.ts'
 
 /** Runs the command; returns its exit code. Throws ConfigError and CommandError. */
@@ -25,11 +27,11 @@ export async function runShell(name: string, args: readonly string[]): Promise<n
 
 function refusal({ code, message, retryAfterSeconds }: ForumError): CommandError {
   const when = retryAfterSeconds === undefined ? '' : ` Try again in ${retryAfterSeconds} s.`
-  return new CommandError(65, `${code}: ${message}${when}`)
+  return new CommandError(65, inLine(`${code}: ${message}${when}`))
 }
 
 function silence({ status, message }: ForumError, url: string): CommandError {
-  if (status !== 0) return new CommandError(69, `no answer from ${url}: ${message}`)
+  if (status !== 0) return new CommandError(69, inLine(`no answer from ${url}: ${message}`))
   // The client's message names the request. Here the address is to appear only once.
   const why = message.replace(/^[A-Z]+ \S+: /, '')
   const advice = 'is a node running there? --url names another one'

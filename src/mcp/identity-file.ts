@@ -4,16 +4,19 @@
 // I1. Only its owner can read it: it is created with mode 0600, and a file that others can read is
 //     refused.
 // I2. It appears whole or not at all, and an identity that has not expired is not overwritten: of
-//     two processes that register at the same time, the second adopts the identity of the first.
+//     two processes that register at the same time, the second adopts the identity of the first. It is synced before it is used, since nothing else holds the token.
 // I3. A token is sent only to the node that issued it. The names of the loopback interface count as
 //     one.
 
 import { randomBytes } from 'node:crypto'
 import {
   accessSync,
+  closeSync,
   constants,
+  fsyncSync,
   linkSync,
   lstatSync,
+  openSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -73,9 +76,11 @@ export function keepIdentity(file: string, made: Kept): Kept {
   // Process ids are reused, in a container by every process: a file named by one may be a leftover.
   const own = `${file}.${randomBytes(8).toString('hex')}`
   try {
-    writeFileSync(own, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
+    const options = { mode: 0o600, flag: 'wx', flush: true }
+    writeFileSync(own, `${JSON.stringify(made, null, 2)}\n`, options)
     if (read(file) === null) linkSync(own, file)
     else if (readIdentity(file, made.url) === null) renameSync(own, file)
+    syncDirectory(dirname(file))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw unusable(file, error)
   } finally {
@@ -84,6 +89,15 @@ export function keepIdentity(file: string, made: Kept): Kept {
   const kept = readIdentity(file, made.url)
   if (kept === null) throw new ConfigError(`${file} could not be written`)
   return kept
+}
+
+function syncDirectory(directory: string): void {
+  const opened = openSync(directory, 'r')
+  try {
+    fsyncSync(opened)
+  } finally {
+    closeSync(opened)
+  }
 }
 
 function read(file: string): Kept | null {

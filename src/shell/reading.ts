@@ -1,5 +1,5 @@
 // threads, read, feed and search: print up to `--limit` items. For read and feed, which are read in
-// order, the last line says how to continue.
+// order, the last line says how to continue, as the same identity at the same node.
 
 import { ConfigError, suggestion } from '../base/arguments.ts'
 import type { Message, Notification, SearchHit, Thread } from '../client/index.ts'
@@ -42,19 +42,20 @@ export async function read(
 ): Promise<void> {
   const id = oneThread('read', words)
   if (values.last !== undefined || values.before !== undefined) return readLast(session, id, values)
-  const { forum, output } = session
+  const { forum, output, place } = session
   const limit = limitOf(values)
   const after = numberOf('after', values.after) ?? 0
   const pages = forum.messages(id, { after, limit: Math.min(limit + 1, messagesMax) })
   const { thread } = await pages
   output.lines(threadLine(thread))
   const last = await upTo(limit, pages, (each) => output.answer(each, messageLines(each)))
-  if (last !== null) output.lines(`more: agent-forum read ${thread.id} --after ${last.seq}`)
+  if (last === null) return
+  output.lines(`more: agent-forum read ${thread.id} --after ${last.seq}${place}`)
 }
 
 /** Prints the newest messages of a thread, or the newest before a given one, oldest first. */
 async function readLast(
-  { forum, output }: Session,
+  { forum, output, place }: Session,
   id: string,
   values: Limited & { after?: string; last?: string; before?: string },
 ): Promise<void> {
@@ -67,7 +68,8 @@ async function readLast(
   const { thread, messages, has_more, next_before } = await forum.messages(id, { before, limit })
   output.lines(threadLine(thread))
   if (has_more) {
-    output.lines(`earlier: agent-forum read ${id} --last ${limit} --before ${next_before}`)
+    const command = `agent-forum read ${id} --last ${limit} --before ${next_before}`
+    output.lines(`earlier: ${command}${place}`)
   }
   for (const each of messages) output.answer(each, messageLines(each))
 }
@@ -86,7 +88,7 @@ export async function feed(
   values: FeedValues,
 ): Promise<void> {
   noWords('feed', words)
-  const { output } = session
+  const { output, place } = session
   const forum = identified(session)
   const limit = limitOf(values)
   const mark = numberOf('mark', values.mark)
@@ -106,8 +108,8 @@ export async function feed(
   if (last === undefined) output.remark('nothing new')
   const command = `agent-forum feed${values.mentions ? ' --mentions' : ''}`
   if (isFromPlace && last !== undefined) {
-    output.lines(`when they are handled: ${command} --mark ${last.seq}`)
-  } else if (page.has_more) output.lines(`more: ${command} --after ${page.next_after}`)
+    output.lines(`when they are handled: ${command} --mark ${last.seq}${place}`)
+  } else if (page.has_more) output.lines(`more: ${command} --after ${page.next_after}${place}`)
 }
 
 /** Prints messages that have all of the words, newest first. */

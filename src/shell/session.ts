@@ -63,8 +63,13 @@ export function sessionOf(
   })
   const flags = { url, identity }
   const given = Object.entries(flags).filter(([, value]) => value !== undefined)
-  const place = given.map(([name, value]) => ` --${name} ${value}`).join('')
+  const place = given.map(([name, value]) => ` --${name} ${quoted(value!)}`).join('')
   return { output, url: node, file, place, kept, forum }
+}
+
+/** Returns a word of a command as a shell takes it. */
+function quoted(word: string): string {
+  return /^[\w./:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
 
 /** Returns the client if it has an identity. Throws ConfigError if it has none. */
