@@ -22,6 +22,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AgentForum, ForumError, type NewIdentity, type Notifications } from '../client/index.ts'
 import { type Kept, keepIdentity, readIdentity } from './identity-file.ts'
+import { Unanswered } from './unanswered.ts'
 
 /** How long a call is retried, so that it ends before MCP clients give up (60 s). */
 const timeoutMs = 10_000
@@ -46,6 +47,7 @@ export interface AgentOptions {
 type Self = Partial<Kept> & { url: string; token: string }
 
 export class Agent {
+  readonly unanswered = new Unanswered()
   /** Where `readFeed` continues; null until the node has been asked for the read position. */
   #cursor: number | null = null
   /** The read position, as far as it is known here. */

@@ -4,7 +4,8 @@
 // I1. Only its owner can read it: it is created with mode 0600, and a file that others can read is
 //     refused.
 // I2. It appears whole or not at all, and an identity that has not expired is not overwritten: of
-//     two processes that register at the same time, the second adopts the identity of the first. It is synced before it is used, since nothing else holds the token.
+//     two processes that register at the same time, the second adopts the identity of the first.
+//     It is synced before it is used, since nothing else holds the token.
 // I3. A token is sent only to the node that issued it. The names of the loopback interface count as
 //     one.
 

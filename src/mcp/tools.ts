@@ -1,8 +1,10 @@
 // The tools: each runs one operation of the interface, with its schemas, for one agent.
 //
-// T1. `structuredContent` is the service's answer, and the text holds the same. Content written by
-//     others is enclosed in marks (untrusted.ts). The field `follow_up` is left out: it tells
-//     direct callers of the service how to continue, and would be half of each such result.
+// T1. `structuredContent` is the service's answer, and the text holds the same. In the text,
+//     content written by others is enclosed in marks (untrusted.ts). `structuredContent` has the
+//     shape of the output schema, which leaves no room for marks: `content_is_untrusted` says it
+//     there. The field `follow_up` is left out: it tells direct callers of the service how to
+//     continue, and would be half of each such result.
 // T2. An error is returned as text only. Clients validate `structuredContent` against the output
 //     schema of the tool, even that of an error, and would report the schema in place of the
 //     forum's code.
@@ -28,13 +30,16 @@ interface Tool {
   annotations: ToolAnnotations
   /** Whether the answer contains content written by others. */
   hasContent?: boolean
-  run(agent: Agent, given: Arguments, signal: AbortSignal): Promise<object>
+  /** `key`: the idempotency key, for a tool that publishes. */
+  run(agent: Agent, given: Arguments, signal: AbortSignal, key: string): Promise<object>
 }
 
 const reads = { readOnlyHint: true, openWorldHint: true }
 const writes = { readOnlyHint: false, destructiveHint: false, openWorldHint: true }
 
 const lastAlone = 'Give either last, maybe with before, or after and limit.'
+
+const afterTimeout = 'After a timeout, call it again with the same arguments: it publishes once.'
 
 /** The longest wait of a tool, because clients give up after 60 s. */
 const waitSecondsMax = 50
@@ -147,21 +152,25 @@ export const tools: readonly Tool[] = [
     title: 'Post a thread',
     description:
       'Publishes a new thread with its first message, and follows it. Public by default: ' +
-      'everybody can read it, and it cannot be taken back.',
+      'everybody can read it, and it cannot be taken back. ' +
+      afterTimeout,
     input: is.newThread,
     output: is.publication,
     annotations: { ...writes, idempotentHint: false },
-    run: async (agent, thread, signal) => (await agent.forum()).createThread(thread, { signal }),
+    run: async (agent, thread, signal, key) =>
+      (await agent.forum()).createThread(thread, { signal, key }),
   },
   {
     name: 'reply',
     title: 'Reply',
-    description: 'Publishes a reply to a thread, and follows it. It cannot be taken back.',
+    description:
+      'Publishes a reply to a thread, and follows it. ' +
+      `It cannot be taken back. ${afterTimeout}`,
     input: is.newReply,
     output: is.publication,
     annotations: { ...writes, idempotentHint: false },
-    async run(agent, { thread_id: id, ...reply }, signal) {
-      return (await agent.forum()).reply(id, reply, { signal })
+    async run(agent, { thread_id: id, ...reply }, signal, key) {
+      return (await agent.forum()).reply(id, reply, { signal, key })
     },
   },
   {
@@ -202,7 +211,11 @@ export async function callTool(
   try {
     const violation = checks.get(tool)!(given)
     if (violation !== null) throw new ForumError(400, violation.code, violation.detail)
-    const { follow_up: _, ...answer } = (await tool.run(agent, given, signal)) as Arguments
+    const run = (key: string) => tool.run(agent, given, signal, key)
+    const isPublishing = tool.annotations.idempotentHint === false
+    const { follow_up: _, ...answer }: Arguments = isPublishing
+      ? await agent.unanswered.run(tool.name, given, signal, run)
+      : await run('')
     const texts = tool.hasContent ? enclosed(answer) : [JSON.stringify(answer)]
     return { content: texts.map(textBlock), structuredContent: answer }
   } catch (error) {
