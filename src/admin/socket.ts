@@ -52,7 +52,8 @@ export function serveAdmin(dir: string, node: OverSocket, log: Logger): () => vo
     answer(node, request).then(
       ([status, body]) => send(response, status, body),
       (error) => {
-        // A request that ends early, or a bug: the node continues, and the operator sees the error.
+        if (request.destroyed && !request.complete) return // its caller has gone
+        // A bug: the node continues, and the operator sees the error.
         log.error({ why: messageOf(error) }, 'admin_request_failed')
         send(response, 500, { error: 'failed', message: messageOf(error) })
       },
@@ -97,13 +98,15 @@ async function answer(
   node: OverSocket,
   request: IncomingMessage,
 ): Promise<Answer | [status: number, body: Read | SignInJson]> {
-  const { pathname, searchParams } = new URL(request.url!, 'http://admin.invalid')
+  const base = 'http://admin.invalid'
+  if (!URL.canParse(request.url!, base)) return unusable('The path is not valid.')
+  const { pathname, searchParams } = new URL(request.url!, base)
   const name = pathname.slice(1)
-  if (request.method === 'GET' && name === 'acts') {
-    return [200, actsPage(node.state, Number(searchParams.get('after') ?? 0))]
-  }
-  if (request.method === 'GET' && name === 'erasure') {
-    return [200, node.erasure(Number(searchParams.get('position') ?? 0))]
+  if (request.method === 'GET' && (name === 'acts' || name === 'erasure')) {
+    const parameter = name === 'acts' ? 'after' : 'position'
+    const position = Number(searchParams.get(parameter) ?? 0)
+    if (!Number.isSafeInteger(position)) return unusable(`${parameter} must be a position.`)
+    return [200, name === 'acts' ? actsPage(node.state, position) : node.erasure(position)]
   }
   if (request.method === 'GET' && name === 'invites') {
     return [200, { invites: node.invitations().map(invitationJson) }]

@@ -191,12 +191,18 @@ function behind(title: string): string {
   return title === '' ? '' : ` (${escaped(title)})`
 }
 
+function quoted(title: string): string {
+  return title === '' ? '' : escaped(`"${title}"`)
+}
+
 /** Makes HTML from tokens. A token of an unknown kind is shown as its text. */
 class Rendering {
   readonly #pathOf: PathOf
   /** The number of links around the current token; a link within another one is not a link. */
   #links = 0
   #title = ''
+  /** The title, as it was written, of what only looks like a link. */
+  #quoted = ''
 
   constructor(pathOf: PathOf) {
     this.#pathOf = pathOf
@@ -261,21 +267,29 @@ class Rendering {
       case 'code_inline':
         return `<code>${this.#text(content)}</code>`
       case 'link_open':
+        if (token.attrGet('href') === '') return this.#beginText(token)
         this.#links += 1
         if (this.#links > 1) return ''
         this.#title = `${token.attrGet('title') ?? ''}`
         return `<a href="${escaped(`${token.attrGet('href')}`)}" ${userLinkAttributes}>`
       case 'link_close':
+        if (this.#links === 0) return `](${this.#quoted})`
         this.#links -= 1
         return this.#links > 0 ? '' : `</a>${behind(this.#title)}`
-      case 'image':
-        return (
-          this.#picture(`${token.attrGet('src')}`, content) +
-          behind(`${token.attrGet('title') ?? ''}`)
-        )
+      case 'image': {
+        const title = `${token.attrGet('title') ?? ''}`
+        if (token.attrGet('src') === '') return `![${escaped(content)}](${quoted(title)})`
+        return this.#picture(`${token.attrGet('src')}`, content) + behind(title)
+      }
       default:
         return tagOf[type] ?? escaped(content)
     }
+  }
+
+  /** Begins what looks like a link, but has no address, or one that is refused. */
+  #beginText(token: Token): string {
+    this.#quoted = quoted(`${token.attrGet('title') ?? ''}`)
+    return '['
   }
 
   #text(text: string): string {

@@ -57,6 +57,8 @@ function problemOf(body: URLSearchParams, hasTitle: boolean): Problem | null {
   if (!keyPattern.test(textOf(body, 'key'))) return wrong('Check this, and send it once more.')
   const title = hasTitle ? rejectText('a title', textOf(body, 'title'), titleMax) : null
   if (title !== null) return wrong(title, 'title')
+  if (hasTitle && !['public', 'private'].includes(textOf(body, 'visibility')))
+    return wrong('Choose who can read it.')
   const content = rejectText('a message', textOf(body, 'content'), contentMax)
   if (content !== null) return wrong(content, 'content')
   if (chosenIn(body).length <= chosenMax) return null
@@ -122,9 +124,9 @@ function threadContent(service: Service, session: Session | null, draft: Draft):
   const { body, problem } = draft
   const more = html` required="" autocomplete="off"`
   const title = { name: 'title', label: 'Title', value: textOf(body, 'title'), problem, more }
-  const isPrivate = body.get('visibility') === 'private'
-  const who = (value: string, label: string, isChosen: boolean) => {
-    const checked = isChosen ? html` checked=""` : nothing
+  const visibility = body.get('visibility') ?? 'public'
+  const who = (value: string, label: string) => {
+    const checked = value === visibility ? html` checked=""` : nothing
     return html`<label><input type="radio" name="visibility" value="${value}"${checked}>
 ${label}</label>
 `
@@ -139,10 +141,9 @@ ${hiddenOf(service, session, draft)}${field(title)}${messageField(
   draft,
   10,
 )}<fieldset><legend>Who can read it</legend>
-<p class="choices">${who('public', 'Everybody', !isPrivate)}${who(
+<p class="choices">${who('public', 'Everybody')}${who(
     'private',
     'Only you and those you choose below',
-    isPrivate,
   )}</p>
 </fieldset>
 ${choices(state, { ...draft, isSignedIn, legend, offered: [] })}<p><button>Publish</button></p>

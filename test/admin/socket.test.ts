@@ -1,7 +1,9 @@
 // The operators' socket and the client of `agent-forum admin`, without a node behind the socket.
 
+import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, request } from 'node:http'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import pino from 'pino'
 import t, { type Test } from 'tap'
@@ -43,6 +45,7 @@ function serve(
   outcomes: ModerationOutcome[],
   dir = newDirectory(t),
   progress: Partial<Erasure> = {},
+  log = silent,
 ) {
   const given: (Moderating & { command: string })[] = []
   const { state } = newWorld().forum
@@ -62,7 +65,7 @@ function serve(
       ...progress,
     }),
   }
-  const stop = serveAdmin(dir, node, silent)
+  const stop = serveAdmin(dir, node, log)
   t.teardown(stop)
   return { dir, given, state, stop }
 }
@@ -249,4 +252,24 @@ t.test('moderate: on a node that follows another one: refused, and nothing chang
   const outcome = await moderate(forum, new Gate(), 'block-identity', { id, reason: '' })
   t.same(outcome, { rejected: 'no_leader' })
   t.equal(forum.state.position, position)
+})
+
+t.test('admin socket: a malformed request, and one cut off: logged as no error', async (t) => {
+  const lines: string[] = []
+  const log = pino({ level: 'error' }, { write: (line) => lines.push(line) })
+  const { dir } = serve(t, [], newDirectory(t), {}, log)
+  const cutOff = await withSocketPath(dir, async (socketPath) => {
+    const socket = connect(socketPath)
+    socket.write('POST /lock-thread HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{')
+    await once(socket, 'connect')
+    socket.end()
+    await once(socket.resume(), 'close')
+    return true
+  })
+  t.ok(cutOff)
+  for (const path of ['//', '/acts?after=x', '/erasure?position=0.5']) {
+    t.equal(await send(dir, 'GET', path, ''), 400, path)
+  }
+  t.equal(await send(dir, 'POST', '/lock-thread', '{'), 400)
+  t.strictSame(lines, [])
 })

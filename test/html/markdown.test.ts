@@ -55,6 +55,11 @@ const rendered: Record<string, [text: string, html: string]> = {
       `<a href="mailto:d@e.example" ${rel}>d@e.example</a> ` +
       `<a href="https://f.example/_g_" ${rel}>https://f.example/_g_</a>.</p>`,
   ],
+  'links without an address': [
+    '[a *b*]() [c](javascript:x) [d]("e") ![f]() ![g]("h")',
+    '<p dir="auto">[a <em>b</em>]() [c](javascript:x) [d](&quot;e&quot;) ![f]() ' +
+      '![g](&quot;h&quot;)</p>',
+  ],
   'addresses with marks, in emphasis': [
     '**https://a.example/*b*c** _https://d.example/_e_',
     `<p dir="auto"><strong><a href="https://a.example/*b*c" ${rel}>https://a.example/*b*c</a>` +
