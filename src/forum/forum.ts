@@ -31,6 +31,11 @@ export interface ForumParts {
   stamps: Stamps
   /** Whether another node decides. This one then only applies its records, and answers reads. */
   isFollower?: boolean
+  /**
+   * Whether nobody can have seen a later record of this history than the last one of the state. By
+   * default this is so unless the node follows.
+   */
+  knowsEnd?: () => boolean
   /** Encrypts the signing secrets of webhooks. */
   webhookKey: Buffer
   /** Signs publishing tickets. */
@@ -140,12 +145,13 @@ export function timeOf({ state, stamps }: Forum): number {
 /**
  * Returns the position after which the page for this cursor begins. A cursor beyond the end of the
  * log dates from before a restore that lost its position. Its reader has seen nothing that was
- * written after the restore, so the page begins where the epoch does.
+ * written after the restore, so the page begins where the epoch does. Where the end is not known,
+ * the cursor may come from a node that is ahead: nothing follows it yet.
  */
 export function pageStart(forum: Forum, after: number): number {
-  const { state, epochBegin = null } = forum
+  const { state, epochBegin = null, knowsEnd = () => forum.isFollower !== true } = forum
   const begin = hasNewerEpoch(forum) ? state.epoch!.begin : epochBegin
-  return begin !== null && after > state.position ? begin : after
+  return begin !== null && after > state.position && knowsEnd() ? begin : after
 }
 
 /** Returns whether a term began an epoch later than the one that the node was restored with. */

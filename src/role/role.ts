@@ -201,6 +201,7 @@ export class Role {
       this.#reject = reject
     })
     this.failed.catch(() => {}) // the code that started the process handles it
+    forum.knowsEnd = () => this.#knowsEnd
     edge.open(this.service, this.gate)
   }
 
@@ -227,6 +228,15 @@ export class Role {
   /** The position up to which everything may be shown. */
   get durable(): number {
     return this.#actor.context.shown
+  }
+
+  /**
+   * Whether no caller has seen more than the state has. Followers may be ahead of the readers of a
+   * leader, and behind each other; a leader that may have been replaced may be behind all.
+   */
+  get #knowsEnd(): boolean {
+    if (this.service.role() === 'single') return true
+    return this.#work !== null && this.gate.mayDecide
   }
 
   /** Warnings for the operator, one sentence each. */

@@ -5,6 +5,7 @@ import { publishPath } from '../../src/api/compat.ts'
 import { routes } from '../../src/api/routes.ts'
 import { eraseMessage } from '../../src/forum/moderation.ts'
 import { withPages } from '../../src/pages/pages.ts'
+import type { Journal } from '../../wal/journal/types.ts'
 import { dayMs, goOn } from '../forum/doubles.ts'
 import { stateHash } from '../forum/state-hash.ts'
 import type { FakeExchange } from '../http/fake-exchange.ts'
@@ -13,6 +14,12 @@ import { Pair, passingWhole } from './follower-pair.ts'
 
 let keys = 0
 const newKey = () => `key-of-test-${keys++}`
+
+interface ThreadPage {
+  messages?: object[]
+  notifications?: object[]
+  next_after: number
+}
 
 function bodyOf({ answers }: FakeExchange): Record<string, string> {
   return JSON.parse(answers[0]!.text!)
@@ -123,6 +130,31 @@ t.test('follower: durable further than what it has received: shows what it has',
   const { pair } = begunPair()
   pair.role.show(pair.log.position + 10)
   t.equal(pair.role.durable, pair.role.position)
+})
+
+t.test('follower: restored once, a cursor from ahead: an empty page, not older ones', async (t) => {
+  const { pair, token, thread } = begunPair()
+  const { leader, follower } = pair
+  leader.role.lead(
+    Object.assign(pair.log, { failure: null }) as unknown as Journal,
+    leader.gate.standing,
+  )
+  for (const { forum } of [leader, follower]) forum.epochBegin = 1
+  const path = `/api/threads/${thread}`
+  leader.post(`${path}/replies`, { content: 'news' }, token, newKey())
+  leader.role.becameDurable(pair.log.position)
+  const after = leader.role.position
+  t.equal(after, follower.role.position + 1, 'it lags')
+  for (const at of [path, '/api/notifications']) {
+    const page = bodyOf(follower.get(at, token, `after=${after}`)) as unknown as ThreadPage
+    t.strictSame([page.messages ?? page.notifications, page.next_after], [[], after], at)
+  }
+  const restored = bodyOf(leader.get(path, token, `after=${after + 1}`)) as unknown as ThreadPage
+  t.equal(restored.messages?.length, 2, 'the leader knows that its epoch is newer')
+  leader.gate.standing = { decidesUntilMs: 0, showsUntilMs: Number.POSITIVE_INFINITY }
+  const stale = bodyOf(leader.get(path, token, `after=${after + 1}`)) as unknown as ThreadPage
+  t.strictSame(stale.messages, [], 'a leader that may have been replaced does not')
+  await Promise.all([follower.forum.waiting.stop(), leader.role.stop()])
 })
 
 t.test('W1: a forwarded write: every check is made as if the leader had been called', async (t) => {
