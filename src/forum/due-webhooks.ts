@@ -1,10 +1,11 @@
 // The queue of webhooks with a delivery to attempt, by the time at which it is due. It is not
-// state: it is derived from the deliveries, and rebuilt at each start.
+// state: it is derived from the deliveries, and made at each start.
 //
 // D1. A webhook is queued while one of its deliveries is pending and none is being sent, until the
 //     scheduler takes it for an attempt.
-// D2. An attempt that a crash interrupted is due at once, and stays queued until it is begun again,
-//     whatever else is queued for delivery in the meantime.
+// D2. When a node begins to decide, attempts that another process was making are due at once, and
+//     stay queued until they are begun again, whatever else is queued in the meantime. While it
+//     follows, the attempts that it reads of are those of the leader.
 
 import { Heap, type HeapEntry } from '../base/heap.ts'
 import type { Webhook } from '../state/webhook.ts'
@@ -27,9 +28,13 @@ export class DueWebhooks {
   constructor(webhooks: Webhooks) {
     this.#webhooks = webhooks
     webhooks.onDeliveries = (webhook) => this.plan(webhook)
-    for (const webhook of webhooks.all()) {
+    for (const webhook of webhooks.all()) this.plan(webhook)
+  }
+
+  /** Queues the webhooks whose attempts were interrupted (D2). Call it before any is begun here. */
+  resume(): void {
+    for (const webhook of this.#webhooks.all()) {
       if (this.#isSending(webhook)) this.#set(webhook, atOnce)
-      else this.plan(webhook)
     }
   }
 

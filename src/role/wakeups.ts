@@ -20,7 +20,10 @@ export interface Wakeups {
   /** Returns why a webhook may not have this URL, as a sentence, or null if it may. */
   refuseUrl(url: string): string | null
   challenge: Challenger['verify']
-  /** Sends the wakeups that a crash interrupted, and those that have become due meanwhile. */
+  /**
+   * Sends the wakeups that a crash or a takeover interrupted, and those that have become due
+   * meanwhile. Call it once, when the node begins to decide.
+   */
   resume(): void
   /** Must be called when the log has become durable up to this position. */
   onDurable(durable: number): void
@@ -50,7 +53,10 @@ export function startWakeups(
   return {
     refuseUrl: (url) => refuseEndpoint(url, rules),
     challenge: (challenge) => challenger.verify(challenge),
-    resume: () => schedule.poke(),
+    resume() {
+      forum.dueWebhooks.resume()
+      schedule.poke()
+    },
     onDurable: (durable) => schedule.onDurable(durable),
     async stop() {
       await Promise.all([schedule.stop(), challenger.settled()])

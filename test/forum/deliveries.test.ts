@@ -100,6 +100,23 @@ t.test('D2: delivery: sending in a crash: sent again with the same id, and count
   ])
 })
 
+t.test(
+  'D2: delivery: sending at the leader: its follower leads in place: sent again',
+  async (t) => {
+    const scene = new Scene()
+    scene.woken(1)
+    scene.reply(2, 0)
+    // What the follower has read: the leader has begun, and nothing is due here.
+    const before = sent(scene.begin())
+    t.equal(scene.forum.dueWebhooks.size, 0)
+    scene.forum.dueWebhooks.resume()
+    const after = sent(scene.begin())
+    t.equal(after.eventId, before.eventId)
+    finishAttempt(scene.forum, after, ok)
+    t.match(scene.deliveries(1), [{ state: 'delivered', attempts: 2 }])
+  },
+)
+
 t.test('delivery: every attempt fails: six attempts, ever later, then failed', async (t) => {
   const scene = new Scene()
   scene.woken(1)

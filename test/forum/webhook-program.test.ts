@@ -35,7 +35,9 @@ function checkReplay({ state, world }: Scene): void {
   const folded = replayed(world.rows)
   assert.deepEqual(seen(folded), seen(state), 'the log folds to this')
   const waiting = [...folded.webhooks.all()].filter(({ open }) => open.length > 0)
-  assert.equal(new DueWebhooks(folded.webhooks).size, waiting.length, 'D1, D2')
+  const due = new DueWebhooks(folded.webhooks)
+  due.resume()
+  assert.equal(due.size, waiting.length, 'D1, D2')
 }
 
 t.test('webhooks: random programs: exactly the right ones are woken, across restarts', async () => {

@@ -120,6 +120,7 @@ export class Scene {
   /** Replaces the state by the fold of the log, as after a crash. */
   restart(): void {
     restart(this.forum, replayed(this.world.rows))
+    this.forum.dueWebhooks.resume()
     this.attempts.length = 0
   }
 }

@@ -43,9 +43,20 @@ export class SimulatedCallers {
     const node = at ?? alive[this.#below(alive.length)]
     if (node === undefined) return
     if (!this.arePrepared) this.#prepare(node)
+    else if (this.#mayRegister && this.#world.random() < 0.2) this.prepareWebhook(node)
     else if (this.#world.random() < 0.1) this.#post(node)
     else if (this.#world.random() < 0.6) this.#write(node)
     else this.#read(node)
+  }
+
+  /** Takes one more step towards the watcher's webhook. */
+  prepareWebhook(node: SimulatedNode): void {
+    this.#world.receiver.prepare(node, this.#callers[1]!.token)
+  }
+
+  /** Calls `done` with whether all wakeups were delivered, if the node answers. */
+  whetherAllDelivered(node: SimulatedNode, done: (all: boolean) => void): void {
+    this.#world.receiver.whetherAllDelivered(node, this.#callers[1]!.token, done)
   }
 
   /** Repeats a write whose outcome is unknown. */
@@ -183,6 +194,10 @@ export class SimulatedCallers {
   #refused(node: SimulatedNode, what: string, status: number, text: string): void {
     if (status !== 503) this.seen.found.push(`${what} at ${node.name}: ${status} ${text}`)
     else if (node.leads && text.includes('no_leader')) this.#world.count('refused by a leader')
+  }
+
+  get #mayRegister(): boolean {
+    return !this.#world.receiver.isActive
   }
 
   get #someThread(): string {

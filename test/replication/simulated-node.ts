@@ -4,6 +4,7 @@
 
 import type { Logger } from 'pino'
 import { parseConfig } from '../../src/config/config.ts'
+import type { Post, Sent } from '../../src/delivery/send.ts'
 import type { Handler } from '../../src/http/exchange.ts'
 import { type Node, startNode } from '../../src/node/server.ts'
 import { type Request, SimulatedExchange } from '../simulate/asking.ts'
@@ -11,6 +12,7 @@ import type { VirtualTime } from '../simulate/virtual-time.ts'
 import { readingOf } from '../text/simulated-reading.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
 import type { SimulatedEngine } from './simulated-engine.ts'
+import type { SimulatedReceiver } from './simulated-receiver.ts'
 import { SimulatedStream } from './simulated-stream.ts'
 
 const secret = 'a secret of the simulation that is long enough'
@@ -22,6 +24,8 @@ export const data = '/simulated'
 export interface World {
   time: VirtualTime
   engine: SimulatedEngine
+  /** The endpoint to which the nodes send wakeups. */
+  receiver: SimulatedReceiver
   random: () => number
   trace: (line: () => string) => void
   count: (outcome: string) => void
@@ -101,7 +105,12 @@ export class SimulatedNode {
         if (life === this.#life) this.#handler = handler
         return { port: 1, stop: () => {} }
       },
-      send: () => new Promise<never>(() => {}),
+      send: (post: Post) =>
+        new Promise<Sent>((resolve) => {
+          this.#world.receiver.receive(post, (sent) => {
+            if (life === this.#life) this.#as(() => resolve(sent))
+          })
+        }),
       connectStream: async () => {
         const run = (work: () => void) => this.#as(work)
         this.stream = new SimulatedStream(engine, { leaseMs, run })

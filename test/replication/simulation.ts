@@ -8,6 +8,7 @@
 //         late, processes are stopped, the engine has no majority or no room. Then everything is
 //         repaired, both nodes recover, and the answers and pages that callers received are
 //         compared (sightings.ts), and the states of both nodes with the fold of the raw stream.
+//         A webhook must have received every wakeup (simulated-receiver.ts).
 //         With --replicate-mode async a takeover may lose what was shown, even the callers
 //         themselves: then only the states are compared.
 
@@ -25,6 +26,7 @@ import { SimulatedCallers } from './simulated-callers.ts'
 import { Disasters } from './simulated-disasters.ts'
 import { SimulatedEngine } from './simulated-engine.ts'
 import { data, SimulatedNode, type World } from './simulated-node.ts'
+import { SimulatedReceiver } from './simulated-receiver.ts'
 
 const begins = Date.UTC(2026, 8, 20)
 const stepsMin = 150
@@ -85,12 +87,14 @@ class Simulation {
       this.restartFailed()
     }
     await this.mend()
+    if (!this.mayLose) await this.wakeUp()
     await this.compare()
   }
 
   async step(): Promise<void> {
-    const { time, engine } = this.world
+    const { time, engine, receiver } = this.world
     const drawn = this.below(24)
+    if (this.chance(0.1)) receiver.answerOne()
     if (this.chance(this.disasterRate)) this.disasters.strike()
     else if (this.chance(this.faultRate)) this.fault()
     else if (this.chance(0.01)) for (const node of this.nodes) node.goOn()
@@ -200,6 +204,25 @@ class Simulation {
     })
   }
 
+  /** Waits until every wakeup has been delivered: none may be forgotten in a takeover. */
+  async wakeUp(): Promise<void> {
+    const { receiver } = this.world
+    if (!receiver.isActive) return
+    receiver.acceptRate = 1
+    let areDelivered = false
+    let steps = 0
+    await this.until('all wakeups', () => {
+      if (steps++ % 100 !== 0) return areDelivered
+      for (const node of this.nodes) {
+        this.callers.whetherAllDelivered(node, (all) => {
+          areDelivered = all
+        })
+      }
+      return areDelivered
+    })
+    this.world.count('wakeups: all delivered')
+  }
+
   /** Returns the content of /api/status at the nodes that answer. */
   async statuses(): Promise<{ role: string; position: number; epoch: string }[]> {
     const found: { role: string; position: number; epoch: string }[] = []
@@ -266,8 +289,9 @@ class Simulation {
 
   /** Lets everything proceed until the condition holds. */
   async until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-    const { time, engine } = this.world
+    const { time, engine, receiver } = this.world
     for (let steps = 0; ; steps++) {
+      receiver.answerOne()
       await settled()
       if (await condition()) return
       this.restartFailed()
@@ -304,10 +328,14 @@ export async function simulateTwo(
   const random = seededRandom(Math.imul(seed, 0x9e3779b1))
   const time = new VirtualTime(random, begins)
   const engine = new SimulatedEngine(random)
+  const receiver: SimulatedReceiver = new SimulatedReceiver({
+    random,
+    count: (outcome) => engine.count(outcome),
+  })
   const count = (outcome: string) => engine.count(outcome)
   time.enter()
   try {
-    const world = { time, engine, random, trace, count }
+    const world = { time, engine, receiver, random, trace, count }
     await new Simulation(random, world).run()
     const { outcomes, everything } = engine
     return { records: everything.at(-1)?.last ?? 0, lives: outcomes.get('start') ?? 0, outcomes }
