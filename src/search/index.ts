@@ -14,7 +14,7 @@ import type { Search } from './protocol.ts'
 import { marks, matchIn, wordsMax } from './query.ts'
 import { type About, type Entry, type SealedName, type Shard, shardMessages } from './shard.ts'
 import { ShardStore, type StoreOptions } from './shard-store.ts'
-import { type Building, type SealedFile, Slot } from './slot.ts'
+import { type Built, type SealedFile, Slot } from './slot.ts'
 
 export interface IndexOptions extends StoreOptions {
   /** The number of messages in a shard. */
@@ -82,9 +82,9 @@ export class Index {
   /** Begins with the shards in `kept`, which are of this forum's log. Removes the others. */
   begin(kept: ReadonlySet<number>): void {
     for (const slot of this.#slots) {
-      if (slot.finished === null) continue
+      if (slot.searched === null) continue
       if (!kept.has(slot.first)) this.#discard(slot)
-      else if (slot.finished.end < slot.limit) this.#resume(slot)
+      else if (slot.searched.next < slot.limit) this.#resume(slot, slot.searched)
     }
     this.#share()
   }
@@ -96,7 +96,7 @@ export class Index {
 
   /** Whether some text that was removed is still in the index. */
   get isDirty(): boolean {
-    return this.#slots.some((slot) => slot.hidden.size > 0)
+    return this.#slots.some(({ isDirty }) => isDirty)
   }
 
   /** All messages before this number are indexed. */
@@ -117,7 +117,7 @@ export class Index {
 
   /** The size of the sealed files, in bytes. */
   get bytes(): number {
-    return this.#slots.reduce((sum, { finished }) => sum + (finished?.file?.bytes ?? 0), 0)
+    return this.#slots.reduce((sum, { searched }) => sum + (searched?.file?.bytes ?? 0), 0)
   }
 
   /** Returns the message from which to continue, or -1 if everything is indexed. */
@@ -139,20 +139,24 @@ export class Index {
   /** Adds messages. Throws if the disk or the directory has no room; indexing can be retried. */
   add({ from, to, lastId, entries }: IndexedRange): void {
     const slot = this.#slotOf(from)
-    slot.building ??= this.#store.begin(slot.first, this.erased)
-    const { building } = slot
-    // A removal has restarted the shard since the range was requested.
-    if (building.next !== from) return
+    slot.searched ??= this.#store.begin(slot.first, this.erased)
+    if (slot.searched.next !== from && from === slot.first && slot.isDirty) {
+      slot.renewed ??= this.#store.begin(slot.first, this.erased)
+    }
+    const built = slot.searched.next === from ? slot.searched : slot.renewed
+    // The shard for which the range was requested was found damaged since then.
+    if (built?.next !== from) return
     try {
-      building.shard.add(entries.map((entry) => this.#withPart(entry, slot)))
+      built.shard.add(entries.map((entry) => this.#withPart(entry, slot)))
     } catch (error) {
       this.#damaged(slot, error)
       throw error
     }
-    building.next = to
-    building.lastId = lastId
-    if (to === slot.limit) this.#seal(slot, building)
-    else if (slot.finished !== null && to >= slot.finished.end) this.#replace(slot)
+    built.next = to
+    built.lastId = lastId
+    if (to < slot.covered) return
+    if (to === slot.limit && built.hidden.size === 0) this.#seal(slot, built)
+    else if (built === slot.renewed) this.#replace(slot, built)
   }
 
   #withPart(entry: Entry, slot: Slot): Entry {
@@ -162,13 +166,12 @@ export class Index {
 
   /** Saves the shards that are being built, so that building can continue later. */
   close(): void {
-    for (const slot of this.#slots) {
-      const { building, finished } = slot
-      if (building !== null && finished === null && building.next > slot.first) {
-        this.#store.seal(slot.first, building, this.erased)
+    for (const { first, searched, renewed } of this.#slots) {
+      if (searched !== null && searched.file === null && searched.hidden.size === 0) {
+        if (searched.next > first) this.#store.seal(first, searched, this.erased)
       }
-      building?.shard.close()
-      finished?.shard.close()
+      searched?.shard.close()
+      renewed?.shard.close()
     }
   }
 
@@ -200,8 +203,8 @@ export class Index {
     { publicMatch, privateMatch, before, limit }: Wanted,
     some: (match: string) => string,
   ): number[] {
-    const { shard, hidden } = slot
-    if (shard === null) return []
+    if (slot.searched === null) return []
+    const { shard, hidden } = slot.searched
     try {
       const most = limit + hidden.size
       const found = shard.search(true, some(publicMatch), before, most)
@@ -217,25 +220,25 @@ export class Index {
   /** Detects files that somebody has changed or removed. */
   watch(): void {
     for (const slot of this.#slots) {
-      const file = slot.finished?.file ?? null
+      const file = slot.searched?.file ?? null
       if (file !== null && !this.files.watch(file)) this.#damaged(slot, `${file.name} is gone`)
     }
   }
 
   /** Has all files checked again. */
   checkAll(): void {
-    for (const { finished } of this.#slots) {
-      if (finished?.file) finished.file.isChecked = false
+    for (const { searched } of this.#slots) {
+      if (searched?.file) searched.file.isChecked = false
     }
   }
 
   /** Checks the files that are not checked yet, one piece in each step. */
   *check(): Generator<void> {
     for (const slot of this.#slots) {
-      const file = slot.finished?.file
+      const file = slot.searched?.file
       if (!file || file.isChecked) continue
       const isRight = yield* this.files.check(file)
-      if (!isRight && slot.finished?.file === file) this.#damaged(slot, `${file.name} is damaged`)
+      if (!isRight && slot.searched?.file === file) this.#damaged(slot, `${file.name} is damaged`)
     }
   }
 
@@ -245,48 +248,44 @@ export class Index {
       this.files.remove(sealed.name)
       return null
     }
-    const { about, finished } = opened
+    const { about, built } = opened
     const slot = this.#slotOf(sealed.first)
     const { first, end } = about
-    const isMore = end > (slot.finished?.end ?? first) && end <= Math.min(slot.limit, this.count)
+    const isMore = end > slot.covered && end <= Math.min(slot.limit, this.count)
     if (first !== slot.first || !isMore) {
-      finished.shard.close()
+      built.shard.close()
       this.files.remove(sealed.name)
       return null
     }
-    const old = slot.replace()
+    const old = slot.replace(built)
     if (old !== null) this.files.remove(old.name)
-    slot.finished = finished
     return about
   }
 
   /** Continues a shard that was sealed before it was full. */
-  #resume(slot: Slot): void {
-    const finished = slot.finished!
-    const file = finished.file!
+  #resume(slot: Slot, sealed: Built): void {
+    const file = sealed.file!
     try {
-      slot.building = this.#store.resume(finished, file)
-      slot.finished = null
+      slot.searched = this.#store.resume(sealed, file)
     } catch (error) {
       this.#damaged(slot, error)
     }
     this.files.remove(file.name)
   }
 
-  #seal(slot: Slot, building: Building): void {
+  #seal(slot: Slot, built: Built): void {
     let file: SealedFile | null = null
     let shard: Shard | null = null
     try {
-      file = this.#store.seal(slot.first, building, this.erased)
+      file = this.#store.seal(slot.first, built, this.erased)
       shard = this.#store.reopen(file)
-      building.shard.close()
-      slot.building = null
-      this.#replace(slot, file.name)
-      slot.finished = { shard, end: slot.limit, erased: this.erased, file }
+      this.#replace(slot, { ...built, shard, erased: this.erased, file })
     } catch (error) {
       shard?.close()
-      building.shard.close()
-      slot.building = null
+      const { searched } = slot
+      if (searched === built || searched?.shard === shard) slot.searched = null
+      slot.renewed = null
+      built.shard.close()
       // No slot knows the file, so an erasure would not reach it.
       if (file !== null) this.files.remove(file.name)
       throw error
@@ -294,10 +293,10 @@ export class Index {
     this.#share()
   }
 
-  /** Drops the shard that was searched until now, and its file, unless that is the `newer` one. */
-  #replace(slot: Slot, newer = ''): void {
-    const old = slot.replace()
-    if (old !== null && old.name !== newer) this.files.forget(old.name)
+  /** Has another shard searched. Drops the one that was, and its file, unless it is the same. */
+  #replace(slot: Slot, newer: Built): void {
+    const old = slot.replace(newer)
+    if (old !== null && old.name !== newer.file?.name) this.files.forget(old.name)
   }
 
   #damaged(slot: Slot, why: unknown): void {
@@ -306,7 +305,7 @@ export class Index {
   }
 
   #discard(slot: Slot): void {
-    const file = slot.clear()
+    const file = slot.replace(null)
     if (file !== null) this.files.remove(file.name)
   }
 
@@ -326,6 +325,6 @@ export class Index {
   }
 
   #share(): void {
-    this.#store.share(this.#slots.map(({ shard }) => shard))
+    this.#store.share(this.#slots.map(({ searched }) => searched?.shard ?? null))
   }
 }

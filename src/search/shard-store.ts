@@ -11,7 +11,7 @@ import {
   sealedName,
   sealedShard,
 } from './shard.ts'
-import type { Building, Finished, SealedFile } from './slot.ts'
+import type { Built, SealedFile } from './slot.ts'
 
 export interface StoreOptions {
   engine: Engine
@@ -41,7 +41,7 @@ export class ShardStore {
   }
 
   /** Opens a sealed file. Returns null if it is damaged, or not of this forum and format. */
-  open(sealed: SealedName): { about: About; finished: Finished } | null {
+  open(sealed: SealedName): { about: About; built: Built } | null {
     const { engine, identity } = this.#options
     let shard: Shard | null = null
     try {
@@ -49,7 +49,8 @@ export class ShardStore {
       const about = shard.about()
       const file = this.files.sealed(sealed)
       if (about.identity === identity && about.first === sealed.first) {
-        return { about, finished: { shard, end: about.end, erased: about.erased, file } }
+        const { end: next, lastId, erased } = about
+        return { about, built: { shard, next, lastId, erased, hidden: new Set(), file } }
       }
     } catch {
       // The file is damaged, so the shard is built again.
@@ -59,23 +60,22 @@ export class ShardStore {
   }
 
   /** Begins a shard. Throws if there is no room. */
-  begin(first: number, erased: number): Building {
+  begin(first: number, erased: number): Built {
     this.files.needRoom()
     const shard = newShard(this.#options.engine, this.files.dir, first, this.#cacheBytes)
-    return { shard, next: first, lastId: '', erased }
+    return { shard, next: first, lastId: '', erased, hidden: new Set(), file: null }
   }
 
   /** Continues a shard that was sealed before it was full. Throws if it is damaged. */
-  resume({ shard, end, erased }: Finished, { name }: SealedFile): Building {
+  resume(built: Built, { name }: SealedFile): Built {
     const { engine } = this.#options
-    const { lastId } = shard.about()
     const resumed = resumedShard(engine, this.files.dir, sealedName(name)!, this.#cacheBytes)
-    shard.close()
-    return { shard: resumed, next: end, lastId, erased }
+    built.shard.close()
+    return { ...built, shard: resumed, file: null }
   }
 
   /** Saves a shard that reflects all removals up to `erased`. Throws if there is no room. */
-  seal(first: number, { shard, next: end, lastId }: Building, erased: number): SealedFile {
+  seal(first: number, { shard, next: end, lastId }: Built, erased: number): SealedFile {
     const { identity } = this.#options
     this.files.needRoom()
     const name = shard.seal(this.files.dir, { identity, first, end, lastId, erased })

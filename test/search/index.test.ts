@@ -215,6 +215,28 @@ t.test(
   },
 )
 
+t.test('T1, T2: a message is removed in each round: new ones are found, old ones go', async (t) => {
+  const scene = new Scene(t, seededRandom(3))
+  scene.publish(2 * perShard - 25)
+  scene.finish()
+  const [sealed] = scene.files
+  for (let round = 0; round < 20; round++) {
+    scene.publish(1)
+    for (let i = 0; i < 2; i++) scene.work() // the slots take turns
+    t.equal(scene.index.covered, scene.messages.length)
+    scene.remove()
+    removedAreHidden(t, scene)
+    scene.work()
+  }
+  t.notOk(scene.files.includes(sealed!), 'a file without the first removed ones replaced it')
+  scene.finish()
+  t.notOk(scene.index.isDirty)
+  scene.compare(t, 30)
+  scene.restart()
+  scene.finish()
+  scene.compare(t, 30)
+})
+
 t.test('index: in a directory that cannot be made: throws, and goes on when it can', async (t) => {
   const scene = new Scene(t, seededRandom(2))
   scene.publish(perShard * 2)
