@@ -21,7 +21,13 @@ import {
   type OnStartProgress,
   startProgress,
 } from '../storage/checkpoints.ts'
-import { deriveKey, type Epoch, loadEpoch, loadSecret } from '../storage/node-files.ts'
+import {
+  deriveKey,
+  type Epoch,
+  loadEpoch,
+  loadSecret,
+  refuseForeign,
+} from '../storage/node-files.ts'
 import { openTextDisk, type TextDiskOptions } from '../text/disk.ts'
 
 /** Returns stamps that warn operators when the clock is set, or is behind the log at a start. */
@@ -77,6 +83,7 @@ export async function recover(
     note(...progress)
   }
   const begun = performance.now()
+  refuseForeign({ disk: disk ?? realDisk, dir: config.data })
   const journal = await openJournal({
     dir: config.data,
     disk,

@@ -30,7 +30,6 @@ import type { Life } from '../replication/replicated-node.ts'
 import type { ConnectStream, Replication } from '../replication/replication.ts'
 import type { Lives } from '../replication/start-again.ts'
 import { Role } from '../role/role.ts'
-import type { SearchHost } from '../search/host.ts'
 import { CheckpointSchedule } from '../storage/checkpoints.ts'
 import type { StartReading } from '../text/reader.ts'
 import { chooseHttp } from './choose-http.ts'
@@ -119,7 +118,7 @@ export async function startNode(
   vitals.warnings = () => sources.flatMap(({ warnings }) => warnings)
   let readers: Readers | null = null
   let admin: Admin | null = null
-  let search: SearchHost | null = null
+  let search: ReturnType<typeof startSearch> = null
   const watching = environment.disk === undefined ? watchLock(config.data, role) : undefined
   const stop = async () => {
     clearInterval(watching)

@@ -7,7 +7,7 @@ import type { Config } from '../config/config.ts'
 import type { Gate } from '../http/gate.ts'
 import type { Vitals } from '../ops/vitals.ts'
 import { MessageSearch } from '../search/find.ts'
-import { removeIndex, SearchHost } from '../search/host.ts'
+import { AbsentIndex, SearchHost } from '../search/host.ts'
 
 interface SearchParts {
   config: Config
@@ -24,16 +24,16 @@ interface Served {
   gate: Gate
 }
 
-/** Lets the service find messages by their words. Returns null if it is not to. */
-export function startSearch({ service, gate }: Served, parts: SearchParts): SearchHost | null {
+/** Lets the service find messages by their words, unless it is not to. */
+export function startSearch(
+  { service, gate }: Served,
+  parts: SearchParts,
+): SearchHost | AbsentIndex | null {
   const { config, log, environment, storeId, vitals } = parts
   if (environment.disk !== undefined) return null
   const { data: dir, readers, nodeLimits } = config
   const { searchBytesMax: memoryBytes } = nodeLimits
-  if (!config.search) {
-    removeIndex(dir, log)
-    return null
-  }
+  if (!config.search) return new AbsentIndex(dir, log)
   const { forum, epoch } = service
   const identity = `${storeId} ${epoch}`
   const hasReaders = readers > 0

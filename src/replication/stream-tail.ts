@@ -131,14 +131,19 @@ export class StreamTail {
   /** Returns the lag behind the stream (R3). */
   lag(): { positions: number; seconds: number } {
     const { position } = this.#options.receiver
-    while (this.#missing[0] !== undefined && this.#missing[0].position <= position) {
-      this.#missing.shift()
-    }
+    this.#forgetArrived()
     const nowMs = this.#now()
     const unknownMs = nowMs - this.#lookedMs
     const missingMs = nowMs - (this.#missing[0]?.sinceMs ?? nowMs)
     const behindMs = Math.max(missingMs, unknownMs > 3 * lookEveryMs ? unknownMs : 0)
     return { positions: Math.max(0, this.#last - position), seconds: behindMs / 1000 }
+  }
+
+  /** Forgets what is no longer missing. Each lookup does it, whether or not somebody asks. */
+  #forgetArrived(): void {
+    const { position } = this.#options.receiver
+    const arrived = this.#missing.findIndex((missing) => missing.position > position)
+    this.#missing.splice(0, arrived === -1 ? this.#missing.length : arrived)
   }
 
   #read(): void {
@@ -235,6 +240,7 @@ export class StreamTail {
     this.#isEmptied = last === null && this.#next > 1
     if (this.#isEmptied) return
     this.#lookedMs = this.#now()
+    this.#forgetArrived()
     if (last !== null && last.last > this.#last) {
       this.#last = last.last
       this.#missing.push({ position: last.last, sinceMs: beganMs })

@@ -13,9 +13,9 @@
 // H3. A removal is complete when files without the text have replaced the others, and the process
 //     that had the text in memory has ended. The state says which removals there were, so no crash
 //     forgets one.
+// H4. Where the directory holds what the index has not made, there is no index, and a warning.
 
 import type { ChildProcess } from 'node:child_process'
-import { rmSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import path from 'node:path'
 import type { Logger } from 'pino'
@@ -23,6 +23,7 @@ import { Backoff } from '../base/pauses.ts'
 import { startProcess } from '../base/program-files.ts'
 import type { Forum } from '../forum/forum.ts'
 import { Feeder } from './feeder.ts'
+import { IndexFiles } from './index-files.ts'
 import { SearchLink } from './link.ts'
 import { ProgressLog } from './progress-log.ts'
 import {
@@ -77,6 +78,8 @@ export class SearchHost {
   readonly #options: HostOptions
   readonly #feeder: Feeder
   readonly #progressLog: ProgressLog
+  /** The index that must not exist, where none can be built; otherwise null. */
+  #absent: AbsentIndex | null = null
   #child: ChildProcess | null = null
   #socket: Socket | null = null
   /** Whether the process has been told which of its shards are of this log. */
@@ -99,6 +102,8 @@ export class SearchHost {
     this.#options = options
     this.#feeder = new Feeder(options.forum)
     this.#progressLog = new ProgressLog(options.log)
+    const foreign = foreignIn(options.dir)
+    if (foreign !== undefined) this.#giveUp('search_directory_foreign', foreignHint(foreign))
     this.onDurable()
   }
 
@@ -119,7 +124,8 @@ export class SearchHost {
 
   /** Returns whether the index has no more text that was removed by the record at this position. */
   isGone(position: number): boolean {
-    return !this.isAvailable || !this.#isNeeded || this.#cleanThrough >= position
+    if (this.#absent !== null) return this.#absent.isGone()
+    return !this.#isNeeded || this.#cleanThrough >= position
   }
 
   /** Ends the process, which first saves what it is building. Resolves when it has ended. */
@@ -234,17 +240,24 @@ export class SearchHost {
   }
 
   #noteEngine(name: string | null, version: string): void {
-    const { log, dir } = this.#options
+    const { log } = this.#options
     const isFirst = this.engine === null
     this.engine = name ?? ''
     if (name !== null) {
       if (isFirst) log.info({ engine: name, version }, 'search_started')
       return
     }
-    this.link.stop()
-    removeIndex(dir, log)
     const hint = 'Node 22.16 and newer have one; npm installs libsql where there is a build of it'
-    log.warn({ hint }, 'search_has_no_engine')
+    this.#giveUp('search_has_no_engine', hint)
+  }
+
+  /** Continues without an index, and removes the files of an earlier one. */
+  #giveUp(event: string, hint: string): void {
+    const { dir, log } = this.#options
+    this.engine = ''
+    this.link.stop()
+    this.#absent = new AbsentIndex(dir, log)
+    log.warn({ hint }, event)
   }
 
   /**
@@ -302,11 +315,48 @@ export class SearchHost {
   }
 }
 
-/** Removes the index where there must be none, because removed text must not stay in it. */
-export function removeIndex(dir: string, log: Logger): void {
-  try {
-    rmSync(path.join(dir, indexName), { recursive: true, force: true })
-  } catch (error) {
-    log.warn({ why: (error as Error).message }, 'search_left')
+/** Where there must be no index, because removed text must not stay in it: removes its files. */
+export class AbsentIndex {
+  readonly #files: IndexFiles
+  #isRemoved = false
+
+  constructor(dir: string, log: Logger) {
+    this.#files = new IndexFiles(path.join(dir, indexName))
+    try {
+      this.#remove()
+    } catch (error) {
+      log.warn({ why: (error as Error).message }, 'search_left')
+    }
+  }
+
+  /** Returns whether no file of an index is left. Tries again to remove those that are. */
+  isGone(): boolean {
+    try {
+      this.#remove()
+    } catch {
+      // The log has said why.
+    }
+    return this.#isRemoved
+  }
+
+  stop(): void {}
+
+  #remove(): void {
+    if (this.#isRemoved) return
+    this.#files.clear()
+    this.#isRemoved = true
   }
 }
+
+/** Returns the name of something in the index's directory that is not of the index. */
+function foreignIn(dir: string): string | undefined {
+  try {
+    return new IndexFiles(path.join(dir, indexName)).foreign()
+  } catch {
+    return undefined // the index reports that it cannot use the directory
+  }
+}
+
+const foreignHint = (name: string) =>
+  `${indexName}/ of the data directory holds "${name}", which is not of the index: move it, or ` +
+  'choose another data directory; until then, searches are refused'

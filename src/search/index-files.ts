@@ -4,6 +4,8 @@
 //     are checked when the index is opened, once a day, and when somebody has changed them.
 // F2. A removal of text is complete once the directory has been synced after it.
 // F3. The index leaves room on the disk, because what the forum has to write comes first.
+// F4. Only files whose names the index makes are removed, and no directories with content: the
+//     directory may be a link, or a folder of somebody else.
 
 import {
   closeSync,
@@ -11,13 +13,16 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  rmdirSync,
   rmSync,
   statfsSync,
   statSync,
 } from 'node:fs'
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
-import { piecesOf, type SealedName, sealedName } from './shard.ts'
+import { codeOf } from '../../wal/errors.ts'
+import { isSystemFile } from '../base/system-files.ts'
+import { isUnfinished, piecesOf, type SealedName, sealedName } from './shard.ts'
 import type { SealedFile } from './slot.ts'
 
 /** At least this much disk space stays free, or a tenth of a smaller disk. */
@@ -31,16 +36,44 @@ export class IndexFiles {
     this.dir = dir
   }
 
-  /** Returns the sealed files. Creates the directory, and removes everything else in it. */
+  /** Returns the sealed files. Creates the directory, and removes unfinished files in it. */
   list(): SealedName[] {
     mkdirSync(this.dir, { recursive: true, mode: 0o700 })
-    const sealed: SealedName[] = []
-    for (const name of readdirSync(this.dir)) {
-      const parts = sealedName(name)
-      if (parts !== null) sealed.push(parts)
-      else this.remove(name)
+    const own = this.#names(true)
+    for (const name of own) if (isUnfinished(name)) this.remove(name)
+    return own.map(sealedName).filter((parts) => parts !== null)
+  }
+
+  /** Returns the name of something that the index has not made, or undefined. */
+  foreign(): string | undefined {
+    return this.#names(false).find((name) => !isSystemFile(name))
+  }
+
+  /** Removes the files of the index, and the directory if nothing else is in it. */
+  clear(): void {
+    const own = this.#names(true)
+    for (const name of own) this.remove(name)
+    if (own.length > 0) this.#sync()
+    try {
+      rmdirSync(this.dir)
+    } catch {
+      // It does not exist, is a link, or holds what the index has not made.
     }
-    return sealed
+  }
+
+  /** Returns the names in the directory that are those of files of the index, or all others. */
+  #names(areOwn: boolean): string[] {
+    try {
+      return readdirSync(this.dir, { withFileTypes: true })
+        .filter((entry) => {
+          const { name } = entry
+          return (entry.isFile() && (sealedName(name) !== null || isUnfinished(name))) === areOwn
+        })
+        .map(({ name }) => name)
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return []
+      throw error
+    }
   }
 
   pathOf(name: string): string {
@@ -54,12 +87,16 @@ export class IndexFiles {
   }
 
   remove(name: string): void {
-    rmSync(this.pathOf(name), { recursive: true, force: true })
+    rmSync(this.pathOf(name), { force: true })
   }
 
   /** Removes a file with text that must not exist anywhere. */
   forget(name: string): void {
     this.remove(name)
+    this.#sync()
+  }
+
+  #sync(): void {
     const directory = openSync(this.dir, 'r')
     try {
       fsyncSync(directory)

@@ -69,6 +69,11 @@ export function sealedName(name: string): SealedName | null {
   return { name, first: Number(first), crc: Number.parseInt(crc!, 16) }
 }
 
+/** Returns whether a file of this name was being built by a process that may have ended. */
+export function isUnfinished(name: string): boolean {
+  return /^\d+-\d+\.building(-journal)?$/.test(name)
+}
+
 const select = (table: string) =>
   `SELECT rowid AS message FROM ${table} WHERE ${table} MATCH ? AND rowid < ? ` +
   'ORDER BY rowid DESC LIMIT ?'

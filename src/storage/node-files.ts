@@ -26,6 +26,7 @@ import type { CheckpointDirectory } from '../../wal/checkpoint/checkpoint-files.
 import { readText, replaceText } from '../../wal/disk.ts'
 import { storageError } from '../../wal/errors.ts'
 import { ConfigError } from '../base/arguments.ts'
+import { isSystemFile } from '../base/system-files.ts'
 import { checkedSecret } from '../config/config.ts'
 
 const epochIdBytes = 16
@@ -35,6 +36,33 @@ export interface Epoch {
   id: string
   /** The last position before the epoch; null for the first epoch. */
   begin: number | null
+}
+
+/** The names that a node makes in its data directory, with or without a log. */
+const ownNames = new RegExp(
+  '^(?:\\d{10}\\..*|(?:lock|secret|epoch|node|clear-log|replace-log)(?:\\..*)?|' +
+    'reserve|fetched-log|search|.*\\.sock)$',
+)
+const logNames = /^\d{10}\.(?:wal|checkpoint)/
+
+/**
+ * Throws a ConfigError if the directory holds files of others and no log: it is hardly meant to be
+ * a data directory. To be called before anything is made in it.
+ */
+export function refuseForeign({ disk, dir }: CheckpointDirectory): void {
+  let names: string[] = []
+  try {
+    names = disk.list(dir)
+  } catch {
+    return // it does not exist, or the lock reports why it cannot be used
+  }
+  if (names.some((name) => logNames.test(name))) return
+  const foreign = names.find((name) => !ownNames.test(name) && !isSystemFile(name))
+  if (foreign === undefined) return
+  throw new ConfigError(
+    `${dir} is not empty and holds no log, but "${foreign}", for example; ` +
+      'choose an empty or a new directory with --data',
+  )
 }
 
 /** Returns the epoch of the data directory `place`, which the caller has locked. */

@@ -1,0 +1,76 @@
+// Goal:   a node removes nothing that it has not made, and says what keeps it from its work.
+// Method: the real program on directories that hold files of somebody else, compared before and
+//         after.
+
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { publishedThread } from '../api/harness.ts'
+import { dataDirectory, run } from '../api/process.ts'
+import { find, indexed, searchedForum } from '../search/forum.ts'
+
+t.setTimeout(120_000)
+
+t.test('a directory with files of others and no log: refused with 64, and untouched', async (t) => {
+  const data = dataDirectory(t)
+  mkdirSync(path.join(data, 'search'), { recursive: true })
+  writeFileSync(path.join(data, 'search', 'find.ts'), 'a source')
+  writeFileSync(path.join(data, 'package.json'), '{}')
+  for (const flags of [[], ['--no-search']]) {
+    const { code, stderr, stdout } = await run(['serve', '--port', '0', '--data', data, ...flags])
+    t.equal(code, 64)
+    t.match(stderr + stdout, /is not empty and holds no log, but .*package\.json/)
+  }
+  t.same(readdirSync(data).sort(), ['package.json', 'search'])
+  t.equal(readFileSync(path.join(data, 'search', 'find.ts'), 'utf8'), 'a source')
+})
+
+t.test('a directory with lost+found alone: used', async (t) => {
+  const data = dataDirectory(t)
+  mkdirSync(path.join(data, 'lost+found'), { recursive: true })
+  const forum = await searchedForum(t, [], { data })
+  t.equal((await forum.anonymous.get('/api/status')).status, 200)
+  t.ok(existsSync(path.join(data, 'lost+found')))
+})
+
+t.test('search/ with a file of somebody else: kept, no search, and a warning', async (t) => {
+  const data = dataDirectory(t)
+  const own = path.join(data, 'search', 'notes', 'find.ts')
+  mkdirSync(path.dirname(own), { recursive: true })
+  writeFileSync(own, 'a source')
+  const forum = await searchedForum(t, [], { data })
+  await publishedThread(await forum.identity(), { content: 'a word' })
+  t.match(forum.log, /search_directory_foreign/)
+  await t.rejects(find(forum.anonymous, 'word'), /no_search|unavailable|search/)
+  await forum.stop()
+  forum.environment.AGENT_FORUM_NO_SEARCH = 'on'
+  await forum.start()
+  await forum.stop()
+  t.equal(readFileSync(own, 'utf8'), 'a source')
+})
+
+t.test('search/ is a link: only the files of the index behind it are removed', async (t) => {
+  const data = dataDirectory(t)
+  const elsewhere = path.join(path.dirname(data), 'other-disk')
+  mkdirSync(data)
+  mkdirSync(path.join(elsewhere, 'lost+found'), { recursive: true })
+  symlinkSync(elsewhere, path.join(data, 'search'))
+  const forum = await searchedForum(t, [], { data })
+  await publishedThread(await forum.identity(), { content: 'a word' })
+  await indexed(forum)
+  t.equal((await find(forum.anonymous, 'word')).results.length, 1)
+  await forum.stop()
+  t.equal(readdirSync(elsewhere).length, 2, 'the index is there')
+  forum.environment.AGENT_FORUM_NO_SEARCH = 'on'
+  writeFileSync(path.join(elsewhere, 'holiday.jpg'), 'a picture')
+  await forum.start()
+  await forum.stop()
+  t.same(readdirSync(elsewhere).sort(), ['holiday.jpg', 'lost+found'])
+})
