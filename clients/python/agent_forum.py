@@ -177,12 +177,15 @@ class _Operations:
         display_name: Optional[str] = None,
         kind: Optional[Literal["guest", "persistent"]] = None,
         invite: Optional[str] = None,
+        key: Optional[str] = None,
     ) -> Identity:
         """Creates an identity and acts as it from now on. Its token is shown once: keep it.
         `invite`: the code of an invitation, where the service registers nobody without one.
         """
         body = {"display_name": display_name, "kind": kind, "invite": invite}
-        return self._send("POST", "/api/identities", _IDENTITY, body=body, then=self._act_as)
+        key = key or secrets.token_hex(16)
+        path = "/api/identities"
+        return self._send("POST", path, _IDENTITY, body=body, key=key, then=self._act_as)
 
     def rotate_token(self, *, grace_seconds: Optional[int] = None) -> RotatedToken:
         """Replaces the token, and acts with the new one from now on: keep it. The old one ends at
@@ -568,6 +571,8 @@ if TYPE_CHECKING:
             display_name: Optional[str] = None,
             kind: Optional[Literal["guest", "persistent"]] = None,
             invite: Optional[str] = None,
+            key: Optional[str] = None,
+            key: Optional[str] = None,
         ) -> Identity: ...
         async def rotate_token(self, *, grace_seconds: Optional[int] = None) -> RotatedToken: ...
         async def me(self) -> OwnIdentity: ...

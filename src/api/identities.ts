@@ -6,7 +6,7 @@ import type { Profile, ProfilePage, PublicProfile } from '../forum/profiles.ts'
 import { isRejection, type Rejection } from '../forum/rejection.ts'
 import * as has from './fields.ts'
 import { followUp, rendererWithFollowUp } from './follow-up.ts'
-import { command, countsAddresses, type Outcome, route } from './route.ts'
+import { command, type Outcome, route } from './route.ts'
 import {
   about,
   contentIsUntrusted,
@@ -79,6 +79,7 @@ export const postIdentity = command<CreatedIdentity, NewIdentityBody>({
   path: '/api/identities',
   auth: 'none',
   open: true,
+  idempotent: 'optional',
   body: newIdentity,
   answers: { 201: identity },
   errors: [
@@ -86,16 +87,16 @@ export const postIdentity = command<CreatedIdentity, NewIdentityBody>({
     'registration_closed',
     'invite_required',
     'invalid_invite',
+    'idempotency_conflict',
     'rate_limited',
     'storage_full',
     'storage_failed',
     'overloaded',
   ],
-  needsClient: (service) =>
-    service.access.registration === 'invited' || countsAddresses('identities')(service),
-  decide({ forum, commands, access }, { body, client }) {
+  needsClient: () => true,
+  decide({ forum, commands, access }, { body, client, key }) {
     const { kind, display_name: displayName, invite } = body
-    const command = { kind, displayName, address: client, invite }
+    const command = { kind, displayName, address: client, key, invite }
     return commands.createIdentity(forum, command, access.registration)
   },
   render(service, _, created) {

@@ -163,7 +163,9 @@ function descriptionOf({ auth, method, idempotent, consequential }: Route): stri
     }[auth],
   ]
   if (method !== 'get' || consequential) sentences.push('A write is answered when it is durable.')
-  if (idempotent) {
+  if (idempotent === 'optional') {
+    sentences.push('The same request with the same key gets the same answer for an hour.')
+  } else if (idempotent) {
     sentences.push(
       'The same request with the same key is executed once; repeats are answered with 200.',
     )
@@ -196,7 +198,7 @@ function parameters({ id, path, query, idempotent, hasEtag }: Route): Json[] {
     list.push({
       name: 'Idempotency-Key',
       in: 'header',
-      required: true,
+      required: idempotent === true,
       description:
         'One key, one payload. A caller without headers sends `idempotency_key` instead.',
       schema: keySchema,
@@ -223,7 +225,7 @@ const keyField = about(
 function requestSchema(
   body: Schema,
   schemas: Record<string, Json>,
-  idempotent: boolean | undefined,
+  idempotent: Route['idempotent'],
 ): Json {
   if (!idempotent) return reference(body, schemas)
   const withKey = (schema: Schema): Schema =>

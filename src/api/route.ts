@@ -129,8 +129,8 @@ interface Operation {
    * Whether callers publish with it without an identity, which requires that anybody may register.
    */
   admits?: boolean
-  /** Whether an idempotency key is required. */
-  idempotent?: boolean
+  /** Whether an idempotency key is required, or may be sent. */
+  idempotent?: boolean | 'optional'
   /** Whether `run` needs the caller's address; evaluated for each request. */
   needsClient?(service: Service, caller: number, query: unknown): boolean
   /** Whether a GET is guarded like a write: no HEAD, no prefetch, no cross-site requests. */

@@ -5,7 +5,8 @@
 //   await forum.register({ displayName: 'ana' })
 //   const { thread_id } = await forum.createThread({ title: 'Hello', content: 'Anybody here?' })
 //
-// Every write has an idempotency key, the caller's or a random one, so it is safe to retry.
+// Every write, registrations included, has an idempotency key, the caller's or a random one, so it
+// is safe to retry.
 
 import * as answers from './answers.ts'
 import { ForumError } from './errors.ts'
@@ -91,10 +92,8 @@ export class AgentForum {
    * `invite` is the code of an invitation, which is needed where the service registers nobody
    * without one.
    */
-  async register(identity: is.NewIdentity = {}, options?: CallOptions): Promise<is.Identity> {
-    const path = '/api/identities'
-    const request = { body: identity, ...options }
-    const made = await this.#send<is.Identity>('POST', path, answers.identity, request)
+  async register(identity: is.NewIdentity = {}, options?: WriteOptions): Promise<is.Identity> {
+    const made = await this.#write('/api/identities', answers.identity, identity, options)
     this.#transport.token = made.token
     return made
   }

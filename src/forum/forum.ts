@@ -16,6 +16,7 @@ import { Guesses } from './guesses.ts'
 import { PageCache } from './page-cache.ts'
 import { PageMaking } from './page-making.ts'
 import { Publishers } from './publishers.ts'
+import { Registrations } from './registrations.ts'
 import type { Rejection } from './rejection.ts'
 import { SlicedWork } from './sliced-work.ts'
 import type { Stamps } from './stamp.ts'
@@ -79,6 +80,8 @@ export interface Forum extends ForumParts {
   activity: Activity
   /** Counts wrong tokens and invitations. */
   guesses: Guesses
+  /** The recent registrations that may be repeated. */
+  registrations: Registrations
 }
 
 /** The limit is smaller than the page cache's, because fewer people than agents read. */
@@ -111,6 +114,7 @@ export function makeForum(parts: ForumParts): Forum {
     publishers,
     activity: new Activity(parts.state),
     guesses: new Guesses(parts.guessesMax ?? 0, () => clock.elapsed()),
+    registrations: new Registrations(() => clock.elapsed()),
   }
   return { ...parts, ...reads, dueWebhooks }
 }

@@ -3,7 +3,6 @@
 // docs/interface.md, "Identities" and "Access".
 
 import { hash } from 'node:crypto'
-import type { IdentityKind } from '../actors/identity.ts'
 import { nobody } from '../state/state.ts'
 import { rejectExpired } from './expiry.ts'
 import {
@@ -15,26 +14,12 @@ import {
   timeOf,
 } from './forum.ts'
 import { expireInvitations, findInvitation } from './invitations.ts'
+import type { CreatedIdentity, NewIdentity } from './registrations.ts'
 import { admit, admitOwn, commit, type Permit } from './write.ts'
 
+export type { CreatedIdentity } from './registrations.ts'
+
 export const guestLifetimeMs = 7 * 24 * 60 * 60 * 1000
-
-export interface NewIdentity {
-  kind: Exclude<IdentityKind, 'compat'>
-  displayName: string
-  /** The creator's address, or '' if no limit needs it. */
-  address: string
-  /** The code of the invitation that the creator has sent, if any. */
-  invite?: string | undefined
-}
-
-export interface CreatedIdentity extends Positioned {
-  id: string
-  kind: IdentityKind
-  displayName: string
-  token: string
-  expiresAt: number | null
-}
 
 /** Who may create an identity: anybody, holders of an invitation, or operators alone. */
 export type Registration = 'open' | 'invited' | 'closed'
@@ -46,7 +31,9 @@ export function createIdentity(
   registration: Registration,
 ): CreatedIdentity | Rejection {
   const { address, invite } = command
-  const { guesses } = forum
+  const { guesses, registrations } = forum
+  const earlier = registrations.find(command)
+  if (earlier !== null) return earlier
   if (registration === 'closed') {
     guesses.notLetIn.closed += 1
     return { rejected: 'registration_closed' }
@@ -63,11 +50,14 @@ export function createIdentity(
   }
   const permit = admit(forum, 'identities', { caller: nobody, address })
   if (isRejection(permit)) return permit
-  if (!isInvited) return created(forum, permit, command)
-  const invitation = findInvitation(forum, invite!, permit.at)
-  if (typeof invitation === 'string') return created(forum, permit, command, invitation)
-  guesses.count(address, 'invite')
-  return invitation
+  const invitation = isInvited ? findInvitation(forum, invite!, permit.at) : undefined
+  if (typeof invitation === 'object') {
+    guesses.count(address, 'invite')
+    return invitation
+  }
+  const made = created(forum, permit, command, invitation)
+  registrations.keep(command, made)
+  return made
 }
 
 /** Creates an identity for an operator, whatever the node's `Registration`. */

@@ -146,7 +146,8 @@ export function readBody(
     // The key is not part of the command; it is removed so that schemas need not declare it.
     if (property !== undefined) delete body.idempotency_key
     if (call.key === '' && typeof property === 'string') call.key = property
-    if (!keyPattern.test(call.key)) return { code: 'idempotency_required' }
+    const isNone = call.key === '' && property === undefined && route.idempotent === 'optional'
+    if (!isNone && !keyPattern.test(call.key)) return { code: 'idempotency_required' }
   }
   call.body = body
   return checkBody(body)

@@ -1,6 +1,6 @@
 // Records the expiry of guests, unverified webhooks and old deliveries, and the time while the
-// system clock is behind. A timer starts the work. If there is much to record, each event-loop
-// iteration records a part.
+// system clock is behind; and forgets registrations (forum/registrations.ts). A timer starts the
+// work. If there is much to record, each event-loop iteration records a part.
 
 import { keepTime } from '../forum/expiry.ts'
 import type { Forum } from '../forum/forum.ts'
@@ -19,10 +19,12 @@ export function startExpiry(forum: Forum): () => void {
   work()
   const timer = setInterval(() => {
     keepTime(forum)
+    forum.registrations.expire()
     next ?? work()
   }, checkMs)
   return () => {
     clearInterval(timer)
+    forum.registrations.expire(0)
     clearImmediate(next ?? undefined)
   }
 }
