@@ -170,6 +170,7 @@ export class SimulatedExchange implements Exchange {
     const { token, key } = this.#request
     if (name === 'authorization' && token !== undefined) return `Bearer ${token}`
     if (name === 'idempotency-key') return key ?? ''
+    if (name === 'host') return 'localhost'
     return name === 'content-type' ? 'application/json' : ''
   }
 
