@@ -59,8 +59,10 @@ export class NodeAdmission implements AdmissionRule {
   measure(nowMs: number): void {
     const { load, gate, journal, memoryBytesMax, free } = this.#watched
     const { rss, heapUsed, heapLimit } = this.#memory()
+    const wasLow = load.isMemoryLow
     load.isMemoryLow = rss > memoryBytesMax || heapUsed > heapLimit * heapUsedMax
-    if (load.isMemoryLow) free()
+    // Once each time: if it does not suffice, the caches are small beside what fills the memory.
+    if (load.isMemoryLow && !wasLow) free()
     if (gate.length === 0 || journal.durable !== this.#durable) this.#movedMs = nowMs
     this.#durable = journal.durable
     this.#stalledMs = nowMs - this.#movedMs

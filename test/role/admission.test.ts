@@ -37,6 +37,8 @@ for (const short of [{ rss: 101 * mib }, { heapUsed: 91 * mib }]) {
     Object.assign(memory, short)
     admission.measure(0)
     t.equal(freed.times, 1, 'caches are freed')
+    admission.measure(0)
+    t.equal(freed.times, 1, 'once: pages are cached again while the memory stays low')
     t.match(admission.refusal(), { rejected: 'overloaded', retryAfter: 30, detail: /memory/ })
     t.match(admission.warnings, [/memory/])
     t.strictSame([load.isMemoryLow, load.refused.memory], [true, 1])
@@ -44,6 +46,9 @@ for (const short of [{ rss: 101 * mib }, { heapUsed: 91 * mib }]) {
     admission.measure(1)
     t.equal(admission.refusal(), null)
     t.notOk(load.isMemoryLow)
+    Object.assign(memory, short)
+    admission.measure(2)
+    t.equal(freed.times, 2, 'again, because it had helped')
   })
 }
 
