@@ -24,19 +24,25 @@ const wrongHost =
   'This host name does not belong to this service. Its operator names the hosts by which it may ' +
   'be reached with --public-url or --allowed-hosts.\n'
 
-/** Makes an edge answer only requests to one host: a loopback name or one of `names`; null: any. */
+/**
+ * Makes an edge answer only requests to a loopback name or one of `names`; null: to any host.
+ * Behind a proxy a request with two hosts is refused, because the proxy may have read the other one
+ * (RFC 9112, 3.2). Without a proxy nobody else reads the request, and a look at all headers of each
+ * request would cost a poll some percent.
+ */
 export function guarded(
   edge: Pick<Edge, 'handle' | 'meter'>,
   names: ReadonlySet<string> | null,
+  isBehindProxy: boolean,
 ): Pick<Edge, 'handle'> {
+  if (names === null && !isBehindProxy) return edge
   const refuse = (exchange: Exchange, status: 400 | 421, why: string) => {
     exchange.meter = edge.meter.none
     answer(exchange, status, '', why, 'text/plain; charset=utf-8')
   }
   return {
     handle(exchange: Exchange): void {
-      const host = exchange.allOf('host')
-      // Of two, a server in front may have read the other one (RFC 9112, 3.2).
+      const host = isBehindProxy ? exchange.allOf('host') : exchange.header('host')
       if (host.includes(',')) return refuse(exchange, 400, twoHosts)
       if (names === null || isOwnHost(host, names)) return edge.handle(exchange)
       refuse(exchange, 421, wrongHost)

@@ -58,11 +58,11 @@ function watchesOf({ trustProxy, publicUrl }: Config, log: Logger): ForwardingWa
 /** Returns the handler of an HTTP server. `state` provides the numbers of callers. */
 export function handlerOf(
   edge: Edge,
-  { allowedHosts }: Config,
+  { allowedHosts, trustProxy }: Config,
   log: Logger,
   state: () => State,
 ): Handler {
-  return logged(guarded(edge, allowedHosts), log, state)
+  return logged(guarded(edge, allowedHosts, trustProxy !== null), log, state)
 }
 
 /** Returns the service's own origin. Warns if no caller can use it. */
