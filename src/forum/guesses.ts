@@ -2,7 +2,8 @@
 // refused before anything is looked up. docs/interface.md, "Quotas".
 //
 // X1. Only failures are counted, in memory. They make no record, so a caller without a token causes
-//     no write. Each process counts for itself, and a restart clears the counts.
+//     no write. A restart clears the counts. The process that decides counts alone: a token that a
+//     reader or a follower does not know may be newer than its state, and is forwarded.
 // X2. While an address is over its limit, nothing that it sends is looked up, so no answer reveals
 //     whether a guess was right. Requests with a token that the edge has seen recently
 //     (http/callers.ts) are served, so that members behind the same address can go on.

@@ -48,8 +48,9 @@ export class Callers {
       if (retryAfter > 0) return { rejected: 'rate_limited', retryAfter }
       const bearer = identify(forum, tokenDigest(token))
       if (bearer === null) {
+        if (forum.isFollower) return null // the process that can tell counts it, too
         guesses.count(address, 'token')
-        return forum.isFollower ? null : rejectUnknown(forum)
+        return rejectUnknown(forum)
       }
       identity = bearer.identity
       this.token = bearer.token

@@ -10,6 +10,8 @@
 // G4. An answer that needs no new record follows from the state alone. The state of a leader of a
 //     replicated log may be stale, because another node may lead by now. A refusal because
 //     something does not exist may then be wrong, while a page is still a part of the one history.
+//     A follower's state is stale as well once the follower lags (replication/following.ts). Then a
+//     token may have been replaced and an identity blocked, so what needs a token is refused.
 
 import { Queue } from '../base/queue.ts'
 
@@ -32,7 +34,7 @@ export interface Standing {
   readonly showsUntilMs: number
 }
 
-/** For a single node, and for a follower, which may show stale pages and forwards writes. */
+/** For a single node, and for a process that follows another one of its own machine. */
 const always = Number.POSITIVE_INFINITY
 
 export class Gate {

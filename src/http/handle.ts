@@ -15,6 +15,7 @@ import { unknownPath } from '../api/errors.ts'
 import type { Answer, Outcome, Route, Service } from '../api/route.ts'
 import { isRejection, type Rejection } from '../forum/forum.ts'
 import type { Session } from '../forum/sessions.ts'
+import { nobody } from '../state/state.ts'
 import { allowHeader, answer, isView, keepBody, mayLeave, refuse, sendOutcome } from './answers.ts'
 import { Callers, rejectCaller } from './callers.ts'
 import {
@@ -297,6 +298,8 @@ export class Edge {
     const { refusal } = this.#availability
     if (refusal !== null && held === null) return refuse(exchange, refusal)
     const { forum } = this.#service!
+    const isStale = call.caller !== nobody && !isWrite(route) && !this.#gate!.mayDecide
+    if (isStale) return refuse(exchange, 'no_leader') // G4: the caller may be blocked by now
     const refused = rejectCaller(forum, call)
     if (refused !== null) return this.#finish(exchange, route, call, refused, held)
     if (route.find && !call.found) return this.#find(exchange, route, call)

@@ -12,9 +12,10 @@ interface Readiness {
 
 export function readiness(vitals: Vitals, isVerbose: boolean): Readiness {
   const { refusal } = vitals.availability
-  const lag = refusal === null ? lagging(vitals) : null
-  const isReady = refusal === null && lag === null
-  const summary = lag ?? { starting, shutting_down: draining, ok: serving }[refusal ?? 'ok'](vitals)
+  const stale = refusal === null ? outdated(vitals) : null
+  const isReady = refusal === null && stale === null
+  const summary =
+    stale ?? { starting, shutting_down: draining, ok: serving }[refusal ?? 'ok'](vitals)
   if (!isVerbose) return { isReady, text: `${summary}\n` }
   const { journal } = vitals
   const log = journal === null ? starting(vitals) : `at ${journal.position}`
@@ -93,15 +94,15 @@ function draining(vitals: Vitals): string {
   return `draining: ${vitals.gateLength()} answers wait for the log`
 }
 
-/** A follower that is further behind is not ready, because others show newer messages. */
-const readyLagSecondsMax = 30
 /** The lag from which a warning is given. */
 const notableLagSeconds = 5
 
-/** Returns why a node that answers is not ready, or null: it is a follower that is far behind. */
-function lagging({ replication }: Vitals): string | null {
-  if (replication?.role !== 'follower') return null
-  return replication.lagSeconds() > readyLagSecondsMax ? `lagging: ${lagOf(replication)}` : null
+/** Returns why a node that answers is not ready, or null: other nodes may know more. */
+function outdated({ replication }: Vitals): string | null {
+  if (replication?.isStale() !== true) return null
+  return replication.role === 'follower'
+    ? `lagging: ${lagOf(replication)}`
+    : 'cut off: the lease of this leader has lapsed, another node may lead'
 }
 
 /** Returns warnings for the operator, one sentence each. */

@@ -73,6 +73,8 @@ export interface ReplicationStats {
   /** Returns the lag of this follower behind the stream, or of the stream behind this leader. */
   lagPositions(): number
   lagSeconds(): number
+  /** Whether the state may be outdated: the lease of this leader lapsed, or this follower lags. */
+  isStale(): boolean
   /** Returns how often this process took over from another node; `fenced`: another node from it. */
   takeovers(): number
   fenced(): number

@@ -14,6 +14,7 @@ import type { Logger } from 'pino'
 import type { Journal } from '../../wal/journal/journal.ts'
 import type { Forum } from '../forum/forum.ts'
 import type { TrustProxy } from '../http/client-address.ts'
+import type { Standing } from '../http/gate.ts'
 import type { Load } from '../http/load.ts'
 import type { Role } from '../role/role.ts'
 import { CallLink } from './call-link.ts'
@@ -24,6 +25,8 @@ import { OwnLog } from './own-log.ts'
 import { StreamTail } from './stream-tail.ts'
 
 const noteEveryMs = 5_000
+/** A follower that is further behind is not ready, and identifies nobody (http/gate.ts, G4). */
+const lagSecondsMax = 30
 
 export interface FollowingParts {
   stream: LogStream
@@ -70,6 +73,7 @@ export class Following {
     role.follow({
       journal,
       forward: this.forwarder,
+      standing: this.#standing(),
       onShown: () => {
         this.#ownLog.moved()
         if (forum.state.term.number !== this.#term) this.#termBegan()
@@ -110,6 +114,18 @@ export class Following {
     const paused = this.pause()
     this.#ownLog.stop()
     await paused
+  }
+
+  /** Pages may always be shown; what the state lacks counts only while the follower keeps up. */
+  #standing(): Standing {
+    const isLagging = () => this.lag.seconds > lagSecondsMax
+    const always = Number.POSITIVE_INFINITY
+    return {
+      get decidesUntilMs() {
+        return isLagging() ? 0 : always
+      },
+      showsUntilMs: always,
+    }
   }
 
   #termBegan(): void {

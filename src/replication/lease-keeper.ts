@@ -96,6 +96,11 @@ export class LeaseKeeper implements Standing {
     const { holder, takeoverMs, onNotice } = this.#parts
     const { term } = holder
     let hasLease = true
+    const notice = (holds: boolean) => {
+      if (holds && !hasLease) onNotice({ event: 'lease_held', term })
+      if (!holds && hasLease) onNotice({ event: 'lease_lost', level: 'warn', term })
+      hasLease = holds
+    }
     const renew = async () => {
       // An answer that cannot be read is as good as none. It must not end the node (lead.ts, L3).
       const renewal = await this.#renew().catch((error: Error): Renewal => {
@@ -106,14 +111,14 @@ export class LeaseKeeper implements Standing {
       if (renewal === 'unreachable') return
       const holds = renewal === 'held'
       if (!holds) onLost()
-      if (holds && !hasLease) onNotice({ event: 'lease_held', term })
-      if (!holds && hasLease) onNotice({ event: 'lease_lost', level: 'warn', term })
-      hasLease = holds
+      notice(holds)
     }
     this.#timer = setInterval(() => {
       if (this.#renewing === null) this.#renewing = renew()
       else this.#failures += 1
-      if (this.decidesUntilMs < performance.now()) onLapsed()
+      if (this.decidesUntilMs >= performance.now()) return
+      onLapsed()
+      notice(false)
     }, takeoverMs / renewalsPerLease).unref()
   }
 

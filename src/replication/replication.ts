@@ -113,6 +113,7 @@ export class Replication {
       term: () => parts.forum.state.term.number,
       lagPositions: () => part.lag.positions,
       lagSeconds: () => part.lag.seconds,
+      isStale: () => !parts.role.gate.mayDecide,
       takeovers: () => lives.takeovers,
       fenced: () => lives.fenced,
       forwarded: () => part.forwarded,

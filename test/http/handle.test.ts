@@ -255,7 +255,10 @@ t.test('edge: another node may lead by now: nothing is refused by the state', as
   for (const showsUntilMs of [now, now + 1e9]) {
     node.gate.standing = { decidesUntilMs: now, showsUntilMs }
     t.same(codes(), Array(7).fill('no_leader'))
+    t.equal(node.get(path).code, 'no_leader', 'its caller may be blocked by now')
+    node.token = ''
     t.equal(node.get(path).code, showsUntilMs === now ? 'no_leader' : 200)
+    node.token = token
     t.equal(node.get('/nowhere').code, 'not_found', 'whatever the state is')
     t.equal(node.post('/api/threads', { title: 7 }).code, 'invalid_field')
   }

@@ -6,13 +6,19 @@ import { readiness } from '../../src/ops/readiness.ts'
 import type { ReplicationStats, Vitals } from '../../src/ops/vitals.ts'
 import { vitalsOf } from './vitals.ts'
 
-function replicated(role: ReplicationStats['role'], positions: number, seconds: number) {
+function replicated(
+  role: ReplicationStats['role'],
+  positions: number,
+  seconds: number,
+  isStale = false,
+) {
   const vitals = vitalsOf(null, 'ok')
   vitals.replication = {
     role,
     term: () => 3,
     lagPositions: () => positions,
     lagSeconds: () => seconds,
+    isStale: () => isStale,
     takeovers: () => 1,
     fenced: () => 2,
     forwarded: () => 40,
@@ -21,7 +27,8 @@ function replicated(role: ReplicationStats['role'], positions: number, seconds: 
 }
 
 t.test('readiness: a follower: ready while it is not far behind', async (t) => {
-  const text = (seconds: number) => readiness(replicated('follower', 7, seconds), false)
+  const text = (seconds: number) =>
+    readiness(replicated('follower', 7, seconds, seconds > 30), false)
   t.strictSame(text(0.2), { isReady: true, text: 'ok\n' })
   const late = 'degraded: replication: 7 positions and 6.0 s behind\n'
   t.strictSame(text(6), { isReady: true, text: late })
@@ -35,10 +42,15 @@ t.test('readiness: a leader that the stream is behind: ready, as it answers', as
   t.equal(text, 'degraded: replication: the stream is 1 position and 31.0 s behind\n')
 })
 
+t.test('readiness: a leader whose lease has lapsed: not ready, whatever its lag is', async (t) => {
+  const text = 'cut off: the lease of this leader has lapsed, another node may lead\n'
+  t.strictSame(readiness(replicated('leader', 0, 0, true), false), { isReady: false, text })
+})
+
 t.test('readiness: verbose: the part, the term and the lag', async (t) => {
   const { text } = readiness(replicated('follower', 0, 0), true)
   t.match(text, '[+] replication: follower in term 3, 0 positions and 0.0 s behind\n')
-  const late = readiness(replicated('follower', 0, 31), true).text
+  const late = readiness(replicated('follower', 0, 31, true), true).text
   t.match(late, '[-] replication: follower in term 3')
   t.match(late, '[-] requests: lagging: 0 positions and 31.0 s behind\n')
 })

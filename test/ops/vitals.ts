@@ -40,6 +40,7 @@ export const follower: ReplicationStats = {
   term: () => 3,
   lagPositions: () => 12,
   lagSeconds: () => 0.5,
+  isStale: () => false,
   takeovers: () => 1,
   fenced: () => 2,
   forwarded: () => 40,

@@ -152,7 +152,7 @@ t.test('follower: restored once, a cursor from ahead: an empty page, not older o
   const restored = bodyOf(leader.get(path, token, `after=${after + 1}`)) as unknown as ThreadPage
   t.equal(restored.messages?.length, 2, 'the leader knows that its epoch is newer')
   leader.gate.standing = { decidesUntilMs: 0, showsUntilMs: Number.POSITIVE_INFINITY }
-  const stale = bodyOf(leader.get(path, token, `after=${after + 1}`)) as unknown as ThreadPage
+  const stale = bodyOf(leader.get(path, '', `after=${after + 1}`)) as unknown as ThreadPage
   t.strictSame(stale.messages, [], 'a leader that may have been replaced does not')
   await Promise.all([follower.forum.waiting.stop(), leader.role.stop()])
 })
@@ -214,6 +214,8 @@ t.test('W1: a token that the follower does not know yet: the leader decides', as
   pair.settle()
   for (const read of reads) t.equal(read.code, 200)
   t.equal(unknown.code, 'invalid_token')
+  const guesses = [pair.follower, pair.leader].map(({ forum }) => forum.guesses.notLetIn.token)
+  t.same(guesses, [0, 1], 'only what the leader does not know either is a guess')
 })
 
 t.test('W3: a write without a leader: 503 no_leader with Retry-After', async (t) => {

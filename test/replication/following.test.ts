@@ -154,6 +154,24 @@ t.test('following: a write: answered by the leader, and read here at once', asyn
   t.match(side.get(path).answers[0]!.text, /"content":"mine"/)
 })
 
+t.test('following: cut off for 30 seconds: identifies nobody, and pages go on', async (t) => {
+  const stream = new MemoryStream()
+  const leader = new Leader(stream)
+  await leader.begin(1)
+  const { token, thread } = await leader.begun()
+  const { side, following } = await start(t, stream, new SimulatedDisk(4))
+  await until('all records', () => side.role.durable === leader.log.position)
+  const path = `/api/threads/${thread}`
+  let seconds = 30
+  Object.defineProperty(following, 'lag', { get: () => ({ positions: 0, seconds }) })
+  const codes = () => [side.get(path, token), side.get(path)].map(({ code }) => code)
+  t.same(codes(), [200, 200])
+  seconds = 30.1
+  t.same(codes(), ['no_leader', 200], 'the token may have been revoked')
+  seconds = 0
+  t.same(codes(), [200, 200])
+})
+
 t.test('following: no leader, or one of another term: 503 no_leader', async (t) => {
   const stream = new MemoryStream()
   const leader = new Leader(stream)

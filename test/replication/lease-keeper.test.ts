@@ -131,7 +131,7 @@ t.test('K3: another node has it, or leads: whoever looks at the stream is told',
 })
 
 t.test('K4: the servers are out of reach: pages are shown after three failures', async (t) => {
-  const { clock, stream, keeper, way } = scene(t)
+  const { clock, stream, keeper, notices, way } = scene(t)
   await keeper.take(() => false)
   const renewing = begin(t, keeper)
   way.fails = true
@@ -153,8 +153,10 @@ t.test('K4: the servers are out of reach: pages are shown after three failures',
   await renewing.renew()
   t.same([keeper.decidesUntilMs, keeper.showsUntilMs], [55_000, always])
   t.equal(renewing.losses, 0)
+  t.same(notices, ['lease_lost'], 'said once')
   way.fails = false
   await renewing.renew()
+  t.same(notices, ['lease_lost', 'lease_held'])
   t.same([keeper.decidesUntilMs, keeper.showsUntilMs], [154_000, 154_000])
   const { lapses } = renewing
   t.ok(lapses > 0, 'K5: what waits is given up')
