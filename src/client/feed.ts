@@ -7,9 +7,10 @@
 //     messages: the feed ends with `epoch_changed`, and the caller decides where to begin again.
 // F3. Until the node has answered once, requests are retried as usual. After that they are retried
 //     until the node is back or the signal aborts.
-// F4. From `read`, the feed begins after what is marked as read, and marks each item when the next
-//     one is requested, because the caller has then handled it. A caller that ends in between
-//     receives it again.
+// F4. From `read`, the feed begins after what is marked as read. An item counts as handled when the
+//     next one is requested. What is handled is marked in the background, by one request at a time
+//     and at most one a second, and once more when the loop is left. A caller that is killed
+//     receives again what it handled in the last second, and the item that it was handling.
 // F5. A node that supports waiting polls holds a poll until there is news. If a node does not, or
 //     already holds as many as it can, the feed pauses after an empty page.
 
@@ -19,6 +20,7 @@ import { pauseMs, type Request, sleep, type Transport } from './transport.ts'
 import type { Notification, Status } from './types.ts'
 
 const path = '/api/notifications'
+const marksPauseMs = 1_000
 const disorder = 'The feed has an item that does not follow the one before it.'
 
 export interface FeedOptions {
@@ -54,9 +56,24 @@ export class Feed implements AsyncIterable<Notification> {
 
   /** Throws ForumError, or the reason of the aborted signal. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Notification, void, undefined> {
-    const { after: from = 0, limit, include, only, signal } = this.#options
+    const { after, signal } = this.#options
     const patient = { signal, retries: Number.POSITIVE_INFINITY }
-    let status = await this.#status({ signal })
+    const status = await this.#status({ signal })
+    const marks = after === 'read' ? new Marks(this.#transport) : null
+    try {
+      yield* this.#items(status, patient, marks)
+    } finally {
+      const ending = marks?.end()
+      if (!signal?.aborted) await ending
+    }
+  }
+
+  async *#items(
+    status: Status,
+    patient: Request,
+    marks: Marks | null,
+  ): AsyncGenerator<Notification, void, undefined> {
+    const { after: from = 0, limit, include, only, signal } = this.#options
     for (let idle = 0; ; ) {
       const wait = status.capabilities.waiting_polls ? (this.#options.wait ?? 25) : 0
       const query = { after: this.cursor || from, limit, include, only, wait: wait || undefined }
@@ -70,9 +87,7 @@ export class Feed implements AsyncIterable<Notification> {
         if (!(item?.seq > this.cursor)) throw new ForumError(200, 'network', disorder)
         this.cursor = item.seq
         yield item
-        const mark = { ...patient, body: { through: item.seq } }
-        if (from === 'read')
-          await this.#transport.send('PUT', `${path}/read`, answers.readPlace, mark)
+        marks?.add(item.seq)
       }
       idle = page.notifications.length > 0 || wasHeld ? 0 : idle + 1
       if (idle === 0) continue
@@ -95,5 +110,53 @@ export class Feed implements AsyncIterable<Notification> {
     if (epoch === this.epoch) return
     const why = 'A backup was restored: positions after its end mean other messages now.'
     throw new ForumError(0, 'epoch_changed', why)
+  }
+}
+
+/** Marks what is handled as read, in the background (F4). */
+class Marks {
+  readonly #transport: Transport
+  #handled = 0
+  #marked = 0
+  #failure: unknown = null
+  readonly #ended = new AbortController()
+  #working: Promise<void> | null = null
+
+  constructor(transport: Transport) {
+    this.#transport = transport
+  }
+
+  /** Throws the error of an earlier mark. */
+  add(seq: number): void {
+    if (this.#failure !== null) throw this.#failure
+    this.#handled = seq
+    this.#working ??= this.#work()
+  }
+
+  async #work(): Promise<void> {
+    const { signal } = this.#ended
+    try {
+      while (this.#handled > this.#marked) {
+        await this.#mark({ signal, retries: Number.POSITIVE_INFINITY })
+        await sleep(marksPauseMs, signal)
+      }
+    } catch (error) {
+      this.#failure = error
+    }
+    this.#working = null
+  }
+
+  /** Marks what has been handled since. A mark that fails now is left to the next loop. */
+  async end(): Promise<void> {
+    this.#ended.abort()
+    await this.#working
+    if (this.#handled > this.#marked) await this.#mark({ retries: 0 }).catch(() => {})
+  }
+
+  async #mark(request: Request): Promise<void> {
+    const through = this.#handled
+    const mark = { ...request, body: { through } }
+    await this.#transport.send('PUT', `${path}/read`, answers.readPlace, mark)
+    this.#marked = through
   }
 }
