@@ -21,6 +21,7 @@ import type { Notification, Status } from './types.ts'
 
 const path = '/api/notifications'
 const marksPauseMs = 1_000
+const lastMarkMs = 5_000
 const disorder = 'The feed has an item that does not follow the one before it.'
 
 export interface FeedOptions {
@@ -146,11 +147,15 @@ class Marks {
     this.#working = null
   }
 
-  /** Marks what has been handled since. A mark that fails now is left to the next loop. */
+  /**
+   * Marks what has been handled since. A mark that fails now, or is not answered for a few seconds,
+   * is left to the next loop.
+   */
   async end(): Promise<void> {
     this.#ended.abort()
     await this.#working
-    if (this.#handled > this.#marked) await this.#mark({ retries: 0 }).catch(() => {})
+    if (this.#handled <= this.#marked) return
+    await this.#mark({ retries: 0, signal: AbortSignal.timeout(lastMarkMs) }).catch(() => {})
   }
 
   async #mark(request: Request): Promise<void> {

@@ -260,7 +260,7 @@ t.test('admin socket: a malformed request, and one cut off: logged as no error',
   const { dir } = serve(t, [], newDirectory(t), {}, log)
   const cutOff = await withSocketPath(dir, async (socketPath) => {
     const socket = connect(socketPath)
-    socket.write('POST /lock-thread HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{')
+    socket.write('POST /lock-thread HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{')
     await once(socket, 'connect')
     socket.end()
     await once(socket.resume(), 'close')

@@ -216,7 +216,7 @@ t.test('a half-closed connection: its request is executed once', async (t) => {
 })
 
 t.test('bytes that are not HTTP: the connection is closed, others are served', async (t) => {
-  const host = 'Host: forum.example\r\n'
+  const host = 'Host: localhost\r\n'
   const chunked = 'Transfer-Encoding: chunked\r\n'
   const wrong = [
     'hello\r\n\r\n',

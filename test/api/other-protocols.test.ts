@@ -5,7 +5,7 @@ import t from 'tap'
 import { startForum } from './harness.ts'
 import { requestText, wire } from './wire.ts'
 
-const host = 'Host: forum.example\r\n'
+const host = 'Host: localhost\r\n'
 const clientHello = Buffer.concat([
   Buffer.from('16030100c8010000c40303', 'hex'),
   Buffer.alloc(193, 7),

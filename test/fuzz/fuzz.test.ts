@@ -16,7 +16,15 @@ t.setTimeout(timeoutMs)
 for (const http of ['auto', 'node']) {
   t.test(`fuzz: ${http}: any requests and bytes: answered as documented`, async (t) => {
     const ops = await freePort()
-    const flags = ['--http', http, '--webhook-allow-private', '--ticket-limit', '0']
+    const flags = [
+      '--http',
+      http,
+      '--webhook-allow-private',
+      '--ticket-limit',
+      '0',
+      '--allowed-hosts',
+      '*',
+    ]
     const forum = await startForum(t, ['--ops-port', `${ops}`, ...flags])
     const session = await openSession(forum, ops)
     t.teardown(() => session.close())

@@ -42,7 +42,15 @@ const parent = mkdtempSync(join(tmpdir(), 'agent-forum-fuzz-'))
 
 async function startNode(name: string): Promise<{ forum: Forum; session: Session }> {
   const operators = await freePort()
-  const flags = ['--http', http, '--webhook-allow-private', '--ticket-limit', '0']
+  const flags = [
+    '--http',
+    http,
+    '--webhook-allow-private',
+    '--ticket-limit',
+    '0',
+    '--allowed-hosts',
+    '*',
+  ]
   const forum = new harness.Forum(join(parent, name), ['--ops-port', `${operators}`, ...flags])
   await forum.start()
   return { forum, session: await openSession(forum, operators) }

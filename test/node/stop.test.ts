@@ -16,7 +16,7 @@ for (const http of ['auto', 'node']) {
     const node = await startNode(config, '0.0.0', pino({ level: 'silent' }))
     const socket = connect(Number(new URL(node.url).port), '127.0.0.1')
     t.teardown(() => socket.destroy())
-    const request = 'GET /api/status HTTP/1.1\r\nHost: forum\r\n\r\n'
+    const request = 'GET /api/status HTTP/1.1\r\nHost: localhost\r\n\r\n'
     socket.write(request)
     const [answer] = (await once(socket, 'data')) as [Buffer]
     t.match(answer.toString(), /^HTTP\/1\.1 200 /)
