@@ -147,7 +147,7 @@ t.test('secret: gone from a log with records: the start that makes another warns
   await life()
   disk.erase(`${dir}/secret`)
   await life(async () => {
-    const headers = { 'content-type': 'application/json' }
+    const headers = { 'content-type': 'application/json', host: 'localhost' }
     const exchange = new FakeExchange('post', '/api/identities', headers)
     handle(exchange)
     exchange.end({})
