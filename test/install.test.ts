@@ -1,11 +1,14 @@
 // Installation: a node needs only the packed files. A clone without packages starts the existing
 // build, or says what to do. Nothing is downloaded: a build takes what it needs from this checkout.
 
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import {
+  chmodSync,
   cpSync,
   existsSync,
   lstatSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -143,6 +146,39 @@ t.test('install: the client alone: in 150 KB, it runs, with its types', async (t
   t.match(node(compiler, '--strict', ...target, 'main.mts'), { status: 0, stdout: '' })
   t.match(node('main.mjs'), { status: 0, stdout: 'function\n', stderr: '' })
 })
+
+t.test(
+  'install: npm start: builds what is older than its sources, once for two starts',
+  async (t) => {
+    const cloned = clone(t)
+    mkdirSync(join(cloned, 'node_modules/typescript'), { recursive: true })
+    // A build that takes a moment, and counts.
+    const bin = t.testdir({
+      npm: `#!/bin/sh
+echo built >> builds; mkdir -p dist/agent-forum/cli; sleep 1; touch ${main}
+`,
+    })
+    chmodSync(join(bin, 'npm'), 0o755)
+    const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` }
+    const prestart = async () => {
+      const [code] = await once(spawn('sh', ['prestart.sh'], { cwd: cloned, env }), 'close')
+      return code
+    }
+    const builds = () => readFileSync(join(cloned, 'builds'), 'utf8')
+    t.same(await Promise.all([prestart(), prestart()]), [0, 0])
+    t.equal(await prestart(), 0)
+    t.equal(builds(), 'built\n')
+
+    // A build that was killed an hour ago left its lock; then a file was renamed.
+    const lock = join(cloned, 'dist/.building')
+    mkdirSync(lock)
+    utimesSync(lock, Date.now() / 1000 - 3600, Date.now() / 1000 - 3600)
+    const later = new Date(statSync(join(cloned, main)).mtimeMs + 1000)
+    utimesSync(join(cloned, 'src/cli'), later, later)
+    t.equal(await prestart(), 0)
+    t.equal(builds(), 'built\nbuilt\n')
+  },
+)
 
 t.test('install: a clone without packages: starts the build if it is up to date', async (t) => {
   const cloned = clone(t)
