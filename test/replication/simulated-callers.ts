@@ -66,10 +66,14 @@ export class SimulatedCallers {
     if (write !== undefined) this.#send(node, write)
   }
 
-  /** Reads everything at a node, and calls `done` with it unless a request is refused. */
-  readAll(node: SimulatedNode, done: (final: Final) => void): void {
+  /** The threads that have been acknowledged by now, and the watcher's feed. */
+  get lists(): readonly string[] {
+    return [...this.#threads, this.#feed]
+  }
+
+  /** Reads these lists at a node, and calls `done` with them unless a request is refused. */
+  readAll(node: SimulatedNode, lists: readonly string[], done: (final: Final) => void): void {
     const final = new Map<string, Shown[]>()
-    const lists = [...this.#threads, this.#feed]
     for (const list of lists)
       this.#readOn(node, list, [], final, () => {
         if (final.size === lists.length) done(final)

@@ -276,11 +276,12 @@ class Simulation {
 
   async compareHistory(): Promise<void> {
     const finals = new Map<string, Final>()
+    const { lists } = this.callers // the same at both nodes, even if a thread is answered meanwhile
     let looks = 0
     await this.until('all pages', () => {
       for (const node of looks++ % askAgain === 0 ? this.nodes : []) {
         if (!finals.has(node.name))
-          this.callers.readAll(node, (final) => finals.set(node.name, final))
+          this.callers.readAll(node, lists, (final) => finals.set(node.name, final))
       }
       return finals.size === 2
     })
