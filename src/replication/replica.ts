@@ -101,8 +101,11 @@ export class Replica {
 
   #follow(next: number): void {
     const { role } = this.#parts
+    // The storage is sound: the next life answers what this one refuses.
     const onFailed = (error: Error) =>
-      role.fail(error instanceof StreamBroken ? new StartAgain(error.message) : error)
+      error instanceof StreamBroken
+        ? role.fail(new StartAgain(error.message), 'no_leader')
+        : role.fail(error)
     this.#following = new Following({ ...this.#parts, next, onFailed })
     this.#following.start()
   }

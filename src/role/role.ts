@@ -303,9 +303,8 @@ export class Role {
   }
 
   /** Refuses everything that waits for the log, and rejects `failed`. */
-  fail(error: Error): void {
-    const mayBeReplaced = error instanceof JournalError && error.exitCode === 78
-    if (!this.refuse(mayBeReplaced ? 'no_leader' : 'storage_failed')) return
+  fail(error: Error, failure = failureOf(error)): void {
+    if (!this.refuse(failure)) return
     this.failure = error
     // Requests that have arrived are answered first, because this rejection ends the process.
     setImmediate(() => this.#reject(error))
@@ -358,6 +357,12 @@ export class Role {
     journal.onFailed = (error) => this.fail(error)
     if (journal.failure !== null) this.fail(journal.failure)
   }
+}
+
+/** What callers are told: another node may have replaced this one, or else its storage failed. */
+function failureOf(error: Error): GateFailure {
+  const mayBeReplaced = error instanceof JournalError && error.exitCode === 78
+  return mayBeReplaced ? 'no_leader' : 'storage_failed'
 }
 
 function unreachable(): never {

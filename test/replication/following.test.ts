@@ -11,6 +11,8 @@ import { decode, encode } from '../../src/forum/records.ts'
 import { answerCalls } from '../../src/replication/call-link.ts'
 import { compareWithStream } from '../../src/replication/compare.ts'
 import { Following } from '../../src/replication/following.ts'
+import { Replica, type ReplicaParts } from '../../src/replication/replica.ts'
+import { Lives } from '../../src/replication/start-again.ts'
 import type { Journal } from '../../wal/journal/journal.ts'
 import { openJournal } from '../../wal/journal/journal.ts'
 import { stateHash } from '../forum/state-hash.ts'
@@ -282,3 +284,39 @@ t.test('following: it tells whoever trims the stream how far it is', async (t) =
   const note = await until('a note', () => stream.notes.read('follower.follower'))
   t.match(note.value, { version: 1, position: Number, seen: Number })
 })
+
+t.test(
+  'replica: the stream breaks: the storage is sound, so what waits gets no_leader',
+  async (t) => {
+    const stream = new MemoryStream()
+    const leader = new Leader(stream)
+    await leader.begin(1)
+    await leader.begun()
+    const side = new Side(new KeptLog())
+    const { role, forum, load, edge } = side
+    const onRecord = () => {}
+    const replica = new Replica({
+      ...{ stream, node: 'follower', role, forum, load, edge, trustProxy: null },
+      journal: await openJournal({
+        dir,
+        disk: new SimulatedDisk(8),
+        segmentBytes: 1 << 20,
+        onRecord,
+      }),
+      log: pino({ level: 'silent' }),
+      config: { leads: false, isStandby: false } as ReplicaParts['config'],
+      lives: new Lives(new Promise(() => {})),
+      // Only leaders need these.
+      history: null as never,
+      checkpoints: null as never,
+    })
+    t.teardown(() => replica.quiesce())
+    await replica.begin({ sequence: 1, end: leader.log.position })
+    const told: (string | null)[] = []
+    side.gate.keep(leader.log.position + 1, (failure) => told.push(failure))
+    const behindGap = { first: 90, last: 90, term: 1, bytes: new Uint8Array() }
+    await stream.publish(behindGap, stream.messages.length)
+    await t.rejects(role.failed, { name: 'StartAgain' })
+    t.same(told, ['no_leader'])
+  },
+)
