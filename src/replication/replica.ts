@@ -143,7 +143,7 @@ export class Replica {
   }
 
   #standBy(): void {
-    const { config, stream, node, forum, lives, role } = this.#parts
+    const { config, stream, node, forum, lives, role, log } = this.#parts
     this.#standby = new Standby({
       stream,
       node,
@@ -151,6 +151,7 @@ export class Replica {
       wall: () => forum.stamps.clock.wall(),
       term: () => forum.state.term.number,
       durable: () => role.durable,
+      onFailed: (err) => log.error({ err }, 'takeover_failed'),
       lead: async () => {
         try {
           if (!(await this.#takeOver())) return false

@@ -11,7 +11,12 @@
 // B3. Nothing is received while a term is begun: the tail is stopped first, and starts again if
 //     another node was faster.
 
-import type { LeaseHolder, LogStream, StreamMessage } from './log-stream.ts'
+import {
+  type LeaseHolder,
+  type LogStream,
+  type StreamMessage,
+  StreamUnavailable,
+} from './log-stream.ts'
 
 interface StandbyOptions {
   stream: LogStream
@@ -28,6 +33,8 @@ interface StandbyOptions {
    * Must receive nothing from the stream meanwhile (B3).
    */
   lead: (last: StreamMessage) => Promise<boolean>
+  /** Called with each new reason, apart from a lack of the engine, why it could not try to lead. */
+  onFailed: (error: Error) => void
   now?: () => number
 }
 
@@ -39,6 +46,8 @@ export class Standby {
   readonly #now: () => number
   #timer: NodeJS.Timeout | null = null
   #isStopped = false
+  /** The message of the last failure that was reported. */
+  #reported: string | null = null
   #trying: Promise<void> = Promise.resolve()
 
   constructor(options: StandbyOptions) {
@@ -82,11 +91,17 @@ export class Standby {
       const leads = newest !== null && !this.#isStopped && (await this.#options.lead(newest))
       if (!leads) await stream.lease.release(node)
       return leads
-    } catch {
-      // Without the engine no node can lead, nor after an answer of it that cannot be read, such as
-      // a message of another program. The reading of the stream reports it (stream-tail.ts).
+    } catch (error) {
+      // Without the engine no node can lead; the reading of the stream reports it (stream-tail.ts).
+      if (!(error instanceof StreamUnavailable)) this.#report(error as Error)
       return false
     }
+  }
+
+  #report(error: Error): void {
+    if (error.message === this.#reported) return
+    this.#reported = error.message
+    this.#options.onFailed(error)
   }
 
   /** Returns the newest message once this node has it (B2); null: not within `takeoverMs`. */

@@ -20,12 +20,19 @@ async function ledStream(): Promise<MemoryStream> {
 }
 
 function standbyOf(t: Test, stream: MemoryStream, node: string, position = 3) {
-  const seen = { durable: position, term: 1, led: [] as StreamMessage[], looks: 0 }
+  const seen = {
+    durable: position,
+    term: 1,
+    led: [] as StreamMessage[],
+    looks: 0,
+    failures: [] as string[],
+  }
   const standby = new Standby({
     stream,
     node,
     takeoverMs,
     wall: () => 1_790_000_000_000,
+    onFailed: ({ message }) => seen.failures.push(message),
     term: () => seen.term,
     durable: () => {
       seen.looks += 1
@@ -95,6 +102,7 @@ t.test('standby: the engine is away: it does not lead, and tries when it is back
   t.same(seen.led, [])
   stream.isDown = false
   await until('it leads', () => seen.led.length > 0)
+  t.same(seen.failures, [])
 })
 
 t.test('standby: stopped: it does not lead', async (t) => {
@@ -119,4 +127,5 @@ t.test('standby: an answer that cannot be read: it tries again, and leads', asyn
   const { seen } = standbyOf(t, stream, 'a')
   await until('it leads', () => seen.led.length > 0)
   t.equal(failures, 3)
+  t.same(seen.failures, ['message 2 of the stream is not part of a log'], 'reported once')
 })
