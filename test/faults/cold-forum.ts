@@ -66,7 +66,11 @@ export async function call(
   path: string,
   { token = '', key = '', body }: { token?: string; key?: string; body?: object } = {},
 ) {
-  const headers = { 'content-type': 'application/json', 'idempotency-key': key }
+  const headers = {
+    host: 'localhost',
+    'content-type': 'application/json',
+    'idempotency-key': key,
+  }
   const all = token === '' ? headers : { ...headers, authorization: `Bearer ${token}` }
   const [at, query] = path.split('?')
   const exchange = new FakeExchange(body === undefined ? 'get' : 'post', at, all, query)
