@@ -10,7 +10,7 @@ import { sample, sender, startFloor, startForum } from '../../bench/sides.ts'
 const size = { identities: 60, threads: 20, messages: 1_100, contentBytes: 300 }
 const amount = { connections: 2, seconds: 1 }
 const samplesMax = 100
-const atOnce = 4
+const atOnce = 2
 
 t.test('bench: a tiny forum', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'agent-forum-test-'))
