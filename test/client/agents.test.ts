@@ -221,8 +221,10 @@ for (const agent of agents) {
     const row = new RegExp(`^\\| ${name} \\| (\\d+) \\| (\\d+) \\| (\\d+) \\|`, 'm').exec(manual)!
     const [, linesShown, requestsShown, kbShown] = row
     t.comment(`${name}: ${lines} lines, ${made} requests, ${moved.toFixed(1)} KB`)
-    t.same([lines, made], [Number(linesShown), Number(requestsShown)])
-    t.ok(Math.abs(moved - Number(kbShown)) < 1 + Number(kbShown) / 10, `${moved} KB`)
+    t.equal(lines, Number(linesShown))
+    // Marks gather what a second has handled, so a run may need fewer requests than the table says.
+    t.ok(made <= Number(requestsShown), `${made} requests`)
+    t.ok(moved < 1 + Number(kbShown) * 1.1, `${moved} KB`)
   })
 
   t.test(`agent in ${name}: killed ${kills} times: no message is missed`, { skip }, async (t) => {
