@@ -9,7 +9,7 @@
 //             much of the time collections and syncs took, the longest of each, and how long the
 //             last beginning of a checkpoint took.
 // Leaves out: networks; bursts, although real callers do not arrive evenly spread.
-// Smoke:      test/bench/latency.test.ts. Run it: npm run bench -- --only latency --html FILE
+// Smoke:      test/bench/latency.test.ts. Run it: npm run bench -- --only latency --markdown FILE
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -235,7 +235,7 @@ export function nameOf(percentile: string): string {
   return percentile === '100' ? 'max' : `p${percentile}`
 }
 
-export function stopText({ name, count, totalMs, longestMs }: Stop, seconds: number): string {
+function stopText({ name, count, totalMs, longestMs }: Stop, seconds: number): string {
   // Syncs are counted in a histogram whose last bucket has no bound.
   const longest = Number.isFinite(longestMs)
     ? `longest ${longestMs.toFixed(1)} ms`

@@ -6,8 +6,8 @@
 //             alternately, medians of the rounds.
 // Reports:    requests/s, their ratio to the floor's, latency percentiles, processor time of the
 //             server per request; throughput by number of connections; stalls of the event loop.
-//             Prints a table, and writes JSON and a page with plots on request.
-// Leaves out: TLS, networks, webhooks (black-hole.ts, webhook-lab.ts), large states (scale.ts).
+//             Prints tables, and writes JSON and the tables of docs/performance.md on request.
+// Leaves out: TLS, networks, webhooks, large states (scale.ts).
 // Smoke:      test/bench runs every scenario for a second, every peer once, and this with --smoke.
 //
 // Run:        npm run bench -- --help
@@ -26,7 +26,6 @@ import {
 import type { Generator } from './load.ts'
 import { describeMachine, machineLines } from './machine.ts'
 import { help, latencyName, type Options, parseOptions, UsageError } from './options.ts'
-import { page } from './page.ts'
 import type { Peer } from './peers/peer.ts'
 import { postgres } from './peers/postgres.ts'
 import { redis } from './peers/redis.ts'
@@ -35,7 +34,7 @@ import { type Results, type Stall, type Sweep, scenarioResult } from './results.
 import { type Scenario, scenarios } from './scenarios.ts'
 import { type Forum, setScene, startForum } from './sides.ts'
 import { watchStalls } from './stalls.ts'
-import { markdown, scenarioLines } from './table.ts'
+import { markdown, scenarioLines, sweepLines } from './table.ts'
 
 interface Plan {
   size: Size
@@ -101,7 +100,6 @@ async function main(args: string[]): Promise<number> {
   try {
     const results = await run(options, dir)
     if (options.json !== null) writeFileSync(options.json, JSON.stringify(results, null, 2))
-    if (options.html !== null) writeFileSync(options.html, page(results))
     if (options.markdown !== null) writeFileSync(options.markdown, markdown(results))
     return 0
   } finally {
@@ -218,6 +216,7 @@ async function sweep({ name, title }: Scenario, plan: Plan, sides: Side[]): Prom
     }
   }
   phase.end()
+  say(sweepLines(found))
   return found
 }
 

@@ -17,7 +17,6 @@ export interface Options {
   /** Where data directories are created: on the disk that is measured. */
   dir: string
   json: string | null
-  html: string | null
   markdown: string | null
 }
 
@@ -37,8 +36,7 @@ export const help = `npm run bench -- [flags]
   --durability MODE  of the forum: always (default), interval[:ms], none
   --dir DIR          where the data goes: the disk that is measured; default ${tmpdir()}
   --json FILE        write the results as JSON too
-  --html FILE        write a page with plots too
-  --markdown FILE    write the table of docs/performance.md too
+  --markdown FILE    write the tables of docs/performance.md too
   -h, --help
 
 Scenarios:
@@ -71,7 +69,6 @@ export function parseOptions(args: string[]): Options | null {
     durability: values.durability ?? 'always',
     dir: values.dir ?? tmpdir(),
     json: values.json ?? null,
-    html: values.html ?? null,
     markdown: values.markdown ?? null,
   }
 }
@@ -92,7 +89,6 @@ function parseFlags(args: string[]) {
         durability: text,
         dir: text,
         json: text,
-        html: text,
         markdown: text,
         help: helpFlag,
       },

@@ -14,8 +14,6 @@ export interface ScenarioResult {
   connections: number
   /** The floor first, then the forum, then peers. */
   sides: Result[]
-  /** The target, as a fraction of the floor, or null. */
-  floorAim: number | null
   /** Sentences that say which targets are met, and what makes the figures doubtful. */
   verdicts: string[]
 }
@@ -46,9 +44,9 @@ export function scenarioResult(
   connections: number,
   sides: Result[],
 ): ScenarioResult {
-  const { name, title, targets } = scenario
+  const { name, title } = scenario
   const verdicts = [...aims(scenario, sides), ...doubts(sides)]
-  return { name, title, connections, sides, floorAim: targets?.floor ?? null, verdicts }
+  return { name, title, connections, sides, verdicts }
 }
 
 /** Returns a sentence for each target. */

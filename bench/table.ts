@@ -1,7 +1,9 @@
-// The results as lines of text, and as a table for docs/performance.md.
+// The results as lines of text, and as tables for docs/performance.md.
 
 import type { Result } from './compare.ts'
-import type { Results, ScenarioResult } from './results.ts'
+import { openPercentiles } from './generator.ts'
+import { type LatencyRun, nameOf } from './latency.ts'
+import type { Results, ScenarioResult, Sweep } from './results.ts'
 
 const columns: [title: string, width: number, show: (result: Result) => string][] = [
   ['side', 10, ({ side }) => side],
@@ -31,32 +33,66 @@ function pad(text: string, width: number, column: number): string {
   return column === 0 ? text.padEnd(width) : text.padStart(width)
 }
 
-const markdownHead = [
-  '| scenario | forum | p99 | floor | of floor | by processor time | peers |',
-  '|---|---|---|---|---|---|---|',
-]
+/** Returns the requests a second of each side, by the number of connections. */
+export function sweepLines({ name, sides }: Sweep): string[] {
+  const lineOf = ({ side, points }: Sweep['sides'][number]) => {
+    const rates = points.map(({ connections, perSecond }) => `${connections}: ${rate(perSecond)}`)
+    return `    ${side.padEnd(10)} ${rates.join(', ')}`
+  }
+  return [`  ${name} by the number of connections:`, ...sides.map(lineOf)]
+}
 
-/** Returns one row for each scenario, and the verdicts on the targets below. */
-export function markdown({ scenarios }: Results): string {
-  const rows = scenarios.map(({ name, sides: [floor, forum, ...others] }) => {
-    const peers = others.map((other) => `${other.side} ${rate(other)}`).join(', ')
-    const cells = [
-      `\`${name}\``,
-      rate(forum),
-      `${forum.latencyMs['99'].toFixed(1)} ms`,
-      rate(floor),
-      forum.ratio.toFixed(2),
-      forum.cpuRatio.toFixed(2),
-      peers,
-    ]
-    return `| ${cells.join(' | ')} |`
-  })
+/** Returns the tables of docs/performance.md, and the verdicts on the targets. */
+export function markdown({ scenarios, sweeps, latency }: Results): string {
   const verdicts = scenarios.flatMap(({ name, verdicts }) =>
     verdicts.map((verdict) => `- \`${name}\`: ${verdict}`),
   )
-  return `${[...markdownHead, ...rows, '', ...verdicts].join('\n')}\n`
+  const bySide = sweeps.flatMap(({ name, sides }) =>
+    sides.flatMap(({ side, points }) =>
+      points.map((point) => [`\`${name}\``, side, `${point.connections}`, rate(point.perSecond)]),
+    ),
+  )
+  const parts = [
+    table(
+      'scenario|forum|p99|floor|of floor|by processor time|peers',
+      scenarios.map(scenarioCells),
+    ),
+    verdicts.join('\n'),
+    table('scenario|side|connections|rate', bySide),
+    table(
+      `side|load|of the full rate|requests/s|${openPercentiles.map(nameOf).join('|')}|late`,
+      latency.map(latencyCells),
+    ),
+  ]
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`
 }
 
-function rate({ perSecond }: Result): string {
+function table(head: string, rows: readonly (readonly string[])[]): string {
+  if (rows.length === 0) return ''
+  const heads = head.split('|')
+  return [heads, heads.map(() => '---'), ...rows]
+    .map((cells) => `| ${cells.join(' | ')} |`)
+    .join('\n')
+}
+
+function scenarioCells({ name, sides: [floor, forum, ...others] }: ScenarioResult): string[] {
+  return [
+    `\`${name}\``,
+    rate(forum.perSecond),
+    `${forum.latencyMs['99'].toFixed(1)} ms`,
+    rate(floor.perSecond),
+    forum.ratio.toFixed(2),
+    forum.cpuRatio.toFixed(2),
+    others.map(({ side, perSecond }) => `${side} ${rate(perSecond)}`).join(', '),
+  ]
+}
+
+function latencyCells({ title, scenario, share, rate, latencyMs, lateMs }: LatencyRun): string[] {
+  const values = [...openPercentiles.map((p) => latencyMs[p]), lateMs]
+  const perSecond = Math.round(rate).toLocaleString('en')
+  return [title, scenario, `${share * 100} %`, perSecond, ...values.map((ms) => ms.toFixed(2))]
+}
+
+function rate(perSecond: number): string {
   return `${Math.round(perSecond).toLocaleString('en')}/s`
 }

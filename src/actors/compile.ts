@@ -12,7 +12,7 @@
 //     machine decides.
 //
 // Why: an event costs 5 µs or more in the interpreter and some tens of nanoseconds in the table
-// (bench/actor-step.ts), while a whole request costs about 20 µs.
+// (measured by bench/actor-step.ts of ec952255), while a whole request costs about 20 µs.
 //
 // A table can represent flat states, events, guards and assigns.
 //

@@ -1,8 +1,8 @@
 // Counts the answers of each route by status class, and their durations, for operators.
 //
-// M1. Counting costs a request less than 100 ns (bench/meter-cost.ts): numbers in arrays, no text.
-//     Reading the clock costs about as much as all the rest, so only one request in `timedEvery` is
-//     timed.
+// M1. Counting costs a request less than 100 ns (bench/meter-cost.ts of ec952255): numbers in
+//     arrays, no text. Reading the clock costs about as much as all the rest, so only one request
+//     in `timedEvery` is timed.
 // M2. A label is the name in the route's declaration, never the requested path: no id is a label.
 
 import { Histogram } from '../base/histogram.ts'

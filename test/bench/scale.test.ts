@@ -6,7 +6,6 @@ import { promisify } from 'node:util'
 import t from 'tap'
 
 const program = join(import.meta.dirname, '../../bench/scale.js')
-const endless = join(import.meta.dirname, '../../bench/endless.js')
 
 t.test('bench scale: a small forum: started, killed and started again', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'agent-forum-test-'))
@@ -33,11 +32,6 @@ t.test('bench scale: a small forum: started, killed and started again', async (t
   t.ok(resident > rendered && rendered > 0.6, 'in megabytes')
   t.match(columns, { messages: Number, threads: Number, identities: Number })
   t.ok(disk.pages > rendered && disk.wal > 0, 'in megabytes too')
-})
-
-t.test('bench endless: one second: no reply is refused, and all are kept', async () => {
-  const flags = ['--seconds', '1', '--connections', '2', '--threads', '10']
-  await promisify(execFile)(process.execPath, [endless, ...flags])
 })
 
 t.test('bench scale: a flag that cannot be used: one line, and exit 64', async (t) => {

@@ -1,9 +1,8 @@
 import t from 'tap'
 import type { Result } from '../../bench/compare.ts'
-import { page } from '../../bench/page.ts'
-import { linearAxis, logAxis, short } from '../../bench/plot.ts'
 import { scenarioResult } from '../../bench/results.ts'
 import { scenarios } from '../../bench/scenarios.ts'
+import { markdown } from '../../bench/table.ts'
 
 const untold = Number.NaN
 
@@ -51,13 +50,24 @@ t.test('bench results: an idle floor or failed requests: noted beside the figure
   t.match(verdicts, [/^forum: 3 requests failed/, /^the floor used 50% of its core/])
 })
 
-t.test('bench page: results of every kind: shows all and loads nothing', async (t) => {
+t.test('bench table: results of every kind: a row for each', async (t) => {
   const machine = {
-    ...{ cpu: 'a <cpu>', cores: 2, memoryGb: 1, kernel: '6', node: 'v20', fileSystem: 'ext4' },
+    ...{ cpu: 'a cpu', cores: 2, memoryGb: 1, kernel: '6', node: 'v20', fileSystem: 'ext4' },
     ...{ syncMs: { p50: 1, p99: 2 }, durability: 'always', loadAverage: 0, at: 'now' },
   }
-  const points = [1, 8, 64].map((connections) => ({ connections, perSecond: connections * 100 }))
-  const html = page({
+  const points = [1, 8].map((connections) => ({ connections, perSecond: connections * 1000 }))
+  const latencyMs = { 50: 1, 90: 2, 99: 3, '99.9': 4, '99.99': 5, 100: 6 }
+  const run = { side: 'forum', title: '60,000, checkpoints', scenario: 'reply', share: 0.5 }
+  const load = {
+    rate: 2000,
+    seconds: 1,
+    stops: [],
+    requests: 2000,
+    errors: 0,
+    latencyMs,
+    lateMs: 0.5,
+  }
+  const text = markdown({
     machine,
     scenarios: [
       scenarioResult(named('reply'), 64, sides),
@@ -65,19 +75,20 @@ t.test('bench page: results of every kind: shows all and loads nothing', async (
     ],
     sweeps: [{ name: 'reply', title: 'post a reply', sides: [{ side: 'forum', points }] }],
     stalls: [{ atSeconds: 0.2, stallMs: 3 }],
-    latency: [],
+    latency: [{ ...run, ...load }],
   })
-  t.notMatch(html, /<script|<link|<img|src=|href=|url\(|@import|https?:/)
-  t.notMatch(html, /NaN|undefined|Infinity/)
-  t.match(html, 'a &lt;cpu>')
-  for (const { title } of [named('reply'), named('list')]) t.match(html, title)
-  t.equal(html.match(/<svg/g)!.length, 4)
-})
-
-t.test('bench plot: axes: round ticks that hold every value', async (t) => {
-  t.same(linearAxis('', [0, 47_000]).ticks, [0, 10_000, 20_000, 30_000, 40_000, 50_000])
-  t.same(linearAxis('', [0.3], 1).ticks, [0, 0.2, 0.4, 0.6, 0.8, 1])
-  t.same(logAxis('', [0.3, 70]).ticks, [0.2, 0.5, 1, 2, 5, 10, 20, 50, 100])
-  t.same(logAxis('', [0.3, 7_000]).ticks, [1, 10, 100, 1_000, 10_000])
-  t.same([0.25, 999, 1_500, 2e6].map(short), ['0.25', '999', '1.5k', '2M'])
+  const rows = text.split('\n').filter((line) => line.startsWith('| ') && !line.includes('---'))
+  const percentiles = 'p50 | p90 | p99 | p99.9 | p99.99 | max'
+  const latencies = '1.00 | 2.00 | 3.00 | 4.00 | 5.00 | 6.00'
+  t.same(rows, [
+    '| scenario | forum | p99 | floor | of floor | by processor time | peers |',
+    '| `reply` | 600/s | 11.0 ms | 1,000/s | 0.60 | 0.50 | redis 500/s, postgres 50/s |',
+    '| `list` | 600/s | 11.0 ms | 1,000/s | 0.60 | 0.50 |  |',
+    '| scenario | side | connections | rate |',
+    '| `reply` | forum | 1 | 1,000/s |',
+    '| `reply` | forum | 8 | 8,000/s |',
+    `| side | load | of the full rate | requests/s | ${percentiles} | late |`,
+    `| 60,000, checkpoints | reply | 50 % | 2,000 | ${latencies} | 0.50 |`,
+  ])
+  t.match(text, '- `reply`: p99 at most 5 x floor: missed: 5.50')
 })
