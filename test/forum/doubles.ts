@@ -42,9 +42,9 @@ export class Rows {
     return true
   }
 
-  /** The records, decoded from their bytes. */
-  records(): ForumRecord[] {
-    return this.packed.map((bytes) => decode(packr.unpack(bytes)))
+  /** The records after the first `skipped`, decoded from their bytes. */
+  records(skipped = 0): ForumRecord[] {
+    return this.packed.slice(skipped).map((bytes) => decode(packr.unpack(bytes)))
   }
 }
 

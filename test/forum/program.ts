@@ -1,13 +1,15 @@
-// Runs a program of commands on a real forum and on the model side by side. Each answer is compared
-// at once.
+// Runs a program of commands on a real forum and on the model of the simulation side by side. The
+// model predicts the outcome of each command, and the record that it makes; the record is compared,
+// then folded into the model, and the answer is compared with what the model has then.
 
 import assert from 'node:assert/strict'
+import { errors } from '../../src/api/errors.ts'
 import { postIdentity } from '../../src/api/identities.ts'
 import { putRead } from '../../src/api/read-place.ts'
-import type { Answer, Route } from '../../src/api/route.ts'
+import type { Route } from '../../src/api/route.ts'
 import { deleteSubscribe, postSubscribe } from '../../src/api/subscriptions.ts'
 import { postReply, postThread } from '../../src/api/threads.ts'
-import { isRejection, type Rejection } from '../../src/forum/forum.ts'
+import { isRejection } from '../../src/forum/forum.ts'
 import {
   expireGuests,
   identify,
@@ -15,15 +17,45 @@ import {
   rejectToken,
   tokenDigest,
 } from '../../src/forum/identities.ts'
+import type { ForumRecord } from '../../src/forum/records.ts'
+import { type Expected, type Forecast, refused } from '../simulate/asking.ts'
+import { Forecasts } from '../simulate/forecasts.ts'
+import { Model } from '../simulate/model.ts'
+import type { Agent } from '../simulate/model-types.ts'
 import { absentId, type Change, type Command, malformedId } from './commands.ts'
 import { newWorld, outcomeOf, replayed, restart, type World } from './doubles.ts'
-import { Model, type ModelAgent, type Post, type ThreadPost } from './model.ts'
-import * as operators from './moderation-steps.ts'
+import { checkActs, moderation } from './moderation-steps.ts'
+
+interface ThreadPost {
+  does: 'thread'
+  title: string
+  content: string
+  visibility: 'public' | 'private'
+  participantIds: string[]
+  mentionIds: string[]
+}
+
+interface ReplyPost {
+  does: 'reply'
+  threadId: string
+  content: string
+  mentionIds: string[]
+}
+
+type Post = ThreadPost | ReplyPost
 
 interface Published {
-  caller: ModelAgent
+  caller: Agent
   key: string
   post: Post
+}
+
+interface RouteCall {
+  caller?: number
+  id?: string
+  query?: object
+  body?: object
+  key?: string
 }
 
 /** A forum and its model, which run the same commands. */
@@ -33,28 +65,27 @@ export class Run {
   /** The names of all answers and refusals that occurred. */
   readonly outcomes: Set<string>
   readonly #published: Published[] = []
+  /** By the number of the identity. */
+  readonly #tokens: string[] = []
   #keys = 0
 
   constructor(outcomes: Set<string>) {
     this.outcomes = outcomes
-    this.model.clock = this.world.clock.now
   }
 
   /** Runs one command on both. Throws if they differ. */
   step(command: Command): void {
-    const { world, model } = this
+    const { world } = this
     switch (command.does) {
       case 'identity':
         return this.#createIdentity(command.kind, command.name)
-      case 'thread':
-        return this.#publish(this.#agent(command.by), this.#newKey(), {
-          does: 'thread',
-          title: command.title,
-          content: command.content,
-          visibility: command.visibility,
-          participantIds: this.#idsOf(command.named),
-          mentionIds: this.#idsOf(command.mentioned),
-        })
+      case 'thread': {
+        const { title, content, visibility } = command
+        const named = this.#idsOf(command.named)
+        const said = { content, mentionIds: this.#idsOf(command.mentioned) }
+        const post = { does: 'thread', title, visibility, participantIds: named, ...said } as const
+        return this.#publish(this.#agent(command.by), this.#newKey(), post)
+      }
       case 'reply': {
         const { by, thread, content } = command
         const said = { content, mentionIds: this.#idsOf(command.mentioned) }
@@ -67,95 +98,116 @@ export class Run {
       case 'unsubscribe':
         return this.#follow(command.does, this.#agent(command.by), this.#threadId(command.thread))
       case 'mark':
-        return this.#mark(this.#agent(command.by), Math.max(0, model.position - command.back))
+        return this.#mark(this.#agent(command.by), Math.max(0, this.model.position - command.back))
       case 'erase':
       case 'lock':
       case 'unlock':
       case 'block':
       case 'unblock':
-        this.outcomes.add(this.#moderate(command))
-        return
+        return this.#moderate(command)
       case 'clock':
         world.clock.now += command.ms
-        model.clock = world.clock.now
         return
       case 'expire':
         return this.#expire()
       case 'health':
         world.rows.health = command.health
-        model.health = command.health
         return
       case 'restart':
         restart(world.forum, replayed(world.rows))
-        operators.checkActs({ forum: world.forum, model })
+        checkActs(world.forum, this.model)
     }
   }
 
   /** Returns the identity number that the edge would find for this caller. */
-  numberOf(agent: ModelAgent): number | null {
-    const { identity } = identify(this.world.forum, tokenDigest(agent.token))!
-    const isActive = mayAct(this.world.forum, identity)
-    assert.equal(isActive, this.model.isActive(agent), 'a token works until it expires')
+  numberOf(agent: Agent): number | null {
+    const { forum } = this.world
+    const { identity } = identify(forum, tokenDigest(this.#tokens[agent.number]))!
+    const isActive = mayAct(forum, identity)
+    assert.equal(isActive, this.model.isActive(agent, this.#at), 'a token works until it expires')
     if (isActive) return identity
-    const isBlocked = agent.isBlocked && !this.model.hasExpired(agent)
+    const isBlocked = agent.isBlocked && !this.model.hasExpired(agent, this.#at)
     // Refusing an expired token may make a record.
-    const code = isBlocked ? rejectToken(this.world.forum, identity).rejected : 'invalid_token'
+    const code = isBlocked ? rejectToken(forum, identity).rejected : 'invalid_token'
     if (isBlocked) assert.equal(code, 'identity_blocked')
     this.outcomes.add(code)
     return null
   }
 
-  #run(route: Route, call: { caller?: number; id?: string; body?: object; key?: string }) {
+  /** Returns the body of a route's answer, which must be as predicted, or null if it is refused. */
+  ask(route: Route, call: RouteCall, forecast: Forecast): string | null {
     const outcome = outcomeOf(this.world.forum, route, call)
-    assert.equal(this.world.rows.position >= (outcome.position ?? 0), true, 'Q1: of the log')
-    this.outcomes.add(isRejection(outcome) ? outcome.rejected : `${route.name} ${outcome.status}`)
-    return outcome
+    const { status, newest, body } = this.#expected(forecast)
+    const isRefused = isRejection(outcome)
+    const name = isRefused ? outcome.rejected : `${route.name} ${outcome.status}`
+    this.outcomes.add(name)
+    const text = isRefused
+      ? JSON.stringify({ error: outcome.rejected })
+      : Buffer.from(outcome.body as string).toString()
+    assert.equal(isRefused ? errors[outcome.rejected].status : outcome.status, status, name)
+    if (typeof body === 'function') body(text)
+    else assert.equal(text, body, name)
+    assert.equal(outcome.position ?? 0, newest, `Q1: ${name}: the newest record shown`)
+    return isRefused ? null : text
+  }
+
+  forecasts(): Forecasts {
+    return new Forecasts(this.model, this.#at, {})
+  }
+
+  /** The time of a record that is made now. */
+  get #at(): number {
+    return Math.max(this.world.clock.now, this.model.now)
+  }
+
+  /** Returns what must be answered now. The record that the command has made is as predicted. */
+  #expected(forecast: Forecast): Expected {
+    const { health } = this.world.rows
+    const isWrite = 'check' in forecast && health === 'ok'
+    const fresh = this.#fold()
+    assert.equal(fresh.length, isWrite ? 1 : 0, 'K1: a command makes one record')
+    if (isWrite) {
+      forecast.check(fresh[0])
+      return forecast.answer()
+    }
+    if ('check' in forecast) return refused(health as 'overloaded')
+    assert.ok('status' in forecast)
+    return forecast
+  }
+
+  /** Folds the new records into the model, and returns them. */
+  #fold(): ForumRecord[] {
+    const fresh = this.world.rows.records(this.model.position)
+    for (const record of fresh) this.model.add({ position: this.model.position + 1, record })
+    return fresh
   }
 
   #createIdentity(kind: 'guest' | 'persistent', name: string): void {
-    const { model } = this
-    const outcome = this.#run(postIdentity, { body: { kind, display_name: name } })
-    if (model.health !== 'ok') return assert.deepEqual(outcome, { rejected: model.health })
-    const body = bodyOf(outcome) as object
-    const { id, token } = body as { id: string; token: string }
+    const forecast = this.forecasts().identity(kind, name, '')
+    const text = this.ask(postIdentity, { body: { kind, display_name: name } }, forecast)
+    if (text === null) return
+    const { id, token } = JSON.parse(text) as { id: string; token: string }
     assert.match(`${id} ${token}`, /^agt_[0-9a-f]{32} aic_[0-9a-f]{64}$/)
-    const agent = model.addAgent({ id, token, kind, name })
-    assert.deepEqual(body, {
-      ...body,
-      kind,
-      display_name: name,
-      expires_at: agent.expiresAt,
-      token_shown_once: true,
-      identity_is_self_asserted: true,
-    })
-    assert.equal((outcome as Answer).position, model.position)
+    this.#tokens.push(token)
   }
 
-  #publish(caller: ModelAgent, key: string, post: Post): void {
-    const number = this.numberOf(caller)
-    if (number === null) return
-    const foreseen = this.model.foresee(caller, key, post)
+  #publish(agent: Agent, key: string, post: Post): void {
+    const caller = this.numberOf(agent)
+    if (caller === null) return
+    const { content, mentionIds: mentioned } = post
+    const who = { agent, address: '' }
+    const forecast =
+      post.does === 'reply'
+        ? this.forecasts().reply(who, key, { threadId: post.threadId, content, mentioned })
+        : this.forecasts().thread(who, key, { ...post, mentioned, named: post.participantIds })
+    const before = this.model.messages.size
     const id = post.does === 'reply' ? post.threadId : ''
     const route = post.does === 'reply' ? postReply : postThread
-    const outcome = this.#run(route, { caller: number, key, id, body: bodyOfPost(post) })
-    if (foreseen !== 'new' && 'rejected' in foreseen) {
-      assert.equal((outcome as Rejection).rejected, foreseen.rejected)
-      return
-    }
-    const { follow_up, ...body } = bodyOf(outcome) as Record<string, unknown>
-    assert.ok(follow_up)
-    if (foreseen !== 'new') {
-      assert.deepEqual(body, { ...foreseen.replayed, replayed: true })
-      assert.equal((outcome as Answer).status, 200)
-      return
-    }
-    const ids = { threadId: body.thread_id as string, messageId: body.message_id as string }
-    assert.match(`${ids.threadId} ${ids.messageId}`, /^thr_[0-9a-f]{32} msg_[0-9a-f]{32}$/)
-    const expected = this.model.publish(caller, key, post, ids)
-    assert.deepEqual(body, { ...expected, replayed: false })
-    assert.equal((outcome as Answer).status, 201)
-    assert.equal((outcome as Answer).position, this.model.position)
-    this.#published.push({ caller, key, post })
+    const text = this.ask(route, { caller, key, id, body: bodyOfPost(post) }, forecast)
+    if (this.model.messages.size === before) return
+    const { thread_id: threadId, message_id: messageId } = JSON.parse(text!)
+    assert.match(`${threadId} ${messageId}`, /^thr_[0-9a-f]{32} msg_[0-9a-f]{32}$/)
+    this.#published.push({ caller: agent, key, post })
   }
 
   /** Reuses a key, for the same request or a changed one. */
@@ -166,83 +218,67 @@ export class Run {
     this.#publish(who, key, changed(post, change, this.#threadId(pick)))
   }
 
-  /** Runs an act of an operator, and returns the name of the outcome. */
-  #moderate(
-    command: Extract<Command, { does: 'erase' | 'lock' | 'unlock' | 'block' | 'unblock' }>,
-  ) {
-    const both = { forum: this.world.forum, model: this.model }
-    const { does } = command
-    if ('by' in command) {
-      return operators.setBlocked(both, this.#agent(command.by), does === 'block')
-    }
-    const threadId = this.#threadId(command.thread)
-    const thread = this.model.threads.find(({ id }) => id === threadId)
-    return does === 'erase'
-      ? operators.erase(both, thread, command.pick)
-      : operators.setLocked(both, thread, does === 'lock')
-  }
-
-  #follow(does: 'subscribe' | 'unsubscribe', agent: ModelAgent, threadId: string): void {
-    const { model } = this
+  #follow(does: 'subscribe' | 'unsubscribe', agent: Agent, id: string): void {
     const caller = this.numberOf(agent)
     if (caller === null) return
-    const route = does === 'subscribe' ? postSubscribe : deleteSubscribe
-    const outcome = this.#run(route, { caller, id: threadId })
-    const found = model.threads.find(({ id }) => id === threadId)
-    const target = found !== undefined && model.maySee(agent, found) ? found : undefined
-    if (target === undefined && does === 'subscribe') {
-      return assert.deepEqual(outcome, { rejected: 'not_found' })
-    }
-    const isChange = target !== undefined && agent.follows.has(target) !== (does === 'subscribe')
-    if (isChange && model.health !== 'ok') {
-      return assert.deepEqual(outcome, { rejected: model.health })
-    }
-    if (isChange) model[does === 'subscribe' ? 'follow' : 'unfollow'](agent, target, model.record())
-    const { follow_up, ...body } = bodyOf(outcome) as Record<string, unknown>
-    const about = { thread_id: threadId, subscribed: does === 'subscribe' }
-    const more = { notifications: '/api/notifications?after=0', delivery: 'poll' }
-    assert.deepEqual(body, does === 'subscribe' ? { ...about, ...more } : about)
+    const isWanted = does === 'subscribe'
+    const forecast = this.forecasts().follow(agent, id, isWanted)
+    this.ask(isWanted ? postSubscribe : deleteSubscribe, { caller, id }, forecast)
   }
 
-  #mark(agent: ModelAgent, through: number): void {
-    const { model } = this
+  #mark(agent: Agent, through: number): void {
     const caller = this.numberOf(agent)
     if (caller === null) return
-    const outcome = this.#run(putRead, { caller, body: { through } })
-    if (through > model.position) {
-      assert.equal((outcome as Rejection).rejected, 'invalid_field')
+    this.ask(putRead, { caller, body: { through } }, this.forecasts().mark(agent, through))
+  }
+
+  /** Runs an act of an operator. */
+  #moderate(command: Extract<Command, { does: keyof typeof moderation }>): void {
+    const { world, model } = this
+    const threadId = 'by' in command ? '' : this.#threadId(command.thread)
+    const thread = model.threads.find(({ id }) => id === threadId)
+    const subject = 'by' in command ? this.#agent(command.by) : thread
+    const pick = 'pick' in command ? command.pick : 0
+    const act = moderation[command.does]({ forum: world.forum, model }, subject, pick)
+    const isNew = !act.isAbsent && !act.hasEffect()
+    const outcome = act.run()
+    const fresh = this.#fold()
+    const rejected = act.isAbsent ? 'not_found' : isNew ? world.rows.health : 'ok'
+    if (rejected !== 'ok') {
+      assert.deepEqual([outcome, fresh], [{ rejected }, []])
+      this.outcomes.add(rejected)
       return
     }
-    if (through > agent.readThrough && model.health !== 'ok') {
-      return assert.deepEqual(outcome, { rejected: model.health })
-    }
-    model.markRead(agent, through)
-    const place = model.readPlace(agent)
-    assert.deepEqual(bodyOf(outcome), place.body)
-    assert.equal((outcome as Answer).position, place.newest)
+    assert.ok(!isRejection(outcome), JSON.stringify(outcome))
+    assert.equal(fresh.length, isNew ? 1 : 0, 'K1: one record, once')
+    assert.ok(act.hasEffect())
+    const { act: shown, ...rest } = outcome
+    assert.deepEqual(rest, { isNew, position: act.changed() })
+    const { moderation: acts } = world.forum.state
+    assert.ok(shown === null || acts.find(shown.kind, shown.subject) === shown)
+    checkActs(world.forum, model)
+    this.outcomes.add(`${act.name}, ${isNew ? 'once' : 'twice'}`)
   }
 
   /** Does the work of the timer: records the expiry of the guests that are due. */
   #expire(): void {
     const { model, world } = this
-    const due = model.agents.filter((agent) => !agent.isRecordedExpired && model.hasExpired(agent))
+    const due = model.agents.filter((agent) => {
+      return !agent.isRecordedExpired && model.hasExpired(agent, this.#at)
+    })
     expireGuests(world.forum)
-    const recorded = world.rows.position - model.position
+    const recorded = this.#fold().length
     assert.ok(recorded <= 1, 'K1: one record for all')
-    if (model.health !== 'ok') return assert.equal(recorded, 0)
-    if (due.length > 0) assert.equal(recorded, 1, 'K1: it is recorded')
-    if (recorded === 1) model.record()
-    for (const agent of due) {
-      agent.isRecordedExpired = true
-      agent.isBlocked = false
-      agent.followsChanged = model.position // it no longer follows anything
-      model.forgetAct('blocked', agent.id)
-    }
-    operators.checkActs({ forum: world.forum, model })
+    if (world.rows.health !== 'ok') return assert.equal(recorded, 0)
     if (due.length > 0) this.outcomes.add('guests expired')
+    assert.ok(
+      due.every(({ isRecordedExpired }) => isRecordedExpired),
+      'K1: it is recorded',
+    )
+    checkActs(world.forum, model)
   }
 
-  #agent(number: number): ModelAgent {
+  #agent(number: number): Agent {
     return this.model.agents[number % this.model.agents.length]
   }
 
@@ -263,11 +299,6 @@ export class Run {
     this.#keys += 1
     return `key-of-run-${this.#keys}`
   }
-}
-
-export function bodyOf(outcome: Answer | Rejection): unknown {
-  assert.ok(!isRejection(outcome), `refused: ${(outcome as Rejection).rejected}`)
-  return JSON.parse(Buffer.from(outcome.body as string).toString())
 }
 
 function bodyOfPost(post: Post): object {

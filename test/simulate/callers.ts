@@ -43,7 +43,7 @@ export class Callers {
     }
     this.ask(
       { method: 'get', path: '/api/threads', query: 'limit=50' },
-      shown(pages.threadList(model, null)),
+      shown(pages.threadList(model, null)[0]),
     )
     const proposals = shown(pages.proposalList(model))
     this.ask({ method: 'get', path: '/api/governance/proposals', query: 'limit=50' }, proposals)

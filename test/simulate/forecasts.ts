@@ -7,7 +7,6 @@ import type { ForumRecord, RecordOf, RecordType } from '../../src/forum/records.
 import { clientDay, readTicket, signTicket } from '../../src/forum/tickets.ts'
 import type { ProposalText } from '../../src/state/proposals.ts'
 import type { QuotaLimits } from '../../src/state/quotas.ts'
-import { lastChange } from '../forum/pages.ts'
 import { type Expected, type ExpectedWrite, type Forecast, refused } from './asking.ts'
 import { keys } from './keys.ts'
 import type { Model } from './model.ts'
@@ -95,7 +94,7 @@ export class Forecasts {
     if (thread === undefined) return refused('not_found')
     const used = answerToUsed(agent, key, ['reply', threadId, [content, mentioned]])
     if (used !== null) return used
-    if (thread.isLocked) return refused('thread_locked', lastChange(thread))
+    if (thread.isLocked) return refused('thread_locked', pages.lastChange(thread))
     const unmentioned = this.#invalidMention(mentioned, (other) => this.model.maySee(other, thread))
     if (unmentioned !== null) return unmentioned
     const limited = this.#limited('messages', agent.number, address, mentioned.length)
@@ -186,7 +185,7 @@ export class Forecasts {
       if (!isSame) return refused('ticket_already_used', seq)
       return { status: 200, body: pages.publicationBody(ticket.message, true), newest: seq }
     }
-    if (thread?.isLocked) return refused('thread_locked', lastChange(thread))
+    if (thread?.isLocked) return refused('thread_locked', pages.lastChange(thread))
     const limited = this.#limited('messages', -1, address)
     if (limited !== null) return limited
     return thread === undefined

@@ -20,6 +20,7 @@ export interface Agent {
   before: { digest: string; until: number } | null
   /** The position of the record that last replaced the token. */
   rotated: number
+  createdAt: number
   /** 0 if the agent never expires. */
   expiresAt: number
   /** Whether a record says that the agent expired. A clock that steps back does not revive it. */
@@ -112,6 +113,14 @@ export interface Review {
   by: Agent
   text: RecordOf<'proposal.reviewed'>['text']
   proposal: Proposal
+}
+
+/** An act of an operator that is in effect. */
+export interface ActInEffect {
+  kind: 'locked' | 'removed' | 'blocked'
+  id: string
+  position: number
+  at: number
 }
 
 /** An operator's command, and what the model predicts for it. */

@@ -11,6 +11,7 @@ import assert from 'node:assert/strict'
 import type { ForumRecord, RecordOf } from '../../src/forum/records.ts'
 import { InvitationModel } from './invitation-model.ts'
 import type {
+  ActInEffect,
   Agent,
   Fact,
   Message,
@@ -20,7 +21,7 @@ import type {
   Thread,
   Ticket,
 } from './model-types.ts'
-import { moderate } from './moderation-model.ts'
+import { forget, moderate } from './moderation-model.ts'
 import { WebhookModel } from './webhook-model.ts'
 
 type Posted = RecordOf<'thread.posted'> | RecordOf<'reply.posted'>
@@ -36,6 +37,8 @@ export class Model {
   guestsExpired = 0
   /** The position of the last erasure of a message. */
   erasedPosition = 0
+  /** Those that operators can list, in their order. */
+  readonly acts: ActInEffect[] = []
   readonly agents: Agent[] = []
   readonly threads: Thread[] = []
   readonly messages = new Map<string, Message>()
@@ -160,6 +163,7 @@ export class Model {
       tokenDigest,
       before: null,
       rotated: 0,
+      createdAt: this.now,
       expiresAt,
       isRecordedExpired: false,
       isBlocked: false,
@@ -194,6 +198,8 @@ export class Model {
       assert.ok(agent.expiresAt <= at, 'no guest expires before its time')
       agent.isRecordedExpired = true
       agent.isBlocked = false
+      forget(this, 'blocked', agent.id)
+      agent.followsChanged = this.position // it no longer follows anything
       this.webhooks.drop(agent, this.position)
     }
   }

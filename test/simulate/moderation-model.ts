@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict'
 import type { ForumRecord } from '../../src/forum/records.ts'
-import type { Agent, Message, Thread } from './model-types.ts'
+import type { ActInEffect, Agent, Message, Thread } from './model-types.ts'
 
 interface Subjects {
+  readonly acts: ActInEffect[]
   readonly agents: readonly Agent[]
   readonly threads: readonly Thread[]
   readonly messages: ReadonlyMap<string, Message>
@@ -25,6 +26,7 @@ export function moderate(of: Subjects, position: number, record: Act): void {
       message.isErased = true
       message.thread.moderated = position
       of.erasedPosition = position
+      of.acts.push({ kind: 'removed', id: message.id, position, at: record.at })
       return
     }
     case 'thread.locked':
@@ -34,6 +36,8 @@ export function moderate(of: Subjects, position: number, record: Act): void {
       assert.equal(thread.isLocked, !isLocked, 'a thread is not locked twice')
       thread.isLocked = isLocked
       thread.moderated = position
+      if (!isLocked) return forget(of, 'locked', thread.id)
+      of.acts.push({ kind: 'locked', id: thread.id, position, at: record.at })
       return
     }
     case 'identity.blocked':
@@ -42,7 +46,15 @@ export function moderate(of: Subjects, position: number, record: Act): void {
       const isBlocked = record.type === 'identity.blocked'
       assert.equal(agent.isBlocked, !isBlocked, 'an identity is not blocked twice')
       agent.isBlocked = isBlocked
-      if (isBlocked) agent.blocked = position
+      if (!isBlocked) return forget(of, 'blocked', agent.id)
+      agent.blocked = position
+      of.acts.push({ kind: 'blocked', id: agent.id, position, at: record.at })
     }
   }
+}
+
+/** The act is no longer in effect, if it was. */
+export function forget({ acts }: Subjects, kind: ActInEffect['kind'], id: string): void {
+  const index = acts.findIndex((act) => act.kind === kind && act.id === id)
+  if (index !== -1) acts.splice(index, 1)
 }

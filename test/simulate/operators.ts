@@ -1,10 +1,10 @@
 // The simulated operators: they lock threads, remove messages and block identities, and revoke
 // locks and blocks. Some of them manage invitations (inviters.ts).
 
-import { lastChange } from '../forum/pages.ts'
 import { Inviters } from './inviters.ts'
 import type { Machine } from './machine.ts'
 import type { Operation } from './model-types.ts'
+import { lastChange } from './pages.ts'
 import type { WaitingPolls } from './waiting-polls.ts'
 
 export class Operators {

@@ -5,7 +5,6 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { followUpEnd } from '../../src/api/follow-up.ts'
 import type { Service } from '../../src/api/route.ts'
-import * as pages from '../forum/pages.ts'
 import type { Model } from './model.ts'
 import type { Agent, Message, Proposal, Review, Thread } from './model-types.ts'
 import type { Delivery, Webhook } from './webhook-model.ts'
@@ -52,46 +51,151 @@ export function subscriptionBody(threadId: string, subscribed: boolean): string 
 }
 
 export function threadPage(thread: Thread, after: number, limit: number): Page {
-  return asText(pages.threadPage(thread, after, limit))
+  const later = thread.messages.filter(({ seq }) => seq > after)
+  const shown = later.slice(0, limit)
+  const end = { next_after: shown.at(-1)?.seq ?? after, has_more: later.length > limit }
+  return messagesPage(thread, shown, end)
 }
 
+/** Returns the page of the last messages before this position. */
 export function lastPage(thread: Thread, before: number, limit: number): Page {
-  return asText(pages.lastPage(thread, before, limit))
+  const earlier = thread.messages.filter(({ seq }) => seq < before)
+  const shown = earlier.slice(-limit)
+  const hasMore = earlier.length > limit
+  const end = { next_after: shown.at(-1)?.seq ?? 0, has_more: hasMore }
+  return messagesPage(thread, shown, { ...end, next_before: hasMore ? shown[0].seq : null })
 }
 
-export function feed(model: Model, reader: Agent, read: pages.FeedPageRead): Page {
-  return asText(pages.feedPage(reader, read, model))
+function messagesPage(thread: Thread, shown: readonly Message[], end: object): Page {
+  const messages = shown.map(messageJson)
+  const body = { thread: threadJson(thread), messages, ...end, content_is_untrusted: true }
+  return { body: JSON.stringify(body), newest: lastChange(thread) }
+}
+
+/** Returns the position of the last record that changed what a page of the thread shows. */
+export function lastChange({ messages, moderated }: Thread): number {
+  return Math.max(messages.at(-1)!.seq, moderated)
+}
+
+/**
+ * Returns all pages of the threads that the viewer may see, each as if it were the last one: the
+ * model does not know the cursors.
+ */
+export function threadList(
+  model: Model,
+  viewer: Agent | null,
+  order: 'created' | 'activity' = 'created',
+  limit = Number.POSITIVE_INFINITY,
+): Page[] {
+  const visible = model.threads.filter((thread) => model.maySee(viewer, thread)).reverse()
+  const newestOf = ({ messages }: Thread) => messages.at(-1)!.seq
+  if (order === 'activity') visible.sort((a, b) => newestOf(b) - newestOf(a))
+  // The newest message of all may be in a thread that is not shown.
+  const newestOfAll = order === 'created' ? 0 : Math.max(0, ...model.threads.map(newestOf))
+  const pages: Page[] = []
+  do {
+    const shown = visible.splice(0, limit)
+    const threads = shown.map(threadJson)
+    const body = JSON.stringify({ threads, next_cursor: null, content_is_untrusted: true })
+    pages.push({ body, newest: Math.max(newestOfAll, ...shown.map(lastChange)) })
+  } while (visible.length > 0)
+  return pages
+}
+
+/** The agent as it sees itself. */
+export function self(agent: Agent): Page {
+  const body = { ...identityJson(agent), identity_is_self_asserted: true }
+  return { body: JSON.stringify(body), newest: agent.followsChanged }
+}
+
+export function profile(model: Model, agent: Agent): Page {
+  const { body, newest } = profileJson(model, agent)
+  return { body: JSON.stringify(body), newest }
+}
+
+/** The identities that have published something public, in the order of their folded names. */
+export function named(model: Model, beginning: string): Page {
+  const folded = (name: string) => name.normalize('NFC').toLowerCase().toUpperCase()
+  const bytesOf = ({ name }: Agent) => Buffer.from(folded(name))
+  const found = model.agents
+    .filter((agent) => folded(agent.name).startsWith(folded(beginning)))
+    .filter((agent) => publicMessages(model, agent).length > 0)
+    .sort((a, b) => Buffer.compare(bytesOf(a), bytesOf(b)) || a.number - b.number)
+    .map((agent) => profileJson(model, agent))
+  const identities = found.map(({ body }) => body)
+  const end = { next_after: null, has_more: false, content_is_untrusted: true }
+  const newest = Math.max(0, ...found.map((each) => each.newest))
+  return { body: JSON.stringify({ identities, ...end }), newest }
+}
+
+export interface FeedPageRead {
+  after: number | 'read'
+  limit: number
+  only?: 'mentions' | undefined
+  include?: 'content' | undefined
+  /** The epoch in the answer, if the answer has one. */
+  epoch?: string
+}
+
+/** The maximum size in bytes of the messages on a page with contents. */
+const contentBytesMax = 256 * 1024
+
+export function feed(
+  { threads, erasedPosition }: Model,
+  reader: Agent,
+  { after: from, limit, only, include, epoch = '' }: FeedPageRead,
+): Page {
+  const after = from === 'read' ? reader.readThrough : from
+  const others = threads
+    .flatMap(({ messages }) => messages)
+    .filter(({ author }) => author !== reader)
+  const isMention = ({ isErased, mentions }: Message) => !isErased && mentions.includes(reader)
+  const later = others
+    .filter(({ seq }) => seq > after)
+    .filter((each) => {
+      return isMention(each) || (only !== 'mentions' && reader.follows.has(each.thread))
+    })
+    .sort((a, b) => a.seq - b.seq)
+  const found = later.slice(0, limit)
+  const hasTexts = include === 'content'
+  const shown = hasTexts ? found.slice(0, fitting(found)) : found
+  const body = JSON.stringify({
+    notifications: shown.map((message) => itemJson(message, isMention(message), hasTexts)),
+    next_after: shown.at(-1)?.seq ?? after,
+    has_more: later.length > shown.length,
+    poll_after_seconds: 60,
+    webhook_registration: '/api/notifications/webhook',
+    webhook_guide: '/notifications.txt',
+    ...((hasTexts || from === 'read') && { epoch }),
+    ...(hasTexts && { content_is_untrusted: true }),
+  })
+  // `has_more` reveals that there is one more message.
+  const newest = later.slice(0, limit + 1).at(-1)?.seq ?? 0
+  // The removal of a message leaves its mention out of the page, which thus reflects that removal.
+  const isMentioned = others.some(({ mentions }) => mentions.includes(reader))
+  const erased = hasTexts || isMentioned ? erasedPosition : 0
+  const marked = from === 'read' ? reader.marked : 0
+  return { body, newest: Math.max(newest, reader.followsChanged, erased, marked) }
 }
 
 /** The feed with `include=content` or `after=read`. The model does not know the node's epoch. */
-export function feedWithEpoch(model: Model, reader: Agent, read: pages.FeedPageRead) {
-  const { body, newest } = asText(pages.feedPage(reader, read, model))
+export function feedWithEpoch(model: Model, reader: Agent, read: FeedPageRead) {
+  const { body, newest } = feed(model, reader, read)
   const check = (text: string) => {
     assert.equal(text.replace(/"epoch":"[0-9a-f]{32}"/, '"epoch":""'), body)
   }
   return { body: check, newest }
 }
 
+/** Unread messages are counted up to this number. */
+const unreadMax = 1000
+
+/** Returns how far the reader has read its feed, and the number of unread messages after that. */
 export function place(model: Model, reader: Agent): Page {
-  return asText(pages.placePage(reader, model))
-}
-
-function asText({ body, newest }: pages.ModelPage): Page {
-  return { body: JSON.stringify(body), newest }
-}
-
-/** Returns all threads that the viewer may see, newest first, on one page. */
-export function threadList(model: Model, viewer: Agent | null, byActivity = false): Page {
-  const threads = model.threads.filter((thread) => model.maySee(viewer, thread)).reverse()
-  const newestOf = ({ messages }: Thread) => messages.at(-1)!.seq
-  if (byActivity) threads.sort((a, b) => newestOf(b) - newestOf(a))
-  const newestOfAll = byActivity ? Math.max(0, ...model.threads.map(newestOf)) : 0
-  const body = JSON.stringify({
-    threads: threads.map(pages.threadJson),
-    next_cursor: null,
-    content_is_untrusted: true,
-  })
-  return { body, newest: Math.max(newestOfAll, ...threads.map(pages.lastChange)) }
+  const page = feed(model, reader, { after: 'read', limit: unreadMax })
+  const { notifications, has_more } = JSON.parse(page.body)
+  const counts = { through: reader.readThrough, unread: notifications.length }
+  return { body: JSON.stringify({ ...counts, has_more_unread: has_more }), newest: page.newest }
 }
 
 export function webhookPage({ webhooks }: Model, owner: Agent): Page {
@@ -190,6 +294,71 @@ export function proposalPage(proposal: Proposal): Page {
 
 export function eventId({ webhook, first, through }: Delivery): string {
   return `evt_${hash('sha256', `${webhook.id}:${first}:${through}`, 'hex').slice(0, 32)}`
+}
+
+function threadJson(thread: Thread): object {
+  const { id, author, title, visibility, at, messages, isLocked } = thread
+  return {
+    id,
+    author_id: author.id,
+    title,
+    visibility,
+    created_at: at,
+    display_name: author.name,
+    message_count: messages.length,
+    ...(isLocked && { locked: true }),
+  }
+}
+
+function messageJson({ seq, id, author, content, at, isErased, mentions }: Message): object {
+  return {
+    seq,
+    id,
+    author_id: author.id,
+    display_name: author.name,
+    kind: author.kind,
+    content: isErased ? '[removed]' : content,
+    created_at: at,
+    ...(!isErased && mentions.length > 0 && { mention_ids: mentions.map(({ id }) => id) }),
+    ...(isErased && { removed: true }),
+  }
+}
+
+function itemJson(message: Message, isMention: boolean, hasText: boolean): object {
+  const { seq, id, author, thread, at } = message
+  const place = { seq, message_id: id, author_id: author.id, thread_id: thread.id }
+  const mentioned = isMention ? { mentioned: true } : {}
+  if (!hasText) return { ...place, created_at: at, ...mentioned }
+  const { id: _, ...written } = messageJson(message) as Record<string, unknown>
+  return { ...place, ...mentioned, title: thread.title, ...written }
+}
+
+/** Returns how many messages fit on a page as JSON, with a comma before each; at least one. */
+function fitting(found: readonly Message[]): number {
+  let bytes = 0
+  const over = found.findIndex((message) => {
+    bytes += 1 + Buffer.byteLength(JSON.stringify(messageJson(message)))
+    return bytes > contentBytesMax
+  })
+  return over === -1 ? found.length : Math.max(1, over)
+}
+
+function identityJson({ id, kind, name, createdAt, expiresAt }: Agent): object {
+  return { id, kind, display_name: name, created_at: createdAt, expires_at: expiresAt || null }
+}
+
+function profileJson(model: Model, agent: Agent): { body: object; newest: number } {
+  const published = publicMessages(model, agent)
+  const last = published.at(-1)
+  const counts = { public_messages: published.length, last_public_message_at: last?.at ?? null }
+  const newest = Math.max(agent.followsChanged, last?.seq ?? 0)
+  return { body: { ...identityJson(agent), ...counts }, newest }
+}
+
+function publicMessages({ messages }: Model, agent: Agent): Message[] {
+  return [...messages.values()].filter(({ author, thread }) => {
+    return author === agent && thread.visibility === 'public'
+  })
 }
 
 function webhookJson({ id, endpoint, at, verifiedAt, lastError }: Webhook): object {

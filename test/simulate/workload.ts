@@ -180,7 +180,10 @@ export class Workload extends Callers {
     }
     if (this.one(4) || viewer === null) {
       const byActivity = this.one(2)
-      const forecast = this.as(viewer, shown(pages.threadList(model, viewer, byActivity)))
+      const forecast = this.as(
+        viewer,
+        shown(pages.threadList(model, viewer, byActivity ? 'activity' : 'created')[0]),
+      )
       const query = `limit=50&order=${byActivity ? 'activity' : 'created'}`
       return this.ask({ method: 'get', path: '/api/threads', query, token }, forecast)
     }
