@@ -1044,6 +1044,8 @@ class _Requests:
             headers["Authorization"] = f"Bearer {token}"
         if key is not None:
             headers["Idempotency-Key"] = key
+        if method == "POST":
+            headers["Prefer"] = "return=minimal"  # without `follow_up`, which nobody reads here
         data = None
         if body is not None:
             headers["Content-Type"] = "application/json"
@@ -1552,7 +1554,7 @@ class Identity(TypedDict):
     expires_at: Optional[int]
     token_shown_once: bool
     identity_is_self_asserted: bool
-    follow_up: FollowUp
+    follow_up: NotRequired[FollowUp]
 
 
 class FollowUp(TypedDict):
@@ -1626,7 +1628,7 @@ class Publication(TypedDict):
     published: bool
     replayed: bool
     identity_mode: NotRequired[str]
-    follow_up: FollowUp
+    follow_up: NotRequired[FollowUp]
 
 
 class ThreadPage(TypedDict):
@@ -1675,7 +1677,7 @@ class Subscribed(TypedDict):
     subscribed: bool
     notifications: str
     delivery: Literal["poll"]
-    follow_up: FollowUp
+    follow_up: NotRequired[FollowUp]
 
 
 class Unsubscribed(TypedDict):

@@ -1,8 +1,9 @@
 // The property `follow_up`: advice on what to do next. docs/interface.md, "FollowUp". It is the
 // last property of every answer that has it, and the same in all of them, so it is rendered once.
+// Callers that prefer `return=minimal` get the answer without it (RFC 7240).
 
 import * as has from './fields.ts'
-import type { Service } from './route.ts'
+import type { Call, Route, Service } from './route.ts'
 import { about, flag, object, renderer, type Schema, text } from './schema.ts'
 
 export const feedPath = '/api/notifications?after=0'
@@ -43,29 +44,62 @@ const schema = object('FollowUp', {
   ),
 })
 
-export const followUp = about('How to learn of new messages.', schema)
+export const followUp = about(
+  'How to learn of new messages; absent if the caller prefers `return=minimal`.',
+  schema,
+)
+
+type AnyCall = Pick<Call<unknown, unknown>, 'isMinimal'>
 
 const render = renderer(schema)
-const rendered = new Map<number, { text: string; bytes: Buffer }>()
+const rendered = new Map<number, End>()
+const brace = endOf('}')
 
-/** Returns the JSON of this last property with the brace that closes the answer, all in ASCII. */
-export function followUpEnd({ pollAfterSeconds }: Service): { text: string; bytes: Buffer } {
+/**
+ * Returns the end of an answer, in ASCII: this last property, unless the caller prefers an answer
+ * without it, and the brace that closes the answer.
+ */
+export function followUpEnd({ pollAfterSeconds }: Service, isMinimal: boolean): End {
+  if (isMinimal) return brace
   const known = rendered.get(pollAfterSeconds)
   if (known !== undefined) return known
   const json = render({ ...advice, poll_after_seconds: pollAfterSeconds })
-  const text = `,"follow_up":${json}}`
-  const end = { text, bytes: Buffer.from(text) }
+  const end = endOf(`,"follow_up":${json}}`)
   rendered.set(pollAfterSeconds, end)
   return end
+}
+
+interface End {
+  text: string
+  bytes: Buffer
+}
+
+function endOf(text: string): End {
+  return { text, bytes: Buffer.from(text) }
+}
+
+/** Returns the header lines of an answer that has `follow_up`, or had it without the preference. */
+export function preferenceApplied({ isMinimal }: AnyCall): { headers?: string } {
+  return isMinimal ? applied : {}
+}
+
+const applied = { headers: '\r\nPreference-Applied: return=minimal' }
+
+/** Returns whether answers of the route have `follow_up`. */
+export function hasFollowUp({ answers }: Pick<Route, 'answers'>): boolean {
+  return Object.values(answers).some(({ properties }) => properties?.follow_up !== undefined)
 }
 
 /**
  * Returns a renderer for a schema whose last property is `follow_up`. The value that it renders has
  * all the other properties.
  */
-export function rendererWithFollowUp<T>(schema: Schema): (service: Service, value: T) => string {
+export function rendererWithFollowUp<T>(
+  schema: Schema,
+): (service: Service, call: AnyCall, value: T) => string {
   const { follow_up: _, ...properties } = schema.properties!
-  const required = schema.required!.filter((name) => name !== 'follow_up')
-  const renderRest = renderer<T>({ ...schema, properties, required })
-  return (service, value) => renderRest(value).slice(0, -1) + followUpEnd(service).text
+  const renderRest = renderer<T>({ ...schema, properties })
+  return (service, { isMinimal }, value) => {
+    return renderRest(value).slice(0, -1) + followUpEnd(service, isMinimal).text
+  }
 }

@@ -5,7 +5,7 @@ import type { CreatedIdentity, RotatedToken } from '../forum/identities.ts'
 import type { Profile, ProfilePage, PublicProfile } from '../forum/profiles.ts'
 import { isRejection, type Rejection } from '../forum/rejection.ts'
 import * as has from './fields.ts'
-import { followUp, rendererWithFollowUp } from './follow-up.ts'
+import { followUp, preferenceApplied, rendererWithFollowUp } from './follow-up.ts'
 import { command, type Outcome, route } from './route.ts'
 import {
   about,
@@ -50,19 +50,23 @@ const shownToken: Schema = {
 }
 const always = about('Always true.', flag)
 
-const identity = object('Identity', {
-  id: about('Its id.', identityId),
-  kind: about('The kind that was chosen.', { type: 'string', enum: kinds }),
-  display_name: about('The name that was chosen, or `Anonymous agent`.', text, 'ana'),
-  token: shownToken,
-  expires_at: { ...time, type: ['integer', 'null'] },
-  token_shown_once: always,
-  identity_is_self_asserted: about(
-    'Always true: nobody has verified who holds the identity.',
-    flag,
-  ),
-  follow_up: followUp,
-})
+const identity = object(
+  'Identity',
+  {
+    id: about('Its id.', identityId),
+    kind: about('The kind that was chosen.', { type: 'string', enum: kinds }),
+    display_name: about('The name that was chosen, or `Anonymous agent`.', text, 'ana'),
+    token: shownToken,
+    expires_at: { ...time, type: ['integer', 'null'] },
+    token_shown_once: always,
+    identity_is_self_asserted: about(
+      'Always true: nobody has verified who holds the identity.',
+      flag,
+    ),
+    follow_up: followUp,
+  },
+  ['follow_up'],
+)
 
 const render = rendererWithFollowUp(identity)
 
@@ -99,9 +103,9 @@ export const postIdentity = command<CreatedIdentity, NewIdentityBody>({
     const command = { kind, displayName, address: client, key, invite }
     return commands.createIdentity(forum, command, access.registration)
   },
-  render(service, _, created) {
+  render(service, call, created) {
     const { id, kind, displayName, token, expiresAt, position } = created
-    const json = render(service, {
+    const body = render(service, call, {
       id,
       kind,
       display_name: displayName,
@@ -110,7 +114,7 @@ export const postIdentity = command<CreatedIdentity, NewIdentityBody>({
       token_shown_once: true,
       identity_is_self_asserted: true,
     })
-    return { status: 201, body: json, position }
+    return { status: 201, body, position, ...preferenceApplied(call) }
   },
 })
 

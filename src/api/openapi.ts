@@ -4,6 +4,7 @@
 
 import { commonErrors, type ErrorCode, errorBody, errors } from './errors.ts'
 import { exampleOf } from './examples.ts'
+import { hasFollowUp } from './follow-up.ts'
 import type { Route, Service } from './route.ts'
 import { about, meaningOf, object, type Schema } from './schema.ts'
 import { webhookRequests } from './webhook-requests.ts'
@@ -60,7 +61,12 @@ export function openApi(operations: readonly Route[], { publicUrl, version }: Se
     components: {
       schemas,
       responses: { Rejection: { description: 'Refused.', content: refusalContent } },
-      headers: { RetryAfter: retryAfter, ETag: etag, WWWAuthenticate: challenge },
+      headers: {
+        RetryAfter: retryAfter,
+        ETag: etag,
+        PreferenceApplied: applied,
+        WWWAuthenticate: challenge,
+      },
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'The token of an identity.' },
       },
@@ -94,6 +100,13 @@ const errorReference = { $ref: '#/components/schemas/Error' }
 const refusalContent = { 'application/json': { schema: errorReference } }
 const anyRefusal = { $ref: '#/components/responses/Rejection' }
 const etagHeader = { ETag: { $ref: '#/components/headers/ETag' } }
+const appliedHeader = {
+  'Preference-Applied': { $ref: '#/components/headers/PreferenceApplied' },
+}
+const applied = {
+  description: 'return=minimal, where `follow_up` was left out as the caller prefers.',
+  schema: { type: 'string' },
+}
 const retryAfter = {
   description: 'Seconds to wait before a retry.',
   schema: { type: 'integer', minimum: 0 },
@@ -118,6 +131,7 @@ function describe(operation: Route, schemas: Record<string, Json>): Json {
     responses[status] = {
       description: answerDescription(operation, status),
       ...(operation.hasEtag ? { headers: etagHeader } : {}),
+      ...(hasFollowUp(operation) ? { headers: appliedHeader } : {}),
       content: { [(operation.type ?? 'application/json').split(';', 1)[0]]: content },
     }
   }
@@ -185,7 +199,8 @@ function answerExample({ answers, idempotent }: Route, status: string): unknown 
   return hasReplayed ? { ...example, replayed: isReplay } : example
 }
 
-function parameters({ id, path, query, idempotent, hasEtag }: Route): Json[] {
+function parameters(operation: Route): Json[] {
+  const { id, path, query, idempotent, hasEtag } = operation
   const list: Json[] = []
   if (id !== undefined) {
     list.push({ name: /:(\w+)/.exec(path)![1], in: 'path', required: true, schema: id })
@@ -202,6 +217,15 @@ function parameters({ id, path, query, idempotent, hasEtag }: Route): Json[] {
       description:
         'One key, one payload. A caller without headers sends `idempotency_key` instead.',
       schema: keySchema,
+    })
+  }
+  if (hasFollowUp(operation)) {
+    list.push({
+      name: 'Prefer',
+      in: 'header',
+      required: false,
+      description: '`return=minimal`: the answer is without `follow_up`.',
+      schema: { type: 'string', examples: ['return=minimal'] },
     })
   }
   if (hasEtag) {

@@ -2,7 +2,7 @@
 
 import type { Publication } from '../forum/posts.ts'
 import * as has from './fields.ts'
-import { followUp, followUpEnd } from './follow-up.ts'
+import { followUp, followUpEnd, preferenceApplied } from './follow-up.ts'
 import type { Answer, Call, Service } from './route.ts'
 import * as is from './schema.ts'
 
@@ -27,7 +27,7 @@ export const publication = is.object(
     ),
     follow_up: followUp,
   },
-  ['identity_mode'],
+  ['identity_mode', 'follow_up'],
 )
 
 /**
@@ -36,7 +36,7 @@ export const publication = is.object(
  */
 export function publicationAnswer(
   service: Service,
-  _: Call<unknown, unknown>,
+  call: Call<unknown, unknown>,
   published: Publication,
 ): Answer {
   const { threads, messages, identities } = service.forum.state
@@ -49,9 +49,10 @@ export function publicationAnswer(
     `"created_at":${messages.createdAt(message)},` +
     `"read_url":"/api/threads/${threadId}","published":true,"replayed":${replayed}` +
     (isByGuest ? ',"identity_mode":"one-message-guest"' : '')
-  const { bytes: end } = followUpEnd(service)
+  const { bytes: end } = followUpEnd(service, call.isMinimal)
   const body = Buffer.allocUnsafe(start.length + end.length)
   body.write(start, 'latin1')
   body.set(end, start.length)
-  return { status: replayed ? 200 : 201, body, isOwn: true, position }
+  const status = replayed ? 200 : 201
+  return { status, body, isOwn: true, position, ...preferenceApplied(call) }
 }

@@ -78,6 +78,8 @@ export interface Call<Body, Query, Found = Finding | undefined> {
   origin: string
   /** The If-None-Match header if the route `hasEtag`; otherwise an empty string. */
   ifNoneMatch: string
+  /** Whether the caller prefers an answer without `follow_up` (follow-up.ts). */
+  isMinimal: boolean
   /** Shows whether the caller has hung up. */
   connection: { readonly isGone: boolean }
   /** The result of the route's `find`; undefined if it has none. */

@@ -2,19 +2,23 @@
 // feed".
 
 import * as has from './fields.ts'
-import { feedPath, followUp, rendererWithFollowUp } from './follow-up.ts'
+import { feedPath, followUp, preferenceApplied, rendererWithFollowUp } from './follow-up.ts'
 import { command } from './route.ts'
 import * as is from './schema.ts'
 
 const path = '/api/threads/:threadId/subscribe'
 
-const subscribed = is.object('Subscribed', {
-  thread_id: has.itsThread,
-  subscribed: is.about('Whether the caller follows the thread now.', is.flag),
-  notifications: is.about('The path of the feed.', is.text, '/api/notifications?after=0'),
-  delivery: is.about('How new messages are announced.', { type: 'string', enum: ['poll'] }),
-  follow_up: followUp,
-})
+const subscribed = is.object(
+  'Subscribed',
+  {
+    thread_id: has.itsThread,
+    subscribed: is.about('Whether the caller follows the thread now.', is.flag),
+    notifications: is.about('The path of the feed.', is.text, '/api/notifications?after=0'),
+    delivery: is.about('How new messages are announced.', { type: 'string', enum: ['poll'] }),
+    follow_up: followUp,
+  },
+  ['follow_up'],
+)
 
 const unsubscribed = is.object('Unsubscribed', {
   thread_id: has.itsThread,
@@ -38,14 +42,14 @@ export const postSubscribe = command({
   errors: ['not_found', 'storage_full', 'storage_failed', 'overloaded'],
   decide: ({ forum, commands }, { caller, id }) =>
     commands.subscribe(forum, { caller, threadId: id }),
-  render(service, { id }, { position }) {
-    const body = renderSubscribed(service, {
-      thread_id: id,
+  render(service, call, { position }) {
+    const body = renderSubscribed(service, call, {
+      thread_id: call.id,
       subscribed: true,
       notifications: feedPath,
       delivery: 'poll',
     })
-    return { status: 200, body, position }
+    return { status: 200, body, position, ...preferenceApplied(call) }
   },
 })
 

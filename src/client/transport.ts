@@ -83,6 +83,8 @@ export class Transport {
     if (this.token !== undefined) headers.authorization = `Bearer ${this.token}`
     if (key !== undefined) headers['idempotency-key'] = key
     if (body !== undefined) headers['content-type'] = 'application/json'
+    // Without `follow_up`, which is advice for callers that have no client.
+    if (method === 'POST') headers.prefer = 'return=minimal'
     const sent = {
       url: this.#url + path + (search ? `?${search}` : ''),
       method,

@@ -36,7 +36,7 @@ export type GovernanceSummary = {
 export type Identity = {
   id: string; kind: 'guest' | 'persistent'; display_name: string; token: string;
   expires_at: number | null; token_shown_once: boolean; identity_is_self_asserted: boolean;
-  follow_up: FollowUp
+  follow_up?: FollowUp
 }
 export type FollowUp = {
   recommendation: string; optional: boolean; guide: string; webhook_registration: string;
@@ -67,7 +67,7 @@ export type Thread = {
 }
 export type Publication = {
   thread_id: string; message_id: string; author_id: string; created_at: number; read_url: string;
-  published: boolean; replayed: boolean; identity_mode?: string; follow_up: FollowUp
+  published: boolean; replayed: boolean; identity_mode?: string; follow_up?: FollowUp
 }
 export type ThreadPage = {
   thread: Thread; messages: Message[]; next_after: number; next_before?: number | null;
@@ -88,7 +88,7 @@ export type SearchHit = {
 }
 export type Subscribed = {
   thread_id: string; subscribed: boolean; notifications: string; delivery: 'poll';
-  follow_up: FollowUp
+  follow_up?: FollowUp
 }
 export type Unsubscribed = { thread_id: string; subscribed: boolean }
 export type Notifications = {

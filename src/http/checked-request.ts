@@ -25,8 +25,11 @@ export interface AnyCall extends Call<unknown, unknown> {
 /** The bytes of a body, or why it was not kept. */
 export type UnreadBody = Uint8Array | 'too_large' | 'overloaded'
 
-/** The part of a call that is sent. `client` is the caller's address, even if nothing needs it. */
-export type SentCall = Omit<AnyCall, 'connection' | 'found' | 'session'>
+/**
+ * The part of a call that is sent. `client` is the caller's address, even if nothing needs it.
+ * `isMinimal` is for the process that renders the answer.
+ */
+export type SentCall = Omit<AnyCall, 'connection' | 'found' | 'session' | 'isMinimal'>
 
 export interface CheckedRequest {
   /** The place of its route (prepared-route.ts). */
@@ -53,6 +56,7 @@ export function receivedCall(sent: SentCall, client: string, connection: Exchang
     key: sent.key,
     origin: sent.origin,
     ifNoneMatch: sent.ifNoneMatch,
+    isMinimal: false,
     connection,
     found: undefined,
     bodyBytes: sent.bodyBytes,

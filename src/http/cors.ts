@@ -6,8 +6,8 @@ import type { Exchange } from './exchange.ts'
 /** Origins as browsers write them, or all. */
 export type CorsOrigins = '*' | readonly string[]
 
-const exposed = '\r\nAccess-Control-Expose-Headers: ETag, Retry-After'
-const requestHeaders = 'Authorization, Content-Type, Idempotency-Key, If-None-Match'
+const exposed = '\r\nAccess-Control-Expose-Headers: ETag, Preference-Applied, Retry-After'
+const requestHeaders = 'Authorization, Content-Type, Idempotency-Key, If-None-Match, Prefer'
 /** How long a browser may cache the answer to a preflight: Chrome's maximum. */
 const preflightSeconds = 7200
 

@@ -37,13 +37,14 @@ import { HeldRequest } from './held-request.ts'
 import { type Body, overloaded, tooLarge } from './incoming-body.ts'
 import { Load } from './load.ts'
 import { Meter } from './meter.ts'
-import { originForm, prefersHtml } from './parse.ts'
+import { originForm, prefersHtml, prefersMinimal } from './parse.ts'
 import {
   bytesMaxOf,
   codeOfLong,
   isUrlTooLong,
   isWrite,
   type Prepared,
+  preferOf,
   prepare,
   readBody,
   rejectType,
@@ -120,8 +121,7 @@ export class Edge {
       this.#showErrors(exchange)
       return refuse(exchange, refusal)
     }
-    const { path } = exchange
-    const match = this.#router.find(path) ?? this.#router.find(originForm(path))
+    const match = this.#router.find(exchange.path) ?? this.#router.find(originForm(exchange.path))
     if (match === null) {
       this.#showErrors(exchange)
       return refuse(exchange, 'not_found', unknownPath)
@@ -219,6 +219,7 @@ export class Edge {
       key: route.idempotent ? exchange.header('idempotency-key') : '',
       origin: route.namesOrigin ? (named ?? service.publicUrl) : '',
       ifNoneMatch: route.hasEtag ? exchange.header('if-none-match') : '',
+      isMinimal: prepared.hasFollowUp && prefersMinimal(preferOf(exchange)),
       connection: exchange,
       found: undefined,
       bodyBytes: 0,
@@ -256,8 +257,7 @@ export class Edge {
   ): void {
     const refusal = readBody(prepared, call, text)
     if (refusal === null) {
-      const { onError } = prepared.route
-      if (onError) exchange.errorPage = onError(this.#service!, call)
+      exchange.errorPage = prepared.route.onError?.(this.#service!, call) ?? exchange.errorPage
       return this.#go(exchange, prepared, call, forward)
     }
     if (forward === null) return refuse(exchange, refusal.code, refusal.detail)

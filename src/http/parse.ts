@@ -235,7 +235,19 @@ export function prefersHtml(accept: string): boolean {
   return html > 0 && html >= weightOf(accept, 'text/plain')
 }
 
-/** How many types of a header are read, and how many parts of each; browsers send about eight. */
+/**
+ * Returns whether a Prefer header has `return=minimal` (RFC 7240). If a preference is repeated, the
+ * first one counts.
+ */
+export function prefersMinimal(prefer: string): boolean {
+  for (const preference of prefer.toLowerCase().split(',', partsMax)) {
+    const [name, value] = preference.split(/[=;]/, 2).map((part) => part.trim())
+    if (name === 'return') return value === 'minimal' || value === '"minimal"'
+  }
+  return false
+}
+
+/** How many parts of a header are read, and how many of each part; browsers send about eight. */
 const partsMax = 32
 
 /** Returns the weight that the header gives the type by its name, from 0 to 1. */

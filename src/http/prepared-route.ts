@@ -2,6 +2,7 @@
 // checks requests against the result.
 
 import type { ErrorCode } from '../api/errors.ts'
+import { hasFollowUp } from '../api/follow-up.ts'
 import type { Call, Route, Service } from '../api/route.ts'
 import { bodyValidator, type Schema, type Violation, validator } from '../api/schema.ts'
 import type { Exchange, Refused } from './exchange.ts'
@@ -33,6 +34,8 @@ export interface Prepared {
   isStrict: boolean
   checkQuery: (value: unknown) => Violation | null
   checkBody: (body: Record<string, unknown>) => Violation | null
+  /** Whether its answers have `follow_up`, unless the caller prefers them without it. */
+  hasFollowUp: boolean
   /** The route that answers a caller that prefers HTML; null: this one. */
   html: Prepared | null
   /** Whether it answers with a page for people. */
@@ -55,6 +58,7 @@ export function prepare(route: Route, meter: Meter): Prepared {
     isStrict: route.query?.additionalProperties === false,
     checkQuery: validator(earlyQuery(route)),
     checkBody: bodyValidator(route.body ?? anything, route.idempotent ? ['idempotency_key'] : []),
+    hasFollowUp: hasFollowUp(route),
     isPage: isPage(route),
     html: route.html === undefined ? null : prepare(route.html, meter),
   }
@@ -86,6 +90,11 @@ export function isUrlTooLong(
   if (urlCharactersMax === undefined) return false
   const queryCharacters = query === '' ? 0 : '?'.length + query.length
   return publicUrl.length + path.length + queryCharacters > urlCharactersMax
+}
+
+/** Returns all Prefer headers. Few callers send one, and reading all headers takes longer. */
+export function preferOf(exchange: Exchange): string {
+  return exchange.header('prefer') === '' ? '' : exchange.allOf('prefer')
 }
 
 export function isPage({ type }: Route): boolean {

@@ -3,8 +3,7 @@
 // T1. `structuredContent` is the service's answer, and the text holds the same. In the text,
 //     content written by others is enclosed in marks (untrusted.ts). `structuredContent` has the
 //     shape of the output schema, which leaves no room for marks: `content_is_untrusted` says it
-//     there. The field `follow_up` is left out: it tells direct callers of the service how to
-//     continue, and would be half of each such result.
+//     there.
 // T2. An error is returned as text only. Clients validate `structuredContent` against the output
 //     schema of the tool, even that of an error, and would report the schema in place of the
 //     forum's code.
@@ -213,7 +212,7 @@ export async function callTool(
     if (violation !== null) throw new ForumError(400, violation.code, violation.detail)
     const run = (key: string) => tool.run(agent, given, signal, key)
     const isPublishing = tool.annotations.idempotentHint === false
-    const { follow_up: _, ...answer }: Arguments = isPublishing
+    const answer: Arguments = isPublishing
       ? await agent.unanswered.run(tool.name, given, signal, run)
       : await run('')
     const texts = tool.hasContent ? enclosed(answer) : [JSON.stringify(answer)]

@@ -36,7 +36,7 @@ import type { Gate } from '../http/gate.ts'
 import { type Body, overloaded, tooLarge } from '../http/incoming-body.ts'
 import type { Load } from '../http/load.ts'
 import { RouteMeter } from '../http/meter.ts'
-import { isPage, type Prepared } from '../http/prepared-route.ts'
+import { isPage, type Prepared, preferOf } from '../http/prepared-route.ts'
 
 /** The headers that write routes and their checks read. */
 const headerNames = [
@@ -50,6 +50,7 @@ const headerNames = [
   'purpose',
   'sec-purpose',
   'cookie',
+  'prefer',
 ] as const
 type HeaderName = (typeof headerNames)[number]
 const placeOfHeader = new Map<string, number>(headerNames.map((name, place) => [name, place]))
@@ -263,6 +264,7 @@ function headerOf(exchange: Exchange, route: Route, name: HeaderName): string {
   const { isForm } = route
   if (isForm && name === 'origin') return ''
   if (isForm && name === 'sec-fetch-site') return 'same-origin'
+  if (name === 'prefer') return preferOf(exchange)
   return name === 'cookie' && !isPage(route) ? '' : exchange.header(name)
 }
 

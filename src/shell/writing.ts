@@ -1,7 +1,6 @@
 // post, reply, follow and unfollow.
 
 import { ConfigError } from '../base/arguments.ts'
-import type { Publication } from '../client/index.ts'
 import { identified, type Session } from './session.ts'
 import { identitiesOf, keyOf, oneThread, threadAndText, titleAndText } from './words.ts'
 
@@ -31,7 +30,7 @@ export async function post(
     ...mentioned,
   }
   const published = await forum.createThread(thread, keyed)
-  session.output.answer(withoutAdvice(published), published.thread_id)
+  session.output.answer(published, published.thread_id)
 }
 
 /** Publishes a reply, and prints its id. */
@@ -44,12 +43,12 @@ export async function reply(
   const [mentioned, keyed] = [mentioning(mention), keyOf(key)]
   const [thread, content] = await threadAndText(words)
   const published = await forum.reply(thread, { content, ...mentioned }, keyed)
-  session.output.answer(withoutAdvice(published), published.message_id)
+  session.output.answer(published, published.message_id)
 }
 
 export async function follow(session: Session, words: readonly string[]): Promise<void> {
   const thread = oneThread('follow', words)
-  const { follow_up: _, ...subscribed } = await identified(session).subscribe(thread)
+  const subscribed = await identified(session).subscribe(thread)
   session.output.answer(subscribed, `${thread} is in your feed`)
 }
 
@@ -62,9 +61,4 @@ export async function unfollow(session: Session, words: readonly string[]): Prom
 function mentioning(text: string | undefined) {
   const mentionIds = identitiesOf('mention', text)
   return mentionIds.length === 0 ? {} : { mentionIds }
-}
-
-/** Removes the service's advice for callers of its interface, which is of no use to a command. */
-function withoutAdvice({ follow_up: _, ...published }: Publication) {
-  return published
 }

@@ -165,11 +165,12 @@ export function errorOf(body: unknown): string {
   return [error, message].filter((part) => typeof part === 'string').join(': ')
 }
 
-function headersOf({ token, key, body }: Request): Record<string, string> {
+function headersOf({ method, token, key, body }: Request): Record<string, string> {
   const headers: Record<string, string> = {}
   if (token !== undefined && token !== '') headers.authorization = `Bearer ${token}`
   if (key !== undefined) headers['idempotency-key'] = key
   if (body !== undefined) headers['content-type'] = 'application/json'
+  if (method === 'POST') headers.prefer = 'return=minimal'
   return headers
 }
 

@@ -27,7 +27,7 @@ async function write(forum: Forum, origin: string): Promise<Answer[]> {
   return [created, await forum.anonymous.post('/api/threads', body, all)]
 }
 
-const exposed = { 'access-control-expose-headers': 'ETag, Retry-After' }
+const exposed = { 'access-control-expose-headers': 'ETag, Preference-Applied, Retry-After' }
 const forPage = { vary: 'Origin', 'access-control-allow-origin': page, ...exposed }
 const forAll = { 'access-control-allow-origin': '*', ...exposed }
 
@@ -72,7 +72,8 @@ t.test('--cors with origins: a preflight: answered for these origins only', asyn
   t.same(corsOf(allowed), {
     ...forPage,
     'access-control-allow-methods': 'GET, POST, HEAD, OPTIONS',
-    'access-control-allow-headers': 'Authorization, Content-Type, Idempotency-Key, If-None-Match',
+    'access-control-allow-headers':
+      'Authorization, Content-Type, Idempotency-Key, If-None-Match, Prefer',
     'access-control-max-age': '7200',
   })
   t.equal(allowed.headers['access-control-allow-credentials'], undefined)

@@ -96,6 +96,7 @@ const key = {
   required: true, // otherwise generated clients would not send it
   schema: { pattern: '^[A-Za-z0-9_.:-]{8,128}$' },
 }
+const prefer = { name: 'Prefer', in: 'header', required: false, schema: { type: 'string' } }
 const cursor = { name: 'cursor', in: 'query', required: false, schema: { type: 'string' } }
 const before = {
   name: 'before',
@@ -118,9 +119,9 @@ const order = {
 const parameters: Record<string, Json[]> = {
   'GET /api/threads': [limit(50, 20), cursor, order],
   'GET /api/threads/{threadId}': [threadId, after, before, limit(100, 50), wait],
-  'POST /api/threads': [key],
-  'POST /api/threads/{threadId}/replies': [threadId, key],
-  'POST /api/threads/{threadId}/subscribe': [threadId],
+  'POST /api/threads': [key, prefer],
+  'POST /api/threads/{threadId}/replies': [threadId, key, prefer],
+  'POST /api/threads/{threadId}/subscribe': [threadId, prefer],
   'GET /api/notifications': [after, limit(100, 50), wait, include, only],
 }
 for (const [name, expected] of Object.entries(parameters)) {
@@ -158,8 +159,7 @@ t.test('document: request bodies: their fields and limits', async (t) => {
 const followUp = `recommendation optional guide webhook_registration webhook_verification
   webhook_requirement polling poll_after_seconds runtime_requirement`
 const answers: Record<string, string> = {
-  Identity: `id kind token display_name expires_at token_shown_once identity_is_self_asserted
-    follow_up`,
+  Identity: 'id kind token display_name expires_at token_shown_once identity_is_self_asserted',
   FollowUp: followUp,
   Thread: 'id author_id title visibility created_at display_name message_count',
   Message: 'seq id author_id content display_name kind created_at',
@@ -168,14 +168,16 @@ const answers: Record<string, string> = {
   Notification: 'seq message_id thread_id author_id created_at',
   Notifications: `notifications next_after has_more poll_after_seconds webhook_registration
     webhook_guide`,
-  Subscribed: 'thread_id subscribed notifications delivery follow_up',
+  Subscribed: 'thread_id subscribed notifications delivery',
   Unsubscribed: 'thread_id subscribed',
 }
 /** Fields that only some answers have, in addition to the required ones. */
 const optional: Record<string, string[]> = {
+  Identity: ['follow_up'],
   Message: ['mention_ids', 'removed'],
   Notification: ['content', 'display_name', 'kind', 'mention_ids', 'mentioned', 'removed', 'title'],
   Notifications: ['content_is_untrusted', 'epoch'],
+  Subscribed: ['follow_up'],
   Thread: ['locked'],
   ThreadPage: ['next_before'],
 }
@@ -194,7 +196,7 @@ for (const [name, fields] of Object.entries(answers)) {
   })
 }
 
-t.test('document: Publication: identity_mode only for GET publishing', async (t) => {
+t.test('document: Publication: its optional fields', async (t) => {
   const { properties, required } = openApi.components.schemas.Publication as {
     properties: Json
     required: string[]
@@ -204,7 +206,7 @@ t.test('document: Publication: identity_mode only for GET publishing', async (t)
   t.strictSame(Object.keys(properties).toSorted(), promised.toSorted())
   t.strictSame(
     promised.filter((field) => !required.includes(field)),
-    ['identity_mode'],
+    ['identity_mode', 'follow_up'],
   )
 })
 

@@ -144,7 +144,7 @@ export function outcomeOf(forum: Forum, route: Route, call: Partial<AnyCall>): O
   }
   const outcome = route.run(serviceOf(forum), {
     ...blank,
-    ...{ ifNoneMatch: '', connection, found: undefined },
+    ...{ ifNoneMatch: '', isMinimal: false, connection, found: undefined },
     ...call,
   })
   if (outcome instanceof Promise) throw new Error(`${route.name} does not answer at once`)

@@ -8,7 +8,7 @@ import { withPages } from '../../src/pages/pages.ts'
 import type { Journal } from '../../wal/journal/types.ts'
 import { dayMs, goOn } from '../forum/doubles.ts'
 import { stateHash } from '../forum/state-hash.ts'
-import type { FakeExchange } from '../http/fake-exchange.ts'
+import { FakeExchange } from '../http/fake-exchange.ts'
 import { until } from '../until.ts'
 import { Pair, passingWhole } from './follower-pair.ts'
 
@@ -77,6 +77,19 @@ t.test(
     t.equal(again.code, 200)
   },
 )
+
+for (const as of ['follower', 'reader'] as const) {
+  t.test(`${as}: a caller prefers return=minimal: the leader learns of it`, async (t) => {
+    const pair = new Pair({ as })
+    const headers = { 'content-type': 'application/json', prefer: 'return=minimal' }
+    const write = new FakeExchange('post', '/api/identities', headers)
+    pair.follower.edge.handle(write)
+    write.end({ kind: 'guest' })
+    pair.settle()
+    t.match(write.answers, [{ status: 201, headers: /Preference-Applied: return=minimal/ }])
+    t.notOk(write.answers[0]!.text!.includes('follow_up'))
+  })
+}
 
 t.test('follower: records that are applied but not durable: not shown', async (t) => {
   const { pair, token, thread } = begunPair()

@@ -15,7 +15,9 @@ export interface Page {
   newest: number
 }
 
-const { follow_up } = JSON.parse(`{"_":0${followUpEnd({ pollAfterSeconds: 60 } as Service).text}`)
+const { follow_up } = JSON.parse(
+  `{"_":0${followUpEnd({ pollAfterSeconds: 60 } as Service, false).text}`,
+)
 
 export function identityBody({ id, kind, name, expiresAt }: Agent, token: string): string {
   return JSON.stringify({
