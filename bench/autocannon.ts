@@ -12,13 +12,14 @@ const ring = JSON.parse(readFileSync(ringFile, 'utf8')) as Ring
 const filling = JSON.parse(fillingText) as Filling
 let sent = 0
 
-/** Returns the next request of the ring, whichever connection sends it. */
+/** Returns the ring's next request, whichever connection sends it. Autocannon names no host. */
 function next(): autocannon.Request {
   const n = ++sent
   const request = fill(ring.requests[n % ring.requests.length], ring, filling, n)
   const { method, path, body } = request
   const text = body === undefined ? {} : { body: JSON.stringify(body) }
-  return { method, path, headers: headersOf(request), ...text }
+  const headers = { Host: '127.0.0.1', ...headersOf(request) }
+  return { method, path, headers, ...text }
 }
 
 const result = await autocannon({

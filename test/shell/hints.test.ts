@@ -34,11 +34,14 @@ t.test('shell: hints: name the node and the identity of the command before', asy
 })
 
 t.test('shell: an error with terminal escapes: shown as codes, on one line', async (t) => {
-  const body = { error: 'a\u001b[2J', message: 'no\u001b]0;owned\u0007\n\u202eok' }
-  for (const status of [400, 501]) {
+  const message = 'no\u001b]0;owned\u0007\n\u202eok'
+  const refused = { status: 400, error: 'a\u001b[2J', exitCode: 65 }
+  const away = { status: 503, error: 'shutting_down', exitCode: 69 }
+  for (const { status, error, exitCode } of [refused, away]) {
+    const body = { error, message }
     const { url } = await scriptedNode(t, [{ status, body, headers: { 'retry-after': '60' } }])
     const { code, stderr } = await new Person(t).run(['threads', '--url', url])
-    t.equal(code, status === 400 ? 65 : 69)
+    t.equal(code, exitCode)
     t.match(stderr, /owned/)
     t.match(stderr.trimEnd(), /^[ -~]+$/, 'nothing that controls a terminal')
   }
