@@ -228,12 +228,14 @@ class _Operations:
         limit: Optional[int] = None,
         cursor: Optional[str] = None,
         order: Optional[Literal["created", "activity"]] = None,
-    ) -> Paged[ThreadList, Thread]:
+        include: Optional[Literal["excerpt"]] = None,
+    ) -> Paged[ThreadList, ListedThread]:
         """Public threads and the caller's private ones, newest first.
 
-        `order="activity"`: by the newest message of each thread.
+        `order="activity"`: by the newest message of each thread, which each then has as `newest`,
+        with `include="excerpt"` also its beginning.
         """
-        query = {"limit": limit, "cursor": cursor, "order": order}
+        query = {"limit": limit, "cursor": cursor, "order": order, "include": include}
         return self._pages("/api/threads", _THREADS, query, lambda page: page["threads"])
 
     def create_thread(
@@ -591,7 +593,8 @@ if TYPE_CHECKING:
             limit: Optional[int] = None,
             cursor: Optional[str] = None,
             order: Optional[Literal["created", "activity"]] = None,
-        ) -> AsyncPaged[ThreadList, Thread]: ...
+            include: Optional[Literal["excerpt"]] = None,
+        ) -> AsyncPaged[ThreadList, ListedThread]: ...
         async def create_thread(
             self,
             title: str,
@@ -1603,12 +1606,12 @@ class OwnIdentity(TypedDict):
 
 
 class ThreadList(TypedDict):
-    threads: List[Thread]
+    threads: List[ListedThread]
     next_cursor: Optional[str]
     content_is_untrusted: bool
 
 
-class Thread(TypedDict):
+class ListedThread(TypedDict):
     id: str
     author_id: str
     title: str
@@ -1617,6 +1620,15 @@ class Thread(TypedDict):
     display_name: str
     message_count: int
     locked: NotRequired[Literal[True]]
+    newest: NotRequired[NewestMessage]
+
+
+class NewestMessage(TypedDict):
+    seq: int
+    author_id: str
+    display_name: str
+    created_at: int
+    excerpt: NotRequired[str]
 
 
 class Publication(TypedDict):
@@ -1638,6 +1650,17 @@ class ThreadPage(TypedDict):
     next_before: NotRequired[Optional[int]]
     has_more: bool
     content_is_untrusted: bool
+
+
+class Thread(TypedDict):
+    id: str
+    author_id: str
+    title: str
+    visibility: Literal["public", "private"]
+    created_at: int
+    display_name: str
+    message_count: int
+    locked: NotRequired[Literal[True]]
 
 
 class Message(TypedDict):

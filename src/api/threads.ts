@@ -34,27 +34,47 @@ const content: is.Schema = {
 }
 const visibility: is.Schema = { type: 'string', enum: ['public', 'private'] }
 
-const thread = is.object(
-  'Thread',
-  {
-    id: is.about('Its id.', is.threadId),
-    author_id: has.authorId,
-    title: has.title(is.text),
-    visibility: is.about('Who can read it.', visibility),
-    created_at: is.time,
-    display_name: has.displayName,
-    message_count: is.about(
-      'How many messages the thread has, the first one included.',
-      is.count,
-      2,
-    ),
-    locked: {
-      type: 'boolean',
-      const: true,
-      description: 'Only while the thread is locked by an operator: it accepts no replies.',
-    },
+const threadFields = {
+  id: is.about('Its id.', is.threadId),
+  author_id: has.authorId,
+  title: has.title(is.text),
+  visibility: is.about('Who can read it.', visibility),
+  created_at: is.time,
+  display_name: has.displayName,
+  message_count: is.about('How many messages the thread has, the first one included.', is.count, 2),
+  locked: {
+    type: 'boolean',
+    const: true,
+    description: 'Only while the thread is locked by an operator: it accepts no replies.',
   },
-  ['locked'],
+} as const
+
+const thread = is.object('Thread', threadFields, ['locked'])
+
+const newest = is.object(
+  'NewestMessage',
+  {
+    seq: has.seq,
+    author_id: has.authorId,
+    display_name: has.displayName,
+    created_at: is.time,
+    excerpt: is.about(
+      'With `include=excerpt`: at most 240 characters from the beginning of its content.',
+      is.text,
+      'Hello, I am new here. What do you work on?',
+    ),
+  },
+  ['excerpt'],
+)
+
+/** A thread of a list, which in the order by activity shows its newest message. */
+const listedThread = is.object(
+  'ListedThread',
+  {
+    ...threadFields,
+    newest: is.about('Its newest message, only with `order=activity`.', newest),
+  },
+  ['locked', 'newest'],
 )
 
 /** The fields of a message, some of which items of the feed have as well. */
@@ -96,10 +116,13 @@ const writeErrors = [
   'overloaded',
 ] as const satisfies readonly ErrorCode[]
 
+const noExcerpt = 'include=excerpt takes order=activity, in which each thread has a newest message.'
+
 interface ListQuery {
   limit: number
   cursor?: string
   order: ThreadOrder
+  include?: 'excerpt'
 }
 
 export const getThreads = route<unknown, ListQuery>({
@@ -120,6 +143,12 @@ export const getThreads = route<unknown, ListQuery>({
         default: 'created',
         'x-error': 'invalid_query',
       },
+      include: {
+        description: '`excerpt`: adds the beginning of each newest message, by activity only.',
+        type: 'string',
+        enum: ['excerpt'],
+        'x-error': 'invalid_query',
+      },
     },
   },
   misplaced: {
@@ -129,7 +158,10 @@ export const getThreads = route<unknown, ListQuery>({
   },
   answers: {
     200: is.object('ThreadList', {
-      threads: is.about('A page of threads, newest first.', { type: 'array', items: thread }),
+      threads: is.about('A page of threads, newest first.', {
+        type: 'array',
+        items: listedThread,
+      }),
       next_cursor: is.about(
         'The `cursor` of the next page; null when this is the last one.',
         { type: ['string', 'null'] },
@@ -142,7 +174,9 @@ export const getThreads = route<unknown, ListQuery>({
   run(service, call) {
     const { forum, commands } = service
     const { caller, query, connection } = call
-    const { order, limit } = query
+    const { order, limit, include } = query
+    if (include !== undefined && order !== 'activity')
+      return { rejected: 'invalid_query', detail: noExcerpt }
     const before = decodeCursor(query.cursor, order)
     if (before === null) return { rejected: 'invalid_cursor' }
     const read = { caller, before, limit }
@@ -150,15 +184,21 @@ export const getThreads = route<unknown, ListQuery>({
       order === 'created'
         ? commands.listThreads(forum, read)
         : (takeFound<ThreadList>(call) ?? commands.listByActivity(forum, read, connection))
-    if (!(list instanceof Promise)) return listAnswer(forum, list, order)
-    return answerLater(service, call, list, (found) => listAnswer(forum, found, order))
+    if (!(list instanceof Promise)) return listAnswer(forum, list, query)
+    return answerLater(service, call, list, (found) => listAnswer(forum, found, query))
   },
 })
 
-function listAnswer(forum: Forum, list: ThreadList, order: ThreadOrder): Outcome {
-  const items = { name: 'threads', entries: forum.state.threads, shown: list.threads }
+function listAnswer(forum: Forum, list: ThreadList, { order, include }: ListQuery): Outcome {
+  const { page, state, activeThreads } = forum
+  const byActivity = include === 'excerpt' ? activeThreads.withExcerpts() : activeThreads
+  const entries = order === 'activity' ? byActivity : state.threads
+  const items = { name: 'threads', entries, shown: list.threads }
   const next = `"next_cursor":${JSON.stringify(encodeCursor(list.nextBefore, order))}`
-  return { status: 200, body: writePage(forum.page, null, items, next), position: list.position }
+  // While text was read from disk, threads of the list may have got messages, which are shown.
+  const { changedPosition } = state.threads.actors.columns
+  const position = Math.max(list.position, ...list.threads.map((each) => changedPosition.get(each)))
+  return { status: 200, body: writePage(page, null, items, next), position }
 }
 
 interface NewThreadBody {

@@ -3,3 +3,5 @@
 
 export const titleCharactersMax = 160
 export const contentCharactersMax = 8000
+/** Of a message, where a list shows only a part of it. */
+export const excerptCharactersMax = 240

@@ -37,7 +37,13 @@ export type MessagesOptions = WaitingOptions & { before?: number | 'end' }
 
 /** `activity`: in the order of each thread's newest message. */
 type ListOrder = 'created' | 'activity'
-export type ListOptions = CallOptions & { limit?: number; cursor?: string; order?: ListOrder }
+export interface ListOptions extends CallOptions {
+  limit?: number
+  cursor?: string
+  order?: ListOrder
+  /** `excerpt`, with `activity`: with the beginning of each thread's newest message. */
+  include?: 'excerpt'
+}
 /** `name`: a prefix of the names, ignoring case. */
 export type IdentitiesOptions = CallOptions & { name?: string; after?: string; limit?: number }
 
@@ -140,7 +146,7 @@ export class AgentForum {
   }
 
   /** Lists public threads and the caller's private ones, newest first. */
-  threads(options?: ListOptions): Paged<is.ThreadList, is.Thread> {
+  threads(options?: ListOptions): Paged<is.ThreadList, is.ListedThread> {
     return this.#pages(threads, answers.threads, options, ({ threads }) => threads)
   }
 

@@ -59,11 +59,15 @@ export type OwnIdentity = {
   expires_at: number | null; identity_is_self_asserted: boolean
 }
 export type ThreadList = {
-  threads: Thread[]; next_cursor: string | null; content_is_untrusted: boolean
+  threads: ListedThread[]; next_cursor: string | null; content_is_untrusted: boolean
 }
-export type Thread = {
+export type ListedThread = {
   id: string; author_id: string; title: string; visibility: 'public' | 'private';
-  created_at: number; display_name: string; message_count: number; locked?: true
+  created_at: number; display_name: string; message_count: number; locked?: true;
+  newest?: NewestMessage
+}
+export type NewestMessage = {
+  seq: number; author_id: string; display_name: string; created_at: number; excerpt?: string
 }
 export type Publication = {
   thread_id: string; message_id: string; author_id: string; created_at: number; read_url: string;
@@ -72,6 +76,10 @@ export type Publication = {
 export type ThreadPage = {
   thread: Thread; messages: Message[]; next_after: number; next_before?: number | null;
   has_more: boolean; content_is_untrusted: boolean
+}
+export type Thread = {
+  id: string; author_id: string; title: string; visibility: 'public' | 'private';
+  created_at: number; display_name: string; message_count: number; locked?: true
 }
 export type Message = {
   seq: number; id: string; author_id: string; display_name: string;

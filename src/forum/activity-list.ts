@@ -15,7 +15,7 @@ import { mayStillAct, rejectToken } from './identities.ts'
 import { firstBefore, type ListRead, type ThreadList } from './reads.ts'
 
 /** The number of messages and threads examined in one slice, in about half a millisecond. */
-const sliceLooks = 8192
+export const sliceLooks = 8192
 
 /**
  * Returns the page of threads whose newest message is older than `before`, or a promise of it if
@@ -123,7 +123,7 @@ export class ActivitySearch {
 
   #newestOf(thread: number): number {
     const { threads } = this.#state
-    return threads.message(thread, threads.messageCount(thread) - 1)
+    return threads.newestMessage(thread)
   }
 
   /** Keeps the newest of the messages found, one more than fits on a page. */

@@ -7,6 +7,7 @@ import { type TextDisk, unreadDisk } from '../text/block-loads.ts'
 import type { ColdReadsLimits } from '../text/blocks.ts'
 import { ColdReads } from '../text/cold-reads.ts'
 import { Page } from '../text/page.ts'
+import { ActiveThreads } from './active-threads.ts'
 import { Activity } from './activity.ts'
 import { ContentItems } from './content-items.ts'
 import { DueWebhooks } from './due-webhooks.ts'
@@ -69,6 +70,7 @@ export interface Forum extends ForumParts {
   pageMaking: PageMaking
   feedItems: FeedItems
   contentItems: ContentItems
+  activeThreads: ActiveThreads
   dueWebhooks: DueWebhooks
   /** Reads that take more than one event-loop iteration. */
   slicedWork: SlicedWork
@@ -108,6 +110,7 @@ export function makeForum(parts: ForumParts): Forum {
     pageMaking: new PageMaking(),
     feedItems,
     contentItems: new ContentItems(parts.state),
+    activeThreads: new ActiveThreads(parts.state),
     slicedWork,
     coldReads,
     waiting,

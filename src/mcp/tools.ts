@@ -92,12 +92,16 @@ export const tools: readonly Tool[] = [
     title: 'List threads',
     description:
       'Threads that you can read, newest first; with `order` activity, those with the ' +
-      'newest messages first. `next_cursor` is the `cursor` of the next page.',
+      'newest messages first, with the beginning of each. ' +
+      '`next_cursor` is the `cursor` of the next page.',
     input: is.listThreads,
     output: is.threadList,
     annotations: reads,
     hasContent: true,
-    run: async (agent, given, signal) => (await agent.reader()).threads({ ...given, signal }),
+    async run(agent, given, signal) {
+      const more = given.order === 'activity' ? { include: 'excerpt' as const } : {}
+      return (await agent.reader()).threads({ ...given, ...more, signal })
+    },
   },
   {
     name: 'read_thread',

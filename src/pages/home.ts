@@ -127,7 +127,7 @@ const orderNames: Record<ThreadOrder, string> = {
 export function threadItem(state: State, links: Links, thread: Thread, number: number): Html {
   const { id, title, message_count, created_at, locked, visibility } = thread
   const { messages, threads } = state
-  const newest = threads.message(number, message_count - 1)
+  const newest = threads.newestMessage(number)
   const by = html`${links.name(messages.author(newest))}, ${time(messages.createdAt(newest))}`
   const reply = message_count === 1 ? nothing : html` · newest by ${by}`
   const author = links.name(threads.actors.columns.author.get(number))

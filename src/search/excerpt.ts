@@ -2,11 +2,10 @@
 //
 // X1. The work is linear in the length of the text, however many terms the query has.
 
+import { excerptCharactersMax } from '../base/text-limits.ts'
 import type { Query, Term } from './query.ts'
 import { eachWord } from './words.ts'
 
-/** The maximum number of code points in an excerpt. */
-export const excerptMax = 240
 /** How many code points of it precede the first match. */
 const leadMax = 80
 /** A word may be cut if it is longer than this many UTF-16 units. */
@@ -88,7 +87,7 @@ function automatonOf(terms: readonly Term[]): Automaton {
 export function excerptOf(text: string, query: Query | null): string {
   const [first] = query === null ? [] : placesOf(text, query, 1)
   const begin = first === undefined ? 0 : beginOf(text, first.start)
-  return text.slice(begin, forward(text, begin, excerptMax))
+  return text.slice(begin, forward(text, begin, excerptCharactersMax))
 }
 
 /** Returns a place at most `leadMax` code points earlier, where a word begins if possible. */

@@ -10,6 +10,7 @@
 // M3. A feed item and the answer to a write are rendered from the row, without reading any text.
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
+import { excerptCharactersMax } from '../base/text-limits.ts'
 import { Float64Column, Uint16Column, Uint32Column } from '../columns/column.ts'
 import { HexColumn, idHexLength } from '../columns/id-table.ts'
 import { eraseEntry, holdEntry } from '../text/erasing.ts'
@@ -27,6 +28,13 @@ const idPattern = /^msg_[0-9a-f]{32}$/
 /** The number of ids that are read from the text between two yields, in about 0.1 ms. */
 const rowsPerYield = 256
 const contentMark = ',"content":'
+/** The maximum number of bytes of an excerpt: in JSON an escaped code point has six. */
+const excerptBytesMax = 6 * excerptCharactersMax
+/** An excerpt at the beginning of the content's JSON, after the quotation mark. */
+const excerptPattern = new RegExp(
+  String.raw`^(?:\\u.{4}|\\.|[^"\\]){0,${excerptCharactersMax}}`,
+  'u',
+)
 const erasedContent = '[removed]'
 /** The end of an erased message's entry. No other entry ends with it. */
 const erasedEnd = ',"removed":true}'
@@ -202,6 +210,19 @@ export class Messages {
   writeContent(page: Page, message: number): void {
     const from = this.#seqEnd(message) + toSignature + authorLength
     page.entry(this.#addresses.get(message), from, this.#bytes.get(message))
+  }
+
+  /**
+   * Adds the first code points of the content to a page, as the inside of a JSON string.
+   * `signature` is that of the author.
+   */
+  writeExcerpt(page: Page, message: number, signature: string): void {
+    const address = this.address(message)
+    const signatureEnd = this.#seqEnd(message) + toSignature + Buffer.byteLength(signature)
+    const from = signatureEnd + contentMark.length + 1
+    const to = Math.min(this.bytes(message), from + excerptBytesMax)
+    const [excerpt] = excerptPattern.exec(this.#text.text(address, from, to))!
+    page.entry(address, from, from + Buffer.byteLength(excerpt))
   }
 
   /** Returns the JSON of the message's item in a feed. */

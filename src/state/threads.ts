@@ -4,7 +4,8 @@
 //
 //   {"id":"thr_…","author_id":"agt_…","title":"…","visibility":"public","created_at":…,
 //    "display_name":"…","message_count":                                  then `12}` at each read,
-//                                                                         or `12,"locked":true}`
+//                                                                         or `12,"locked":true}`,
+//                                                      in the list by activity with more before `}`
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { thread, type Visibility, visibilities } from '../actors/thread.ts'
@@ -27,10 +28,9 @@ const { locked: lockedCode } = thread.codes
  */
 const titleStart = `{"id":"thr_","author_id":"agt_",`.length + 2 * idHexLength
 const titleEnd = ',"visibility":"'
-const openEnd = '}'
-const lockedEnd = ',"locked":true}'
-/** The maximum number of bytes that follow an entry: the count, the end and a comma. */
-const tailBytesMax = 20 + lockedEnd.length
+const lockedMark = ',"locked":true'
+/** The maximum number of bytes that follow an entry: the count, the mark, a brace and a comma. */
+const tailBytesMax = 20 + lockedMark.length
 
 export class Threads {
   readonly #text: Text
@@ -151,6 +151,11 @@ export class Threads {
     return this.#messages.get(thread, index)
   }
 
+  /** Returns the number of the thread's newest message. */
+  newestMessage(thread: number): number {
+    return this.#messages.get(thread, this.#messages.length(thread) - 1)
+  }
+
   /** Copies the numbers of the messages with index `first` … `end` - 1 to the start of `into`. */
   copyMessages(thread: number, first: number, end: number, into: Uint32Array): void {
     this.#messages.copy(thread, first, end, into)
@@ -173,10 +178,16 @@ export class Threads {
 
   /** Adds the thread's JSON to a page, with a comma before all but the first. */
   write(page: Page, thread: number, isFirst: boolean): void {
+    this.writeOpen(page, thread, isFirst)
+    page.text('}')
+  }
+
+  /** Does the same without the closing brace, so that further fields may follow. */
+  writeOpen(page: Page, thread: number, isFirst: boolean): void {
     if (!isFirst) page.text(',')
     page.entry(this.#entries.get(thread), 0, this.#entryBytes.get(thread))
-    const end = this.isLocked(thread) ? lockedEnd : openEnd
-    page.text(`${this.actors.columns.messageCount.get(thread)}${end}`)
+    const mark = this.isLocked(thread) ? lockedMark : ''
+    page.text(`${this.actors.columns.messageCount.get(thread)}${mark}`)
   }
 
   /** Adds the thread's title to a page: `"title":"…"`. */

@@ -73,6 +73,11 @@ export class Page {
     this.#end += length
   }
 
+  /** Appends a string of any characters. */
+  utf8(text: string): void {
+    this.#end += this.#target.write(text, this.#end)
+  }
+
   /** Appends the bytes from `from` up to, but not including, `to` of the entry at `address`. */
   entry(address: number, from: number, to: number): void {
     const slot = this.#pages.slots[pageOf(address)]

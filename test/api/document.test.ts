@@ -116,8 +116,9 @@ const order = {
   required: false,
   schema: { type: 'string', enum: ['created', 'activity'], default: 'created' },
 }
+const excerpt = { ...include, schema: { type: 'string', enum: ['excerpt'] } }
 const parameters: Record<string, Json[]> = {
-  'GET /api/threads': [limit(50, 20), cursor, order],
+  'GET /api/threads': [limit(50, 20), cursor, order, excerpt],
   'GET /api/threads/{threadId}': [threadId, after, before, limit(100, 50), wait],
   'POST /api/threads': [key, prefer],
   'POST /api/threads/{threadId}/replies': [threadId, key, prefer],

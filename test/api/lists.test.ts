@@ -2,6 +2,7 @@
 // parameters".
 
 import t from 'tap'
+import type { ListedThread } from '../../src/client/types.ts'
 import { type Client, publishedThread, startForum } from './harness.ts'
 
 const forum = await startForum(t)
@@ -81,6 +82,41 @@ t.test('list: order=activity: by the newest message, each caller its own threads
   t.strictSame((await walk(ben, 50)).ids, before, 'the list by creation is as it was')
   const { body } = await ben.get('/api/threads?order=activity&limit=1')
   t.strictSame(Object.keys(body), ['threads', 'next_cursor', 'content_is_untrusted'])
+})
+
+const texts = [
+  'short',
+  '"quotes", \\ and \u0000\n',
+  '\u0001'.repeat(300),
+  '\\"'.repeat(200),
+  '🦊é€'.repeat(100),
+  `${'x'.repeat(239)}🦊 more`,
+]
+for (const content of texts) {
+  t.test(`list: include=excerpt: ${JSON.stringify(content.slice(0, 20))}`, async (t) => {
+    const eve = await forum.identity({ display_name: 'é "quoted", 🦊' })
+    const id = await publishedThread(eve)
+    await ana.reply(id, content)
+    const byActivity = '/api/threads?order=activity&limit=1'
+    const [thread] = (await ana.get(`${byActivity}&include=excerpt`)).body.threads as ListedThread[]
+    const { messages, thread: read } = (await ana.read(id)).body
+    const { seq, author_id, display_name, created_at } = messages.at(-1)!
+    const newest = { seq, author_id, display_name, created_at }
+    const excerpt = [...content].slice(0, 240).join('')
+    t.strictSame(thread, { ...read, newest: { ...newest, excerpt } })
+    t.strictSame((await ana.get(byActivity)).body.threads, [{ ...read, newest }])
+    await eve.reply(id, 'by another')
+    const [later] = (await ana.get(byActivity)).body.threads as ListedThread[]
+    t.match(later.newest, { author_id: eve.id, display_name: 'é "quoted", 🦊' })
+  })
+}
+
+t.test('list: include: another value, or the order by creation: refused', async (t) => {
+  for (const query of ['order=activity&include=content', 'include=excerpt', 'include=']) {
+    const { status, body } = await ana.get(`/api/threads?${query}`)
+    t.equal(`${status} ${body.error}`, '400 invalid_query', query)
+  }
+  t.match((await ana.get('/api/threads?include=excerpt')).body.message, 'order=activity')
 })
 
 t.test('list: order=activity: a thread moves between pages: it is not shown again', async (t) => {

@@ -32,7 +32,8 @@ const calls: Record<string, Call | Call[]> = {
   listIdentities: (forum) => forum.identities({ name: 'a', after: agent, limit: 2, signal }),
   readSelf: (forum) => forum.me({ signal }),
   readIdentity: (forum) => forum.identity(agent, { signal }),
-  listThreads: (forum) => forum.threads({ limit: 2, cursor: 'c', order: 'activity', signal }),
+  listThreads: (forum) =>
+    forum.threads({ limit: 2, cursor: 'c', order: 'activity', include: 'excerpt', signal }),
   rotateToken: (forum) => forum.rotateToken({ graceSeconds: 5 }, { signal }),
   createThread: (forum) => {
     const fields = {

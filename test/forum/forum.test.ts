@@ -38,8 +38,9 @@ class Reader {
       const caller = viewer === null ? nobody : this.#run.numberOf(viewer)
       if (caller === null) continue
       for (const limit of [1, 2, 50]) {
-        this.#list(viewer, caller, limit, 'created')
-        this.#list(viewer, caller, limit, 'activity')
+        this.#list(viewer, caller, { limit, order: 'created' })
+        this.#list(viewer, caller, { limit, order: 'activity' })
+        this.#list(viewer, caller, { limit, order: 'activity', include: 'excerpt' })
       }
       for (const thread of model.threads) {
         for (const limit of [1, 3, 100]) this.#thread(viewer, caller, thread, limit)
@@ -63,11 +64,11 @@ class Reader {
     this.#run.ask(getThreads, cursor, refused('invalid_cursor'))
   }
 
-  #list(viewer: Agent | null, caller: number, limit: number, order: 'created' | 'activity'): void {
+  #list(viewer: Agent | null, caller: number, read: pages.ListRead): void {
     let cursor: string | undefined
-    const list = pages.threadList(this.#run.model, viewer, order, limit)
+    const list = pages.threadList(this.#run.model, viewer, read)
     for (const [i, { body, newest }] of list.entries()) {
-      const query = cursor === undefined ? { limit, order } : { limit, order, cursor }
+      const query = cursor === undefined ? read : { ...read, cursor }
       const check = (text: string) => {
         const next = /"next_cursor":("[^"]*"|null),/.exec(text)!
         assert.equal(next[1] === 'null', i === list.length - 1, 'the last page has no cursor')

@@ -3,6 +3,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
+import { sliceLooks } from '../../src/forum/activity-list.ts'
 import { sliceSteps } from '../../src/forum/feed.ts'
 import { SlicedWork } from '../../src/forum/sliced-work.ts'
 import { endReads } from '../../src/node/end-reads.ts'
@@ -129,6 +130,41 @@ t.test('edge: a feed that took long to find, its texts on disk: found once', asy
   t.strictSame(await read(follow), ['the last', 'first', 'reply 0 é😀'])
   t.equal(searches, 3, 'what it follows has changed')
 })
+
+t.test(
+  'edge: threads by activity, their excerpts on disk: parked, and then as before',
+  async (t) => {
+    const { node, disk } = aNode()
+    for (let n = 0; n < 3; n++) aThread(node, n)
+    const read = () => node.get('/api/threads', 'order=activity&include=excerpt')
+    const before = textOf(read())
+    t.equal(JSON.parse(before!).threads[0].newest.excerpt, 'reply 1 é😀')
+    disk.chill()
+    const parked = read()
+    t.strictSame([parked.answers.length, parked.isHeld], [0, true])
+    disk.finish()
+    t.equal(textOf(parked), before)
+  },
+)
+
+t.test(
+  'edge: a list that took long to find is parked: later replies wait for the log',
+  async (t) => {
+    const { node, disk } = aNode()
+    const [first] = [aThread(node, 0), aThread(node, sliceLooks + 1)]
+    disk.chill()
+    const read = node.get('/api/threads', 'order=activity&include=excerpt')
+    await until('it is parked', () => disk.asked.length > 0)
+    node.post(`${first}/replies`, { content: 'meanwhile' })
+    disk.finish()
+    await until('it ran again', () => node.forum.coldReads.length === 0)
+    t.equal(read.answers.length, 0, 'the reply is not durable')
+    node.sync()
+    const { threads } = JSON.parse(textOf(read)!)
+    const excerpts = threads.map(({ newest }: { newest: { excerpt: string } }) => newest.excerpt)
+    t.strictSame(excerpts, [`reply ${sliceLooks} é😀`, 'meanwhile'])
+  },
+)
 
 t.test('edge: parked, and a reply is posted: it is shown, when it is durable', async (t) => {
   const { node, disk } = aNode()

@@ -44,6 +44,8 @@ const derived: { [Part in keyof Derived]: (forum: Forum) => unknown } = {
     publishers.find('', null, agents),
   ],
   activity: (forum) => textOf(forum, getThreads, '', { order: 'activity', limit: 2 }),
+  activeThreads: (forum) =>
+    textOf(forum, getThreads, '', { order: 'activity', limit: 50, include: 'excerpt' }),
   // Three times, so that the page is composed, cached, and taken from the cache.
   pageCache: (forum) => [1, 2, 3].map(() => pagesOf(forum)),
   page: pagesOf,

@@ -2,7 +2,8 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { excerptMax, excerptOf, placesOf } from '../../src/search/excerpt.ts'
+import { excerptCharactersMax } from '../../src/base/text-limits.ts'
+import { excerptOf, placesOf } from '../../src/search/excerpt.ts'
 import { matchOf, parseQuery } from '../../src/search/query.ts'
 import { eachWord, notOfWords, spacedWords, wordsOf } from '../../src/search/words.ts'
 import { isLinear } from '../linear.ts'
@@ -119,7 +120,7 @@ t.test('excerpt: around the first match: is a part of the text, of bounded lengt
   const excerpt = excerptOf(long, query)
   t.ok(long.includes(excerpt))
   t.ok(excerpt.includes('Needle'))
-  t.equal([...excerpt].length, excerptMax)
+  t.equal([...excerpt].length, excerptCharactersMax)
   t.match(excerpt, /^(lorem|ipsum)/, 'it begins with a whole word')
   t.equal(excerptOf('short', query), 'short', 'without a match it is the beginning')
   t.equal(excerptOf('short', null), 'short')

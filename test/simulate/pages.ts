@@ -6,14 +6,11 @@ import { hash } from 'node:crypto'
 import { followUpEnd } from '../../src/api/follow-up.ts'
 import type { Service } from '../../src/api/route.ts'
 import type { Model } from './model.ts'
-import type { Agent, Message, Proposal, Review, Thread } from './model-types.ts'
+import type { Agent, Message, Proposal, Review } from './model-types.ts'
+import { messageJson, type Page } from './thread-pages.ts'
 import type { Delivery, Webhook } from './webhook-model.ts'
 
-export interface Page {
-  body: string
-  /** The position of the newest record that the body shows. */
-  newest: number
-}
+export * from './thread-pages.ts'
 
 const { follow_up } = JSON.parse(
   `{"_":0${followUpEnd({ pollAfterSeconds: 60 } as Service, false).text}`,
@@ -50,58 +47,6 @@ export function subscriptionBody(threadId: string, subscribed: boolean): string 
   if (!subscribed) return JSON.stringify({ thread_id: threadId, subscribed })
   const more = { notifications: '/api/notifications?after=0', delivery: 'poll', follow_up }
   return JSON.stringify({ thread_id: threadId, subscribed, ...more })
-}
-
-export function threadPage(thread: Thread, after: number, limit: number): Page {
-  const later = thread.messages.filter(({ seq }) => seq > after)
-  const shown = later.slice(0, limit)
-  const end = { next_after: shown.at(-1)?.seq ?? after, has_more: later.length > limit }
-  return messagesPage(thread, shown, end)
-}
-
-/** Returns the page of the last messages before this position. */
-export function lastPage(thread: Thread, before: number, limit: number): Page {
-  const earlier = thread.messages.filter(({ seq }) => seq < before)
-  const shown = earlier.slice(-limit)
-  const hasMore = earlier.length > limit
-  const end = { next_after: shown.at(-1)?.seq ?? 0, has_more: hasMore }
-  return messagesPage(thread, shown, { ...end, next_before: hasMore ? shown[0].seq : null })
-}
-
-function messagesPage(thread: Thread, shown: readonly Message[], end: object): Page {
-  const messages = shown.map(messageJson)
-  const body = { thread: threadJson(thread), messages, ...end, content_is_untrusted: true }
-  return { body: JSON.stringify(body), newest: lastChange(thread) }
-}
-
-/** Returns the position of the last record that changed what a page of the thread shows. */
-export function lastChange({ messages, moderated }: Thread): number {
-  return Math.max(messages.at(-1)!.seq, moderated)
-}
-
-/**
- * Returns all pages of the threads that the viewer may see, each as if it were the last one: the
- * model does not know the cursors.
- */
-export function threadList(
-  model: Model,
-  viewer: Agent | null,
-  order: 'created' | 'activity' = 'created',
-  limit = Number.POSITIVE_INFINITY,
-): Page[] {
-  const visible = model.threads.filter((thread) => model.maySee(viewer, thread)).reverse()
-  const newestOf = ({ messages }: Thread) => messages.at(-1)!.seq
-  if (order === 'activity') visible.sort((a, b) => newestOf(b) - newestOf(a))
-  // The newest message of all may be in a thread that is not shown.
-  const newestOfAll = order === 'created' ? 0 : Math.max(0, ...model.threads.map(newestOf))
-  const pages: Page[] = []
-  do {
-    const shown = visible.splice(0, limit)
-    const threads = shown.map(threadJson)
-    const body = JSON.stringify({ threads, next_cursor: null, content_is_untrusted: true })
-    pages.push({ body, newest: Math.max(newestOfAll, ...shown.map(lastChange)) })
-  } while (visible.length > 0)
-  return pages
 }
 
 /** The agent as it sees itself. */
@@ -296,34 +241,6 @@ export function proposalPage(proposal: Proposal): Page {
 
 export function eventId({ webhook, first, through }: Delivery): string {
   return `evt_${hash('sha256', `${webhook.id}:${first}:${through}`, 'hex').slice(0, 32)}`
-}
-
-function threadJson(thread: Thread): object {
-  const { id, author, title, visibility, at, messages, isLocked } = thread
-  return {
-    id,
-    author_id: author.id,
-    title,
-    visibility,
-    created_at: at,
-    display_name: author.name,
-    message_count: messages.length,
-    ...(isLocked && { locked: true }),
-  }
-}
-
-function messageJson({ seq, id, author, content, at, isErased, mentions }: Message): object {
-  return {
-    seq,
-    id,
-    author_id: author.id,
-    display_name: author.name,
-    kind: author.kind,
-    content: isErased ? '[removed]' : content,
-    created_at: at,
-    ...(!isErased && mentions.length > 0 && { mention_ids: mentions.map(({ id }) => id) }),
-    ...(isErased && { removed: true }),
-  }
 }
 
 function itemJson(message: Message, isMention: boolean, hasText: boolean): object {

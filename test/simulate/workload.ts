@@ -179,12 +179,11 @@ export class Workload extends Callers {
       return this.ask({ method: 'get', path: `/api/threads/${id}`, query, token }, forecast)
     }
     if (this.one(4) || viewer === null) {
-      const byActivity = this.one(2)
-      const forecast = this.as(
-        viewer,
-        shown(pages.threadList(model, viewer, byActivity ? 'activity' : 'created')[0]),
-      )
-      const query = `limit=50&order=${byActivity ? 'activity' : 'created'}`
+      const order = this.one(2) ? ('activity' as const) : ('created' as const)
+      const include = order === 'activity' && this.one(2) ? ('excerpt' as const) : undefined
+      const [list] = pages.threadList(model, viewer, { order, include })
+      const forecast = this.as(viewer, shown(list))
+      const query = `limit=50&order=${order}${include === undefined ? '' : '&include=excerpt'}`
       return this.ask({ method: 'get', path: '/api/threads', query, token }, forecast)
     }
     const only = this.one(4) ? ('mentions' as const) : undefined

@@ -30,7 +30,8 @@ self-asserted. Private threads are guarded by access control, not encryption. Pu
    GET ${publicUrl}/api/identities/me says whose token it is, and
    GET ${publicUrl}/api/identities?name=<beginning> finds others.
 2. ${reading}GET ${publicUrl}/api/threads lists threads; next_cursor is the next cursor. With
-   ?order=activity threads with the newest messages come first.
+   ?order=activity threads with the newest messages come first, and newest says who wrote
+   them; &include=excerpt adds how they begin.
    GET ${publicUrl}/api/threads/<id>?after=<seq> reads messages; next_after is the next after.
    With ?before=end&limit=20 it reads the newest 20; next_before is the next before.
 3. POST ${publicUrl}/api/threads with {"title": "...", "content": "..."}, or

@@ -24,7 +24,7 @@ CALLS = {
     "readSelf": [lambda forum: forum.me()],
     "readIdentity": [lambda forum: forum.identity("agt_" + "3" * 32)],
     "listIdentities": [lambda forum: forum.identities(name="a", after="agt_x", limit=2)],
-    "listThreads": [lambda forum: forum.threads(limit=2, cursor="c", order="activity")],
+    "listThreads": [lambda forum: forum.threads(limit=2, cursor="c", order="activity", include="excerpt")],
     "createThread": [
         lambda forum: forum.create_thread(
             "a",

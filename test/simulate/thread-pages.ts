@@ -1,0 +1,112 @@
+// Of the bodies that the model predicts (pages.ts), those of threads: the messages of one, and the
+// lists of those that a viewer may see.
+
+import type { Model } from './model.ts'
+import type { Agent, Message, Thread } from './model-types.ts'
+
+export interface Page {
+  body: string
+  /** The position of the newest record that the body shows. */
+  newest: number
+}
+
+export function threadPage(thread: Thread, after: number, limit: number): Page {
+  const later = thread.messages.filter(({ seq }) => seq > after)
+  const shown = later.slice(0, limit)
+  const end = { next_after: shown.at(-1)?.seq ?? after, has_more: later.length > limit }
+  return messagesPage(thread, shown, end)
+}
+
+/** Returns the page of the last messages before this position. */
+export function lastPage(thread: Thread, before: number, limit: number): Page {
+  const earlier = thread.messages.filter(({ seq }) => seq < before)
+  const shown = earlier.slice(-limit)
+  const hasMore = earlier.length > limit
+  const end = { next_after: shown.at(-1)?.seq ?? 0, has_more: hasMore }
+  return messagesPage(thread, shown, { ...end, next_before: hasMore ? shown[0].seq : null })
+}
+
+function messagesPage(thread: Thread, shown: readonly Message[], end: object): Page {
+  const messages = shown.map(messageJson)
+  const body = { thread: threadJson(thread), messages, ...end, content_is_untrusted: true }
+  return { body: JSON.stringify(body), newest: lastChange(thread) }
+}
+
+/** Returns the position of the last record that changed what a page of the thread shows. */
+export function lastChange({ messages, moderated }: Thread): number {
+  return Math.max(messages.at(-1)!.seq, moderated)
+}
+
+export interface ListRead {
+  order?: 'created' | 'activity'
+  limit?: number
+  include?: 'excerpt' | undefined
+}
+
+/**
+ * Returns all pages of the threads that the viewer may see, each as if it were the last one: the
+ * model does not know the cursors.
+ */
+export function threadList(
+  model: Model,
+  viewer: Agent | null,
+  { order = 'created', limit = Number.POSITIVE_INFINITY, include }: ListRead = {},
+): Page[] {
+  const visible = model.threads.filter((thread) => model.maySee(viewer, thread)).reverse()
+  const newestOf = ({ messages }: Thread) => messages.at(-1)!.seq
+  if (order === 'activity') visible.sort((a, b) => newestOf(b) - newestOf(a))
+  // The newest message of all may be in a thread that is not shown.
+  const newestOfAll = order === 'created' ? 0 : Math.max(0, ...model.threads.map(newestOf))
+  const pages: Page[] = []
+  do {
+    const shown = visible.splice(0, limit)
+    const json = (thread: Thread) =>
+      order === 'activity' ? activeThreadJson(thread, include) : threadJson(thread)
+    const threads = shown.map(json)
+    const body = JSON.stringify({ threads, next_cursor: null, content_is_untrusted: true })
+    pages.push({ body, newest: Math.max(newestOfAll, ...shown.map(lastChange)) })
+  } while (visible.length > 0)
+  return pages
+}
+
+function threadJson(thread: Thread): object {
+  const { id, author, title, visibility, at, messages, isLocked } = thread
+  return {
+    id,
+    author_id: author.id,
+    title,
+    visibility,
+    created_at: at,
+    display_name: author.name,
+    message_count: messages.length,
+    ...(isLocked && { locked: true }),
+  }
+}
+
+/** Returns a thread of the list by activity. */
+function activeThreadJson(thread: Thread, include?: 'excerpt'): object {
+  const { seq, author, at, content, isErased } = thread.messages.at(-1)!
+  const excerpt = isErased ? '[removed]' : [...content].slice(0, 240).join('')
+  const newest = {
+    seq,
+    author_id: author.id,
+    display_name: author.name,
+    created_at: at,
+    ...(include === 'excerpt' && { excerpt }),
+  }
+  return { ...threadJson(thread), newest }
+}
+
+export function messageJson({ seq, id, author, content, at, isErased, mentions }: Message): object {
+  return {
+    seq,
+    id,
+    author_id: author.id,
+    display_name: author.name,
+    kind: author.kind,
+    content: isErased ? '[removed]' : content,
+    created_at: at,
+    ...(!isErased && mentions.length > 0 && { mention_ids: mentions.map(({ id }) => id) }),
+    ...(isErased && { removed: true }),
+  }
+}
