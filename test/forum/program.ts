@@ -245,7 +245,8 @@ export class Run {
     const fresh = this.#fold()
     const rejected = act.isAbsent ? 'not_found' : isNew ? world.rows.health : 'ok'
     if (rejected !== 'ok') {
-      assert.deepEqual([outcome, fresh], [{ rejected }, []])
+      assert.ok(isRejection(outcome))
+      assert.deepEqual([outcome.rejected, fresh], [rejected, []])
       this.outcomes.add(rejected)
       return
     }
