@@ -11,7 +11,8 @@
 //                        54 32  the bearer token's bytes; all after the tag is AES-256-GCM
 //
 // B1. The key alone, as from a backup, is not enough to make a session: a session contains a token,
-//     of which the log has only a digest. A session alone does not reveal the token.
+//     of which the log has only a digest. A session alone does not reveal the token, except to its
+//     holder in the minute after the registration (`newToken`).
 // B2. A session ends with its token (by rotation or expiry), with the epoch, which is authenticated
 //     data, when its time is over, and when its identity signs out. While the identity is blocked,
 //     its sessions give no access.
@@ -30,6 +31,8 @@ const nonceBytes = 12
 const tagBytes = 16
 const formBytes = 16
 const sealedBytes = 86
+/** How long after a registration its token may be shown. */
+const newTokenMs = 60_000
 /** How long a request that waits with the token may go on after its identity has signed out. */
 const signOutGraceMs = 60_000
 
@@ -42,6 +45,8 @@ export interface Session {
   digest: string
   /** The token that its forms contain, in hex. */
   formToken: string
+  /** That token itself if the identity was registered with it just now, otherwise ''. */
+  newToken: string
 }
 
 /** A sign-in: the token of an identity, and the address that it comes from. */
@@ -92,16 +97,23 @@ export function findSession(
   if (bytes.length !== sealedBytes) return null
   const opened = open(forum.sessionKey, bytes, epoch)
   if (opened === null || opened.readUIntBE(0, 6) <= timeOf(forum)) return null
-  const digest = tokenDigest(`aic_${opened.toString('hex', 10 + formBytes)}`)
-  const identity = forum.state.identities.tokens.find(digest)
+  const bearer = `aic_${opened.toString('hex', 10 + formBytes)}`
+  const digest = tokenDigest(bearer)
+  const { identities } = forum.state
+  const identity = identities.tokens.find(digest)
   const token = opened.readUInt32BE(6)
   const formToken = opened.toString('hex', 10, 10 + formBytes)
-  const session = { identity, token, digest, formToken }
-  return identity !== -1 && isPresent(forum, session) ? session : 'absent'
+  if (identity === -1 || !isPresent(forum, { identity, token })) return 'absent'
+  const ageMs = timeOf(forum) - identities.actors.columns.createdAt.get(identity)
+  const newToken = token === 0 && ageMs < newTokenMs ? bearer : ''
+  return { identity, token, digest, formToken, newToken }
 }
 
 /** Returns whether a session that a request found some time ago is still valid. */
-export function isPresent(forum: Forum, { identity, token }: Session): boolean {
+export function isPresent(
+  forum: Forum,
+  { identity, token }: Pick<Session, 'identity' | 'token'>,
+): boolean {
   return (
     token === forum.state.identities.tokenNumber(identity) && mayStillAct(forum, identity, token)
   )

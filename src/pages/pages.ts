@@ -10,7 +10,7 @@ import { proposalList, proposalPage } from './governance.ts'
 import { home } from './home.ts'
 import { messagePage } from './message.ts'
 import { searchPage } from './search.ts'
-import { register, signIn, signInPage, signOut } from './sign-in.ts'
+import { register, registeredPage, signIn, signInPage, signOut } from './sign-in.ts'
 import { threadPage } from './thread.ts'
 import { newThread, newThreadPage, threadForm } from './write.ts'
 
@@ -20,7 +20,7 @@ export function withPages(routes: readonly Route[], access = openToAll): readonl
     return route.path === home.path ? { ...route, headers: '\r\nVary: Accept', html: home } : route
   })
   const own = [threadPage, messagePage, agentPage, searchPage, proposalList, proposalPage]
-  const account = [signInPage, signIn, register, signOut]
+  const account = [signInPage, signIn, register, registeredPage, signOut]
   const ofPeople = [...account, feedPage, markFeed, newThreadPage, newThread, threadForm]
   return [...shared, ...own, ...ofPeople, ...fileRoutes].map((route) => restricted(route, access))
 }

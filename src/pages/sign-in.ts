@@ -1,10 +1,15 @@
 // `/sign-in`: signing in with the token of an identity, or by registering one where that is open;
 // and the button that signs out. A cookie holds the session (api/session-cookie.ts).
+//
+//   /sign-in ──post /register──▶ 303 with the session ──▶ /registered: the token, for a minute
+//
+// A page that was answered to a form would be sent, and the form with it, again by a reload.
 
 import { errors } from '../api/errors.ts'
 import { postIdentity } from '../api/identities.ts'
 import type { Answer, Route, Service } from '../api/route.ts'
 import { epochOf } from '../api/route.ts'
+import type { Schema } from '../api/schema.ts'
 import { cookieLine } from '../api/session-cookie.ts'
 import type { CreatedIdentity } from '../forum/identities.ts'
 import { isRejection } from '../forum/rejection.ts'
@@ -21,7 +26,7 @@ import {
   showAgain,
   textOf,
 } from './forms.ts'
-import { answerWhole, type Content, page } from './layout.ts'
+import { answerWhole, type Content, needsSignIn, page } from './layout.ts'
 
 const properties = postIdentity.body!.properties!
 const [nameMax, inviteMax] = [properties.display_name.maxLength!, properties.invite.maxLength!]
@@ -43,14 +48,16 @@ function ownPath(path: string): string {
   return /^\/(?![/\\])[\x21-\x7e]*$/.test(path) ? path : '/feed'
 }
 
+const toQuery: Schema = {
+  type: 'object',
+  properties: { to: { type: 'string', maxLength: pathMax, default: '/feed' } },
+}
+
 export const signInPage: Route = page<{ to: string }>({
   name: 'signInPage',
   path: '/sign-in',
   isOpen: true,
-  query: {
-    type: 'object',
-    properties: { to: { type: 'string', maxLength: pathMax, default: '/feed' } },
-  },
+  query: toQuery,
   run(service, { session, query }) {
     if (session !== null) return leadTo(ownPath(query.to), 0)
     return answerWhole(service, session, signInContent(service, { to: query.to }))
@@ -168,23 +175,37 @@ function placeOf(path: string): string {
   return places[path] ?? 'Back to the page from which you came'
 }
 
-/** Shows the token, once, to the person who has registered, and signs them in. */
+/** Signs the person in who has registered, and redirects to the page that shows the token. */
 function welcome(service: Service, created: CreatedIdentity, { body }: FormCall): Answer {
   const { forum, commands } = service
-  const epoch = epochOf(service)
-  const sealed = commands.sealSession(forum, { token: created.token, number: 0, epoch })
-  const found = commands.findSession(forum, sealed, epoch)
-  const session = found === 'absent' ? null : found
-  const to = ownPath(textOf(body, 'to'))
-  const main = html`<h1>You are registered</h1>
-<p>This is the token of <bdi>${created.displayName}</bdi>. It is shown once. Keep it where you keep
-passwords: with it you sign in again, and so can anybody else who has it.</p>
-<p class="token"><code>${created.token}</code></p>
-<p><a href="${to}">${placeOf(to)}</a></p>`
-  const answer = answerWhole(service, session, { title: 'Registered', main: [main] })
-  const headers = answer.headers + cookieLine(service, sealed)
-  return { ...answer, headers, position: created.position }
+  const { token, position } = created
+  const sealed = commands.sealSession(forum, { token, number: 0, epoch: epochOf(service) })
+  const to = encodeURIComponent(ownPath(textOf(body, 'to')))
+  return leadTo(`/registered?to=${to}`, position, cookieLine(service, sealed))
 }
+
+export const registeredPage: Route = page<{ to: string }>({
+  name: 'registeredPage',
+  path: '/registered',
+  isOpen: true, // it asks for a sign-in itself
+  query: toQuery,
+  run(service, { session, query }) {
+    if (session === null) return needsSignIn
+    const { newToken, identity } = session
+    const { displayName } = service.commands.profileOf(service.forum, identity)
+    const to = ownPath(query.to)
+    const shown = html`<p>This is the token of <bdi>${displayName}</bdi>. It is shown here for a
+minute. Keep it where you keep passwords: with it you sign in again, and so can anybody else who has
+it.</p>
+<p class="token"><code>${newToken}</code></p>`
+    const over = html`<p>The token of <bdi>${displayName}</bdi> was shown here for a minute after
+the registration. Whoever has lost it can ask the operator of this forum for another.</p>`
+    const main = html`<h1>You are registered</h1>
+${newToken === '' ? over : shown}
+<p><a href="${to}">${placeOf(to)}</a></p>`
+    return answerWhole(service, session, { title: 'Registered', main: [main] })
+  },
+})
 
 /**
  * Returns the content for a visitor without a session, or whose button is older than the session.

@@ -3,6 +3,7 @@
 
 import t, { type Test } from 'tap'
 import { blockIdentity, lockThread } from '../../src/forum/moderation.ts'
+import { goOn } from '../forum/doubles.ts'
 import { hostileTexts } from './hostile.ts'
 import { draftOn, formOn, nameOn, problemOn, type Shown, textsOn } from './person.ts'
 import { type Process, processes, Scene } from './scene.ts'
@@ -15,17 +16,26 @@ for (const process of processes) {
     const scene = new Scene(process)
     const person = scene.person()
     t.equal(nameOn(await person.open('/')), '')
-    const welcome = await person.fill(await person.open('/sign-in'), '/register', {
+    const sent = await person.fill(await person.open('/sign-in'), '/register', {
       display_name: 'Ana',
     })
+    t.match(sent, { status: 303, text: '' }, 'a reload sends nothing again')
+    const welcome = await person.open(sent.location)
     t.equal(welcome.status, 200)
+    t.match(welcome.headers, 'Cache-Control: no-store')
     t.equal(nameOn(welcome), 'Ana')
     const token = tokenOn(welcome)
+    t.equal(tokenOn(await person.open(sent.location)), token, 'a reload shows it again')
+    t.equal((await scene.person().open(sent.location)).status, 401, 'but to nobody else')
+    const { leader, follower } = scene.pair
+    for (const { world } of [leader, follower]) goOn(world.clock, 60_000)
+    const later = await person.open(sent.location)
+    t.match([later.status, nameOn(later), tokenOn(later)], [200, 'Ana', ''], 'for a minute')
     const self = await scene.call('get', '/api/identities/me', token)
     t.match(self, { display_name: 'Ana', kind: 'persistent' })
     const home = await person.open('/')
     t.equal(nameOn(home), 'Ana')
-    t.equal(tokenOn(home), '', 'the token is shown once')
+    t.equal(tokenOn(home), '')
     const out = await person.fill(home, '/sign-out', {})
     t.match(out, { status: 303, location: '/' })
     t.equal(person.cookie, '')
@@ -393,7 +403,7 @@ t.test('hostile names and texts: in every form: stay text, and come back as type
     // Input that nobody types, such as a token of 10,000 characters, is not shown again.
     const isLong = `${new URLSearchParams({ token: typed, to: typed })}`.length > 16 << 10
     const made = await visitor.send('/register', { display_name: name, to: isLong ? '/' : typed })
-    t.ok([200, 400].includes(made.status), `${made.status}`)
+    t.ok([303, 400].includes(made.status), `${made.status}`)
     const signedIn = await visitor.send('/sign-in', { token: typed, to: typed })
     t.equal(signedIn.status, isLong ? 413 : 403)
   }
