@@ -4,7 +4,8 @@
 // G1. Waiting answers leave in the order in which they arrived at the gate.
 // G2. Each answer leaves exactly once: unchanged, or as a refusal when the log can no longer be
 //     trusted. The refusal is `no_leader` if another node continues the log, or may do so; the
-//     caller then sends the request again, and that node answers it.
+//     caller then sends the request again, and that node answers it. It is `shutting_down` at a
+//     reader whose main process is stopping or gone.
 // G3. Answers that have left are released, even while others still wait, so that memory is
 //     proportional to what waits.
 // G4. An answer that needs no new record follows from the state alone. The state of a leader of a
@@ -16,7 +17,7 @@
 import { Queue } from '../base/queue.ts'
 
 /** The refusal of an answer that cannot become durable. */
-export type GateFailure = 'storage_failed' | 'no_leader'
+export type GateFailure = 'storage_failed' | 'no_leader' | 'shutting_down'
 
 /** Called once, with null when the position is durable, otherwise with the reason for refusal. */
 type Leave = (failure: GateFailure | null) => void

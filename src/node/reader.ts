@@ -152,13 +152,13 @@ export class Reader {
     for (let ms = 0; ms < answersEndMs && this.#isAnswering; ms += answersCheckMs) {
       await sleep(answersCheckMs)
     }
-    this.#role?.refuse('no_leader')
+    this.#role?.refuse('shutting_down')
     await sleep(lingerMs)
   }
 
   /** The main process is gone, so what waits to become durable never will. */
   async onLost(): Promise<void> {
-    this.#role?.refuse('no_leader')
+    this.#role?.refuse('shutting_down')
     await this.stop()
   }
 
@@ -214,6 +214,7 @@ export class Reader {
       trustProxy,
       service: role.service,
       takesChecked: () => this.#nodeRole !== 'follower',
+      whenLost: 'shutting_down',
     })
     role.follow({ forward: forwarder, standing: main.standing })
     main.role = role

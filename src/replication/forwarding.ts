@@ -9,6 +9,7 @@
 // W2. An answer leaves when this follower may show its position, so callers read their own writes.
 // W3. Every request is answered once. Where no leader is known, or the outcome is unknown because
 //     the leader has gone, the answer is 503 `no_leader`: callers repeat the request with its key.
+//     Where both are processes of one node, that node is ending: 503 `shutting_down`.
 // W4. An answer waits for this follower for at most `catchUpMs`, and becomes 503 `overloaded` then,
 //     because the follower's disk may be full, or its connection to the log lost, for hours. It
 //     counts as in flight until this follower has its position, which bounds the number of waiting
@@ -32,7 +33,7 @@ import {
 } from '../http/checked-request.ts'
 import { clientAddress, type TrustProxy } from '../http/client-address.ts'
 import type { Exchange, Handler, Settled } from '../http/exchange.ts'
-import type { Gate } from '../http/gate.ts'
+import type { Gate, GateFailure } from '../http/gate.ts'
 import { type Body, overloaded, tooLarge } from '../http/incoming-body.ts'
 import type { Load } from '../http/load.ts'
 import { RouteMeter } from '../http/meter.ts'
@@ -142,6 +143,8 @@ export interface ForwarderParts {
   service: Service
   /** Whether the leader currently accepts checked requests; by default it never does. */
   takesChecked?: () => boolean
+  /** The refusal without a leader (W3); `no_leader` by default. */
+  whenLost?: GateFailure
   /** Overrides `catchUpMs` (W4). */
   waitMs?: number
 }
@@ -192,7 +195,7 @@ export class Forwarder implements Forward {
     if (!this.#begin(exchange, bytes)) return
     link.checked!({ place, call, unread }, (settled) => {
       this.#end(exchange, bytes, settled?.position ?? 0, () => {
-        if (settled === null) refuse(exchange, 'no_leader')
+        if (settled === null) this.#refuseLost(exchange)
         else sendOutcome(exchange, route, rendered(settled, route, service, call))
       })
     })
@@ -203,7 +206,7 @@ export class Forwarder implements Forward {
     if (!this.#begin(exchange, bytes)) return
     this.#parts.link.request(request, (answer) => {
       this.#end(exchange, bytes, answer?.position ?? 0, () => {
-        if (answer === null) refuse(exchange, 'no_leader')
+        if (answer === null) this.#refuseLost(exchange)
         else pass(exchange, answer)
       })
     })
@@ -251,8 +254,12 @@ export class Forwarder implements Forward {
       clearTimeout(timer)
       if (isAnswered) return
       if (failure === null) leave()
-      else refuse(exchange, 'no_leader')
+      else refuse(exchange, failure)
     })
+  }
+
+  #refuseLost(exchange: Exchange): void {
+    refuse(exchange, this.#parts.whenLost ?? 'no_leader')
   }
 }
 

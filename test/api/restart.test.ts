@@ -150,7 +150,7 @@ async function killedWhileWriting(t: Test, flags: string[]): Promise<void> {
       const answer = await writer.reply(id, content, key).catch(() => null)
       // A reader that has lost its leader reports it: the outcome is as unknown as without an
       // answer.
-      if (answer === null || answer.body.error === 'no_leader') return
+      if (answer === null || answer.body.error === 'shutting_down') return
       answered[w].push(content)
       if (i === 40) resolve()
     }

@@ -91,8 +91,11 @@ async function replied({ ana, thread }: Scene, content: string): Promise<void> {
   })
 }
 
-/** Posts a reply with a fixed key on a new connection. Resolves to the status. */
-async function replyOnce({ forum, ana, thread }: Scene, content: string): Promise<[number]> {
+/** Posts a reply with a fixed key on a new connection. Resolves to the status and the body. */
+async function replyOnce(
+  { forum, ana, thread }: Scene,
+  content: string,
+): Promise<[status: number, text: string]> {
   const { statusCode, body } = await request(`${forum.url}/api/threads/${thread}/replies`, {
     method: 'POST',
     reset: true,
@@ -103,8 +106,16 @@ async function replyOnce({ forum, ana, thread }: Scene, content: string): Promis
     },
     body: JSON.stringify({ content }),
   })
-  await body.dump()
-  return [statusCode]
+  return [statusCode, await body.text()]
+}
+
+/** Resolves to the error of an answer; `no answer` if the connection breaks. */
+async function errorOf(answer: ReturnType<typeof replyOnce>): Promise<string> {
+  const text = await answer.then(
+    ([, body]) => body,
+    () => '{"error":"no answer"}',
+  )
+  return JSON.parse(text).error
 }
 
 t.test('readers: a caller reads its own writes on every connection', async (t) => {
@@ -169,7 +180,7 @@ t.test('readers: one is stopped, and continues: writes go on, nothing old is sho
   // The system gives about half of these connections to the stopped reader. With this many, it is
   // practically impossible that all of them go there by chance.
   const attempts = Array.from({ length: 40 }, () => replyOnce(here, 'meanwhile'))
-  const [status] = await Promise.race([Promise.any(attempts), sleep(8000, ['nobody answers'])])
+  const [status] = await Promise.race([Promise.any(attempts), sleep(8000, ['nobody answers', ''])])
   process.kill(pid!, 'SIGCONT')
   t.ok(status === 201 || status === 200, `${status}`)
   for (const text of await readApart(here)) t.match(text, '"meanwhile"')
@@ -276,7 +287,13 @@ t.test('readers: the main process is killed: all end; the next start has everyth
   const here = await scene(t)
   await replied(here, 'kept')
   const before = pids(here.forum)
+  process.kill(here.forum.pid, 'SIGSTOP')
+  const writes = Array.from({ length: 12 }, () => errorOf(replyOnce(here, 'unknown')))
+  await Promise.any(writes.map(() => request(`${here.forum.url}/`, { reset: true })))
   await here.forum.stop('SIGKILL')
+  const errors = new Set(await Promise.all(writes))
+  errors.delete('no answer') // those of the main process
+  t.same([...errors], ['shutting_down'], 'not that a log which no other node has lacks a leader')
   await until('the readers to end', () => !before.some(isAlive))
   await here.forum.start()
   await serving(here.ops, 2)
