@@ -30,6 +30,7 @@ import {
 } from './admin-access.ts'
 import { actsOfNode, erasureOfNode, moderateNode, signInAddress } from './admin-client.ts'
 import { CommandError } from './command-error.ts'
+import { confirm } from './confirm.ts'
 import { progressBar } from './progress-bar.ts'
 
 const askEveryMs = 500
@@ -45,11 +46,16 @@ const flags = {
     value: null,
     help: 'remove-message: return as soon as nobody can read the text any more',
   },
+  yes: {
+    value: null,
+    help: 'remove-message, revoke-invite, rotate-token: do not ask whether to do it',
+  },
   json: { value: null, help: 'report the result as JSON' },
 } satisfies Flags
 
-const { data, reason, json } = flags
+const { data, reason, yes, json } = flags
 const flagsOfAct = { data, reason, json }
+const flagsOfFinalAct = { ...flagsOfAct, yes }
 
 interface Declared {
   /** The argument after the name. */
@@ -69,7 +75,7 @@ export const adminCommands = {
   'remove-message': {
     usage: 'ID',
     summary: "erase a message's text for good",
-    flags: { ...flagsOfAct, 'no-wait': flags['no-wait'] },
+    flags: { ...flagsOfFinalAct, 'no-wait': flags['no-wait'] },
   },
   'block-identity': { usage: 'ID', summary: "refuse an identity's token", flags: flagsOfAct },
   'unblock-identity': {
@@ -90,7 +96,7 @@ export const adminCommands = {
   'revoke-invite': {
     usage: 'ID',
     summary: 'revoke an invitation, named by its id or its code',
-    flags: flagsOfAct,
+    flags: flagsOfFinalAct,
   },
   'list-invites': {
     usage: '',
@@ -105,7 +111,7 @@ export const adminCommands = {
   'rotate-token': {
     usage: 'ID',
     summary: "replace an identity's token; prints the new one, once",
-    flags: flagsOfAct,
+    flags: flagsOfFinalAct,
   },
   'sign-in': {
     usage: '',
@@ -138,6 +144,9 @@ on a page, as 1797, or its permalink.
 The node must be running; it is reached through admin.sock in its data directory, which only its
 user may open. Each action is a record of the log, with its reason, and survives restarts.
 
+remove-message, revoke-invite and rotate-token cannot be undone. They ask first in a terminal;
+elsewhere they need --yes.
+
 remove-message returns when the text has left the page files and the log of the node (which takes
 two checkpoints), the search index, and the state, caches and buffers of all processes. Their
 free memory may hold the text until it is used again, at the latest until the node ends. Backups
@@ -152,7 +161,7 @@ once, and the node keeps only its digest.
 ${flagHelp(flags)}
   -h, --help
 
-Exit codes: 0 done, now or earlier; 64 an invalid flag or id; 65 there is no such thread, message,
+Exit codes: 0 done, now or earlier; 64 an invalid flag or id, or not confirmed; 65 there is no such thread, message,
 identity or invitation, the text stays on disk, or the limit of invitations is reached; 69 no node
 answers, or it is a follower; 74 the storage of the node is full or has failed.
 `
@@ -305,7 +314,7 @@ function parse(args: string[]): (() => Promise<void>) | null {
   if (more.length > 0 || (usage === '' && id !== '')) {
     throw refuse(`admin ${name} takes ${usage === '' ? 'no id' : 'one id'}`)
   }
-  const { reason = '', json = false, 'no-wait': noWait = false, ...rest } = values
+  const { reason = '', json = false, 'no-wait': noWait = false, yes = false, ...rest } = values
   const given: AccessArguments = { ...rest, id, data: dataOf(values.data), reason, json }
   if (!isReason(reason)) throw refuse(reasonRule)
   if (command === 'list') return () => list(given)
@@ -316,11 +325,24 @@ function parse(args: string[]): (() => Promise<void>) | null {
   }
   if (isAboutAccess(command)) {
     check(unusableArguments(command, given))
-    return () => runAccess(command, given)
+    return () => asking(command, id, yes).then(() => runAccess(command, given))
   }
   const { unusable } = subjectOf(command, id)
   check(unusable === null ? null : `${name} ${unusable}`)
-  return () => moderate({ ...given, command, isWaiting: !noWait })
+  const isWaiting = !noWait
+  return () => asking(command, id, yes).then(() => moderate({ ...given, command, isWaiting }))
+}
+
+const finalEffects: Partial<Record<CommandName, string>> = {
+  'remove-message': 'erases the text of message',
+  'revoke-invite': 'revokes the invitation',
+  'rotate-token': 'ends the present token of',
+}
+
+/** Asks before what cannot be undone, unless the flag has answered. Throws ConfigError. */
+async function asking(command: CommandName, id: string, isSure: boolean): Promise<void> {
+  const effect = finalEffects[command]
+  if (effect !== undefined && !isSure) await confirm(`admin ${command}`, `${effect} ${id}`)
 }
 
 function isAboutAccess(command: CommandName): command is AccessCommand {

@@ -107,7 +107,7 @@ t.test(
     const damaged = ['0000000002.pages']
     const progress = { checkpoints_left: 0, damaged }
     const { dir, stop } = serve(t, [done, done], newDirectory(t), progress)
-    const remove = ['admin', 'remove-message', `msg_${'a'.repeat(32)}`, '--data', dir]
+    const remove = ['admin', 'remove-message', '--yes', `msg_${'a'.repeat(32)}`, '--data', dir]
     const { code, stdout, stderr } = await run(remove)
     t.equal(code, 65)
     t.notMatch(stdout, /has left/)

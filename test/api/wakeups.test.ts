@@ -154,7 +154,7 @@ t.test('its message is removed while it is sent, SIGKILL: the same wakeup again'
   const { message_id } = (await ben.reply(thread, text)).body
   await receiver.until(() => receiver.wakeups.length === 1)
   // The command does not wait for two checkpoints, because the attempt might time out meanwhile.
-  const removing = ['admin', 'remove-message', message_id, '--no-wait', '--data', own.data]
+  const removing = ['admin', 'remove-message', '--yes', message_id, '--no-wait', '--data', own.data]
   const removed = await run(removing)
   t.equal(removed.code, 0, removed.stderr)
   await own.stop('SIGKILL')

@@ -1,9 +1,11 @@
 // `agent-forum admin`: its arguments and its output. test/faults/moderation.test.ts tests its
 // effect on a node, and test/admin/socket.test.ts how it reaches one.
 
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import t from 'tap'
 import { Client, startForum } from '../api/harness.ts'
-import { dataDirectory, run } from '../api/process.ts'
+import { dataDirectory, program, run } from '../api/process.ts'
 
 const thread = `thr_${'0'.repeat(32)}`
 
@@ -20,6 +22,7 @@ const unusable: [args: string[], sentence: RegExp][] = [
   [['list', thread], /takes no id/],
   [['list', '--reason', 'x'], /admin list takes no --reason/],
   [['lock-thread', thread, '--no-wait'], /admin lock-thread takes no --no-wait/],
+  [['lock-thread', thread, '--yes'], /admin lock-thread takes no --yes/],
   [['lock-thread', thread, '--reason', 'a\nb'], /in one line/],
   [['lock-thread', thread, '--reason', 'a\u202eb'], /without control characters/],
   [['lock-thread', thread, '--reason', 'é'.repeat(501)], /at most 500 characters/],
@@ -43,6 +46,43 @@ t.test('admin: arguments that cannot be used: exit 64, and what is wrong', async
     const [args, sentence] = unusable[i]!
     t.same([code, stdout], [64, ''], args.join(' '))
     t.match(stderr, sentence)
+  }
+})
+
+/** Runs it in a terminal in which this is typed. */
+async function inTerminal(typed: string, args: readonly string[]) {
+  const command = [process.execPath, program, ...args].map((part) => `'${part}'`).join(' ')
+  const terminal = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'])
+  terminal.stdin.end(typed)
+  let shown = ''
+  terminal.stdout.setEncoding('utf8').on('data', (text) => {
+    shown += text
+  })
+  const [code] = await once(terminal, 'close')
+  return { code, shown }
+}
+
+t.test('admin: what cannot be undone: asks in a terminal; elsewhere needs --yes', async (t) => {
+  const data = ['--data', dataDirectory(t)]
+  const finals = [
+    ['remove-message', `msg_${'0'.repeat(32)}`, 'This erases the text of message msg_'],
+    ['revoke-invite', `ivt_${'0'.repeat(32)}`, 'This revokes the invitation ivt_'],
+    ['rotate-token', `agt_${'0'.repeat(32)}`, 'This ends the present token of agt_'],
+  ] as const
+  for (const [command, id, question] of finals) {
+    const args = ['admin', command, id, ...data]
+    const script = await run(args)
+    t.match(script, { code: 64, stdout: '', stderr: `admin ${command} cannot be undone` })
+    t.match(script.stderr, /add --yes, or run it in a terminal\n$/)
+    for (const typed of ['n\n', '\n', '\u0004']) {
+      const { code, shown } = await inTerminal(typed, args)
+      t.equal(code, 64, shown)
+      t.match(shown, question)
+      t.match(shown, /Go on\? \[y\/N\] [\s\S]*agent-forum: nothing was done/)
+    }
+    // Whoever is sure learns that no node answers.
+    t.match(await inTerminal('y\n', args), { code: 69, shown: question })
+    t.match(await run([...args, '--yes']), { code: 69, stderr: /no node answers/ })
   }
 })
 
@@ -70,9 +110,11 @@ t.test('admin: what it says of each command, in words and as JSON', async (t) =>
   t.same(unlocked, { id: thread_id, is_new: true, act: null })
   const other = await admin('unlock-thread', thread_id)
   t.equal(other, `${thread_id} is unlocked already\n`)
-  const removed = JSON.parse(await admin('remove-message', message_id, '--no-wait', '--json'))
+  const removed = JSON.parse(
+    await admin('remove-message', '--yes', message_id, '--no-wait', '--json'),
+  )
   t.match(removed, { id: message_id, is_new: true, act: { kind: 'removed' }, is_gone: false })
-  const gone = await admin('remove-message', message_id)
+  const gone = await admin('remove-message', '--yes', message_id)
   const left =
     /\nits text has left the page files, the log and the search index of .*, and the state, caches/
   t.match(gone, left)
@@ -103,20 +145,25 @@ t.test('admin: what a page shows: the thread, the message and the identity of it
   t.match(blocked, { code: 0, stdout: `${ana.id} is blocked\n` })
 
   t.match(await admin('remove-message', page), { code: 64, stderr: /its permalink/ })
-  const elsewhere = await admin('remove-message', permalink(first.thread_id, seq))
+  const elsewhere = await admin('remove-message', '--yes', permalink(first.thread_id, seq))
   const sentence = `message #${seq} is in ${second.thread_id}, not in ${first.thread_id}`
   t.match(elsewhere, { code: 65, stderr: sentence })
   for (const number of ['1', `${seq + 1}`]) {
-    const absent = await admin('remove-message', number)
+    const absent = await admin('remove-message', '--yes', number)
     t.match(absent, { code: 65, stderr: `there is no message #${number}` })
   }
   t.equal((await admin('list')).stdout.includes('removed'), false)
-  const removed = await admin('remove-message', permalink(second.thread_id, seq), '--no-wait')
+  const removed = await admin(
+    'remove-message',
+    '--yes',
+    permalink(second.thread_id, seq),
+    '--no-wait',
+  )
   const which = `${message_id} (#${seq} in ${second.thread_id}, by ${ana.id}, of 2`
   t.equal(removed.code, 0)
   t.ok(removed.stdout.startsWith(which), removed.stdout)
   for (const number of [`${seq}`, `#${seq}`]) {
-    const again = await admin('remove-message', number, '--no-wait')
+    const again = await admin('remove-message', '--yes', number, '--no-wait')
     t.match([again.code, again.stdout], [0, /is removed already/])
   }
 })
@@ -153,9 +200,9 @@ t.test(
     const id = about.split(' ')[0]!
     const line = new RegExp(`^${id}  open     1 of 2    until 20\\S+  the team$`)
     t.match((await admin('list-invites'))[0], line)
-    t.same(await admin('revoke-invite', code), ['', `${id} is revoked`])
+    t.same(await admin('revoke-invite', '--yes', code), ['', `${id} is revoked`])
     const late = `${id} was unusable already: it is revoked`
-    t.same(await admin('revoke-invite', id), ['', late])
+    t.same(await admin('revoke-invite', '--yes', id), ['', late])
     t.same(await post({ invite: code }), [403, 'invalid_invite'])
     const { invites } = JSON.parse((await admin('list-invites', '--json'))[0])
     t.match(invites, [{ id, state: 'revoked', uses: 2, used: 1, reason: 'the team' }])
@@ -165,11 +212,18 @@ t.test(
     t.match(registered, /^agt_\S+ ana \(persistent\) is registered; its token is shown once$/)
     t.equal(await who(token), 200)
     const agent = registered.split(' ')[0]!
-    const [next] = await admin('rotate-token', `${forum.url}/agents/${agent}`, '--reason', 'lost')
+    const [next] = await admin(
+      'rotate-token',
+      '--yes',
+      `${forum.url}/agents/${agent}`,
+      '--reason',
+      'lost',
+    )
     t.same([await who(token), await who(next)], [401, 200])
     const nobody = await run([
       'admin',
       'rotate-token',
+      '--yes',
       `agt_${'0'.repeat(32)}`,
       '--data',
       forum.data,

@@ -104,7 +104,7 @@ t.test('wal export: ids: with their prefixes, and beside the numbers that name t
   const fields = { visibility: 'private', participant_ids: [ben.id] }
   const { thread_id, message_id } = (await ana.thread(fields)).body
   const reply = (await ben.reply(thread_id)).body
-  const remove = ['remove-message', reply.message_id!, '--no-wait', '--data', forum.data]
+  const remove = ['remove-message', '--yes', reply.message_id!, '--no-wait', '--data', forum.data]
   t.equal((await run(['admin', ...remove])).code, 0)
   t.equal((await run(['admin', 'block-identity', ben.id!, '--data', forum.data])).code, 0)
   // Killed, the node takes no checkpoint, after which the beginning of the log could be deleted.
@@ -133,7 +133,7 @@ t.test('wal export: invitations: with the prefix of their ids, wherever they sta
   const { id, code } = JSON.parse((await admin('invite')).stdout)
   const made = (await forum.anonymous.post('/api/identities', { invite: code })).body
   const revoked = JSON.parse((await admin('invite')).stdout)
-  t.equal((await admin('revoke-invite', revoked.code)).code, 0)
+  t.equal((await admin('revoke-invite', '--yes', revoked.code)).code, 0)
   await forum.stop('SIGKILL')
   const { stdout } = await run(['wal', 'export', '--data', forum.data])
   const records = stdout.trimEnd().split('\n')

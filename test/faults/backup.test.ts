@@ -130,7 +130,7 @@ t.test(
     for (let n = 0; n < 60; n++) await ana.reply(thread, `${n} ${filler}`)
     const about = ['--data', forum.data, '--reason', 'a test']
     await until('the message to be removed', async () => {
-      return (await run(['admin', 'remove-message', body.message_id, ...about])).code === 0
+      return (await run(['admin', 'remove-message', '--yes', body.message_id, ...about])).code === 0
     })
     await forum.stop() // takes a checkpoint
     await forum.start()

@@ -98,7 +98,14 @@ async function removed(t: Test, name: string, flags: string[]): Promise<void> {
 
   const before = processesOf(forum).map((pid) => copiesIn(pid, mark))
   for (const { own } of before) t.ok(own > 0, 'every process has copies before')
-  const command = await run(['admin', 'remove-message', body.message_id, '--data', forum.data])
+  const command = await run([
+    'admin',
+    'remove-message',
+    '--yes',
+    body.message_id,
+    '--data',
+    forum.data,
+  ])
   t.match(command, {
     code: 0,
     stdout: /its text has left the page files, the log and the search index/,

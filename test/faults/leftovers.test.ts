@@ -23,7 +23,7 @@ t.test('removed message: its file cannot be removed, restarts: gone when it is',
   const ana = await forum.identity()
   const thread = await publishedThread(ana)
   const { message_id } = (await ana.reply(thread, 'what is removed')).body
-  const admin = ['admin', 'remove-message', message_id, '--data', forum.data, '--json']
+  const admin = ['admin', 'remove-message', '--yes', message_id, '--data', forum.data, '--json']
   const removed = await run([...admin, '--no-wait'])
   t.equal(removed.code, 0, removed.stderr)
   const { position } = JSON.parse(removed.stdout).act

@@ -194,7 +194,8 @@ t.test('moderation: every command, every way of reading, every kind of start', a
   })
 
   const give = async (on: Case, command = on.command) => {
-    const args = [command, idFor(on), '--reason', `because of ${command}`, '--data', forum.data]
+    const reason = ['--reason', `because of ${command}`, ...(isRemoved(on) ? ['--yes'] : [])]
+    const args = [command, idFor(on), ...reason, '--data', forum.data]
     return run(['admin', ...args])
   }
   await Promise.all(
@@ -223,7 +224,7 @@ t.test('moderation: every command, every way of reading, every kind of start', a
 
   const { reply } = cases.find(isRemoved)!
   t.match(
-    await admin(forum, 'remove-message', reply),
+    await admin(forum, 'remove-message', '--yes', reply),
     /already.*\n.*has left the page files, the log and the search/,
   )
   t.same(filesWithText(forum.data), [], 'the text is in no file')

@@ -338,7 +338,7 @@ t.test('readers: a token is replaced: each process knew it, and none accepts it'
     return Promise.all(Array.from({ length: 24 }, () => until('an answer', call)))
   }
   t.same(new Set(await codes(ana.token)), new Set([200]))
-  const rotation = await run(['admin', 'rotate-token', ana.id, '--data', forum.data])
+  const rotation = await run(['admin', 'rotate-token', '--yes', ana.id, '--data', forum.data])
   t.same(new Set(await codes(ana.token)), new Set([401]))
   t.same(new Set(await codes(rotation.stdout.trim())), new Set([200]))
 })

@@ -129,7 +129,7 @@ t.test(
     const agent = await connected(t, stdio, ['--url', forum.url, '--identity', file])
     const { id } = await agent.get('whoami')
     const kept = JSON.parse(readFileSync(file, 'utf8'))
-    const rotation = await run(['admin', 'rotate-token', id, '--data', forum.data])
+    const rotation = await run(['admin', 'rotate-token', '--yes', id, '--data', forum.data])
     t.match((await agent.call('check_feed')).refusal, { error: 'invalid_token' })
     const write = (fields: object) => writeFileSync(file, JSON.stringify({ ...kept, ...fields }))
     write({ token: rotation.stdout.trim() })

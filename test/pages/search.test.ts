@@ -148,7 +148,7 @@ t.test('search page: a message is removed: it is found no more', async (t) => {
   await indexed(forum)
   t.equal(titlesOf(await visit(forum, '/search?q=secretword')).length, 1)
   const [, { id }] = (await ana.messages(thread)) as [unknown, { id: string }]
-  await run(['admin', 'remove-message', id, '--data', forum.data, '--no-wait'])
+  await run(['admin', 'remove-message', '--yes', id, '--data', forum.data, '--no-wait'])
   t.match((await visit(forum, '/search?q=secretword')).text, 'No public message')
 })
 

@@ -264,7 +264,15 @@ t.test(
     await indexed(forum)
     const withWord = (await ana.messages(thread)).filter(({ content }) => content.includes(word))
     for (const [i, { id }] of withWord.entries()) {
-      const done = await run(['admin', 'remove-message', id, '--data', forum.data, '--no-wait'])
+      const done = await run([
+        'admin',
+        'remove-message',
+        '--yes',
+        id,
+        '--data',
+        forum.data,
+        '--no-wait',
+      ])
       t.equal(done.code, 0, done.stderr)
       // Searched by other words of the message, because a query's words are in memory, too.
       t.equal(
@@ -274,7 +282,7 @@ t.test(
       )
     }
     const [first] = (await ana.messages(thread)).filter(({ removed }) => removed)
-    const done = await run(['admin', 'remove-message', first!.id, '--data', forum.data])
+    const done = await run(['admin', 'remove-message', '--yes', first!.id, '--data', forum.data])
     t.match(done.stdout, /search index/)
     const pid = await until('the process of the index', () => indexProcess(forum) ?? null)
     t.match(copiesIn(pid, word), { own: 0, ofV8: 0 })

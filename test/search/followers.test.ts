@@ -58,7 +58,14 @@ t.test(
     await follower.start()
     await indexed(follower)
 
-    const remove = ['admin', 'remove-message', removed.body.message_id, '--data', leader.data]
+    const remove = [
+      'admin',
+      'remove-message',
+      '--yes',
+      removed.body.message_id,
+      '--data',
+      leader.data,
+    ]
     t.equal((await run(remove)).code, 0)
     await until('the follower to forget', async () => {
       return (await findAll(follower.anonymous, 'plover')).length === 0

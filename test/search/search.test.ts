@@ -184,7 +184,7 @@ t.test(
       }
       const removed = messages[Math.floor(random() * messages.length)]!
       removed.isRemoved = true
-      const done = await run(['admin', 'remove-message', removed.id, '--data', forum.data])
+      const done = await run(['admin', 'remove-message', '--yes', removed.id, '--data', forum.data])
       t.equal(done.code, 0, done.stderr)
       if (round === 1) {
         await forum.stop()
@@ -264,7 +264,7 @@ t.test(
     await indexed(forum)
     t.equal((await findAll(ana, 'secretword')).length, 2)
     const [first] = await ana.messages(thread)
-    const command = ['admin', 'remove-message', first!.id, '--data', forum.data]
+    const command = ['admin', 'remove-message', '--yes', first!.id, '--data', forum.data]
     t.equal((await run([...command, '--no-wait'])).code, 0)
     const page = await find(ana, 'secretword', 'limit=1')
     t.equal(page.results.length, 1)

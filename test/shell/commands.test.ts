@@ -304,7 +304,7 @@ t.test('shell: whoami: asks the node: a replaced token, and a node that is away'
   const forum = await startForum(t)
   const ana = new Person(t)
   const [made] = await ana.json(['register', '--url', forum.url, '--name', 'ana'])
-  await run(['admin', 'rotate-token', `${made!.id}`, '--data', forum.data])
+  await run(['admin', 'rotate-token', '--yes', `${made!.id}`, '--data', forum.data])
   const refused = await ana.run(['whoami'])
   t.strictSame([refused.code, refused.stdout], [65, ''])
   const whose = `${ana.file} has the token of ${made!.id} ana.`
