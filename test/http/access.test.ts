@@ -25,7 +25,7 @@ const openRoutes = [
   ...['status', 'createIdentity', 'publishByTicket', 'welcome', 'llmsGuide', 'notificationsGuide'],
   ...['governanceGuide', 'discover', 'robots', 'openApi'],
   ...['pageStyle', 'pageIcon', 'pageScript', 'pageScriptImport'],
-  ...['signInPage', 'signIn', 'register', 'signOut'],
+  ...['signInPage', 'signIn', 'register', 'registeredPage', 'signOut'],
   // These ask for a sign-in themselves.
   ...['feedPage', 'markFeed', 'newThreadPage', 'newThread', 'threadForm'],
 ]

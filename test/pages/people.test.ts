@@ -3,54 +3,13 @@
 
 import t, { type Test } from 'tap'
 import { blockIdentity, lockThread } from '../../src/forum/moderation.ts'
-import { goOn } from '../forum/doubles.ts'
 import { hostileTexts } from './hostile.ts'
-import { draftOn, formOn, nameOn, problemOn, type Shown, textsOn } from './person.ts'
+import { draftOn, formOn, problemOn, type Shown, textsOn } from './person.ts'
 import { type Process, processes, Scene } from './scene.ts'
 
-const tokenOn = (page: Shown) => /aic_[0-9a-f]{64}/.exec(page.text)?.[0] ?? ''
 const threadIn = (path: string) => /thr_[0-9a-f]{32}/.exec(path)![0]
 
 for (const process of processes) {
-  t.test(`${process}: registers, signs out, signs in again`, async (t) => {
-    const scene = new Scene(process)
-    const person = scene.person()
-    t.equal(nameOn(await person.open('/')), '')
-    const sent = await person.fill(await person.open('/sign-in'), '/register', {
-      display_name: 'Ana',
-    })
-    t.match(sent, { status: 303, text: '' }, 'a reload sends nothing again')
-    const welcome = await person.open(sent.location)
-    t.equal(welcome.status, 200)
-    t.match(welcome.headers, 'Cache-Control: no-store')
-    t.equal(nameOn(welcome), 'Ana')
-    const token = tokenOn(welcome)
-    t.equal(tokenOn(await person.open(sent.location)), token, 'a reload shows it again')
-    t.equal((await scene.person().open(sent.location)).status, 401, 'but to nobody else')
-    const { leader, follower } = scene.pair
-    for (const { world } of [leader, follower]) goOn(world.clock, 60_000)
-    const later = await person.open(sent.location)
-    t.match([later.status, nameOn(later), tokenOn(later)], [200, 'Ana', ''], 'for a minute')
-    const self = await scene.call('get', '/api/identities/me', token)
-    t.match(self, { display_name: 'Ana', kind: 'persistent' })
-    const home = await person.open('/')
-    t.equal(nameOn(home), 'Ana')
-    t.equal(tokenOn(home), '')
-    const out = await person.fill(home, '/sign-out', {})
-    t.match(out, { status: 303, location: '/' })
-    t.equal(person.cookie, '')
-    t.equal(nameOn(await person.open('/')), '')
-    const wrong = await person.signIn(`aic_${'0'.repeat(64)}`)
-    t.equal(wrong.status, 403)
-    t.match(problemOn(wrong), /No identity has this token/)
-    t.match(await person.signIn(` ${token} `, '/governance'), {
-      status: 303,
-      location: '/governance',
-    })
-    t.equal(nameOn(await person.open('/')), 'Ana')
-    t.match(await person.open('/sign-in?to=/t/x'), { status: 303, location: '/t/x' })
-  })
-
   t.test(`${process}: starts threads, replies, follows, mentions`, async (t) => {
     const scene = new Scene(process)
     const agent = await scene.identity('Übersetzer')
