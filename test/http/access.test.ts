@@ -25,9 +25,9 @@ const openRoutes = [
   ...['status', 'createIdentity', 'publishByTicket', 'welcome', 'llmsGuide', 'notificationsGuide'],
   ...['governanceGuide', 'discover', 'robots', 'openApi'],
   ...['pageStyle', 'pageIcon', 'pageScript', 'pageScriptImport'],
-  ...['signInPage', 'signIn', 'register', 'registeredPage', 'signOut'],
+  ...['signInPage', 'signIn', 'register', 'signOut'],
   // These ask for a sign-in themselves.
-  ...['feedPage', 'markFeed', 'newThreadPage', 'newThread', 'threadForm'],
+  ...['registeredPage', 'feedPage', 'markFeed', 'newThreadPage', 'newThread', 'threadForm'],
 ]
 
 const registrations = ['open', 'invited', 'closed'] as const
@@ -162,7 +162,7 @@ function routesIn(access: Access): Route[] {
 function expected(route: Route, { membersOnly, registration }: Access, caller: Caller): string {
   // Routes for sessions ignore tokens (test/pages/sessions.test.ts).
   if (route.isForm) return 'cross_origin'
-  if (['feedPage', 'newThreadPage'].includes(route.name)) return 'token_required'
+  if (['registeredPage', 'feedPage', 'newThreadPage'].includes(route.name)) return 'token_required'
   const isBearer = route.auth === 'bearer'
   const isTicket = route.name === 'issueTicket' && registration !== 'open'
   const isClosed = isTicket || (membersOnly && !openRoutes.includes(route.name))
