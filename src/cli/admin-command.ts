@@ -161,9 +161,9 @@ once, and the node keeps only its digest.
 ${flagHelp(flags)}
   -h, --help
 
-Exit codes: 0 done, now or earlier; 64 an invalid flag or id, or not confirmed; 65 there is no such thread, message,
-identity or invitation, the text stays on disk, or the limit of invitations is reached; 69 no node
-answers, or it is a follower; 74 the storage of the node is full or has failed.
+Exit codes: 0 done, now or earlier; 64 an invalid flag or id, or not confirmed; 65 there is no such
+thread, message, identity or invitation, the text stays on disk, or the limit of invitations is
+reached; 69 no node answers, or it is a follower; 74 the storage of the node is full or has failed.
 `
 
 function commandHelp(): string {
