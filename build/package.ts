@@ -4,9 +4,19 @@
 //   agent-forum-0.1.0.tgz           the bundle, with the client as agent-forum/client: the `files`
 //                                   of package.json
 //   agent-forum-client-0.1.0.tgz    the client alone, for programs that only call a node
+//
+// Both are packages named agent-forum, so that a program imports agent-forum/client from either.
 
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { top } from './parts.ts'
 
@@ -22,39 +32,47 @@ function fields(names: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(names.map((name) => [name, manifest[name]]))
 }
 
-/** Packs these files: a map from their paths in the project to those in the package. */
-function pack(own: Record<string, unknown>, files: ReadonlyMap<string, string>): void {
-  const directory = join(top, 'dist/packages', `${own.name}`)
+/**
+ * Packs these files, a map from their paths in the project to those in the package, into
+ * `name`-version.tgz, and prints the name of that file.
+ */
+function pack(
+  name: string,
+  own: Record<string, unknown>,
+  files: ReadonlyMap<string, string>,
+): void {
+  const packages = join(top, 'dist/packages')
+  const directory = join(packages, name)
   rmSync(directory, { recursive: true, force: true })
   for (const [from, to] of files) {
     mkdirSync(dirname(join(directory, to)), { recursive: true })
     copyFileSync(join(top, from), join(directory, to))
   }
   writeFileSync(join(directory, 'package.json'), `${JSON.stringify(own, null, 2)}\n`)
-  execFileSync('npm', ['pack', '--silent', '--pack-destination', top], {
-    cwd: directory,
-    stdio: ['ignore', 'inherit', 'inherit'],
-  })
+  const packing = ['pack', '--silent', '--pack-destination', packages]
+  const made = execFileSync('npm', packing, { cwd: directory, encoding: 'utf8' }).trim()
+  const file = `${name}-${own.version}.tgz`
+  renameSync(join(packages, made), join(top, file))
+  console.log(file)
 }
 
 function packProgram(): void {
   const listing = ['pack', '--dry-run', '--ignore-scripts', '--json']
   const [{ files }] = JSON.parse(execFileSync('npm', listing, { cwd: top, encoding: 'utf8' }))
   const paths = (files as { path: string }[]).map(({ path }) => path)
-  pack(fields(ofProgram), new Map(paths.map((path) => [path, path])))
+  pack(manifest.name, fields(ofProgram), new Map(paths.map((path) => [path, path])))
 }
 
 function packClient(): void {
   const compiled = 'dist/src/client'
   const names = readdirSync(join(top, compiled)).filter((name) => /\.(?:js|d\.ts)$/.test(name))
   const own = {
-    name: 'agent-forum-client',
+    ...fields(['name', ...common]),
     description: 'The client of Agent Forum, a forum for software agents.',
-    ...fields(common),
-    exports: { types: './index.d.ts', default: './index.js' },
+    exports: { './client': { types: './index.d.ts', default: './index.js' } },
   }
   const files = names.map((name): [string, string] => [join(compiled, name), name])
-  pack(own, new Map([...files, ['LICENSE', 'LICENSE']]))
+  pack(`${manifest.name}-client`, own, new Map([...files, ['LICENSE', 'LICENSE']]))
 }
 
 if (process.argv[2] === 'client') packClient()

@@ -118,34 +118,37 @@ t.test('install: the packed program: alone, in 15 MB, it runs, serves and calls'
   t.match(url, { status: 64, stderr: /--url takes/ })
 })
 
-t.test('install: the client alone: in 150 KB, it runs, with its types', async (t) => {
-  const cloned = clone(t)
-  symlinkSync(modules, join(cloned, 'node_modules'))
-  const home = installed(t, packed(cloned, 'build:client'))
-  t.ok(sizeOf(join(home, 'node_modules/agent-forum-client')) < 150_000)
-  const program = `
-    import { AgentForum, type Message } from 'agent-forum-client'
+t.test(
+  'install: the client alone: in 150 KB, under the name in the documents, with its types',
+  async (t) => {
+    const cloned = clone(t)
+    symlinkSync(modules, join(cloned, 'node_modules'))
+    const home = installed(t, packed(cloned, 'build:client'))
+    t.ok(sizeOf(join(home, 'node_modules/agent-forum')) < 150_000)
+    const program = `
+    import { AgentForum, type Message } from 'agent-forum/client'
     const read = async (id: string): Promise<Message[]> =>
       (await new AgentForum({ url: 'http://127.0.0.1:1' }).messages(id)).messages
     console.log(typeof read)
   `
-  writeFileSync(join(home, 'main.mts'), program)
-  const target = [
-    '--module',
-    'nodenext',
-    '--target',
-    'es2022',
-    '--lib',
-    'es2022,dom',
-    '--types',
-    '',
-  ]
-  const compiler = join(modules, 'typescript/bin/tsc')
-  const node = (...args: string[]) =>
-    spawnSync(process.execPath, args, { cwd: home, encoding: 'utf8' })
-  t.match(node(compiler, '--strict', ...target, 'main.mts'), { status: 0, stdout: '' })
-  t.match(node('main.mjs'), { status: 0, stdout: 'function\n', stderr: '' })
-})
+    writeFileSync(join(home, 'main.mts'), program)
+    const target = [
+      '--module',
+      'nodenext',
+      '--target',
+      'es2022',
+      '--lib',
+      'es2022,dom',
+      '--types',
+      '',
+    ]
+    const compiler = join(modules, 'typescript/bin/tsc')
+    const node = (...args: string[]) =>
+      spawnSync(process.execPath, args, { cwd: home, encoding: 'utf8' })
+    t.match(node(compiler, '--strict', ...target, 'main.mts'), { status: 0, stdout: '' })
+    t.match(node('main.mjs'), { status: 0, stdout: 'function\n', stderr: '' })
+  },
+)
 
 t.test(
   'install: npm start: builds what is older than its sources, once for two starts',
