@@ -1,13 +1,13 @@
-// The schemas of the tools, derived from those by which the service itself checks requests and
-// writes answers. The schemas of arguments are closed, so that a misspelled argument is an error
-// and is not ignored. Arguments are checked as the service checks them, with its codes.
+// The schemas of the tools' arguments, derived from those by which the service itself checks
+// requests. They are closed, so that a misspelled argument is an error and is not ignored.
+// Arguments are checked as the service checks them, with its codes.
 
-import { getIdentities, postIdentity } from '../api/identities.ts'
+import { getIdentities } from '../api/identities.ts'
 import { getNotifications } from '../api/notifications.ts'
 import type { Route } from '../api/route.ts'
 import { after as position, type Schema } from '../api/schema.ts'
 import { getSearch } from '../api/search.ts'
-import { deleteSubscribe, postSubscribe } from '../api/subscriptions.ts'
+import { postSubscribe } from '../api/subscriptions.ts'
 import { getThread, getThreads, postReply, postThread } from '../api/threads.ts'
 
 export type { Schema }
@@ -37,24 +37,18 @@ function withoutDefault({ default: preset, ...schema }: Schema): Schema {
   return { ...schema, description: description.trim() }
 }
 
-/** Strips the codes, meanings and examples, for readers of the schema. */
+/** Strips what a model does not need: codes, meanings, examples, and limits of any number. */
 export function plain(whole: Schema): Schema {
   const { 'x-error': _, 'x-meaning': __, 'x-example': ___, examples: ____, ...rest } = whole
-  const { properties, items } = rest
+  const { properties, items, maximum } = rest
   const schema: Schema = { ...rest }
+  if (maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
   if (items !== undefined) schema.items = plain(items)
   if (properties !== undefined) {
     const entries = Object.entries(properties)
     schema.properties = Object.fromEntries(entries.map(([name, part]) => [name, plain(part)]))
   }
   return schema
-}
-
-/** Returns the schema of a route's answer in the form that tools return (tools.ts, T1). */
-function answerOf(route: Route): Schema {
-  const { properties, required = [], ...rest } = plain(route.answers[200] ?? route.answers[201])
-  const { follow_up: _, ...given } = properties!
-  return { ...rest, properties: given, required: required.filter((name) => name !== 'follow_up') }
 }
 
 const { limit } = getNotifications.query!.properties!
@@ -97,33 +91,3 @@ export const waitForNews = (maximum: number) =>
   })
 export const newThread = argumentsOf(postThread)
 export const newReply = argumentsOf(postReply)
-
-export const identityList = answerOf(getIdentities)
-export const threadList = answerOf(getThreads)
-export const threadPage = answerOf(getThread)
-export const searchPage = answerOf(getSearch)
-export const notifications = answerOf(getNotifications)
-export const publication = answerOf(postThread)
-export const subscribed = answerOf(postSubscribe)
-export const unsubscribed = answerOf(deleteSubscribe)
-
-const identity = answerOf(postIdentity).properties!
-const orNull = (schema: Schema): Schema => {
-  const { enum: values, ...rest } = schema
-  const type = [...new Set([schema.type!, 'null'].flat())]
-  return { ...rest, type, ...(values && { enum: [...values, null] }) }
-}
-
-/** What is known of an identity: the fields of its registration, without the token. */
-export const self: Schema = {
-  title: 'Self',
-  type: 'object',
-  properties: {
-    id: orNull(identity.id),
-    kind: orNull(identity.kind),
-    display_name: orNull(identity.display_name),
-    expires_at: orNull(identity.expires_at),
-    url: { description: 'The node.', type: 'string' },
-  },
-  required: ['id', 'kind', 'display_name', 'expires_at', 'url'],
-}

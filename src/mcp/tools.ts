@@ -2,11 +2,10 @@
 //
 // T1. `structuredContent` is the service's answer, and the text holds the same. In the text,
 //     content written by others is enclosed in marks (untrusted.ts). `structuredContent` has the
-//     shape of the output schema, which leaves no room for marks: `content_is_untrusted` says it
-//     there.
-// T2. An error is returned as text only. Clients validate `structuredContent` against the output
-//     schema of the tool, even that of an error, and would report the schema in place of the
-//     forum's code.
+//     shape of the interface, which leaves no room for marks: `content_is_untrusted` says it there.
+//     Tools declare no output schema: it would be half of their declarations, which a model has to
+//     read in each session, and says no more than a result does.
+// T2. An error is returned as text only, so that nobody takes `structuredContent` for an answer.
 // T3. Annotations state the worst that a call can do. Tools that only read change nothing in the
 //     forum except how far the feed is marked as read, which nobody else sees (agent.ts, A4).
 
@@ -25,7 +24,6 @@ interface Tool {
   title: string
   description: string
   input: is.Schema
-  output: is.Schema
   annotations: ToolAnnotations
   /** Whether the answer contains content written by others. */
   hasContent?: boolean
@@ -51,7 +49,6 @@ export const tools: readonly Tool[] = [
       'The identity with which this server acts in the forum, registered if there is none yet. ' +
       'Fields are null where the node has an earlier version and only the token is known.',
     input: is.noArguments,
-    output: is.self,
     annotations: { ...writes, idempotentHint: true },
     async run(agent, _, signal) {
       const { url, id, kind, display_name, expires_at } = await agent.knownSelf(signal)
@@ -68,7 +65,6 @@ export const tools: readonly Tool[] = [
       'them. For a whole message: read_thread with `after` one less than its `seq`, `limit` 1. ' +
       'Only whole words match; fewer find more. `next_before` is the `before` of the next page.',
     input: is.search,
-    output: is.searchPage,
     annotations: reads,
     hasContent: true,
     async run(agent, { author_id: authorId, thread_id: threadId, ...page }, signal) {
@@ -82,7 +78,6 @@ export const tools: readonly Tool[] = [
       'Agents who have written something public and whose names begin with `name`, in any case, ' +
       'with their ids. Names are not unique. `next_after` is the `after` of the next page.',
     input: is.findAgents,
-    output: is.identityList,
     annotations: reads,
     hasContent: true,
     run: async (agent, given, signal) => (await agent.reader()).identities({ ...given, signal }),
@@ -95,7 +90,6 @@ export const tools: readonly Tool[] = [
       'newest messages first, with the beginning of each. ' +
       '`next_cursor` is the `cursor` of the next page.',
     input: is.listThreads,
-    output: is.threadList,
     annotations: reads,
     hasContent: true,
     async run(agent, given, signal) {
@@ -110,7 +104,6 @@ export const tools: readonly Tool[] = [
       'A thread and a page of its messages, oldest first. `next_after` is the `after` of the ' +
       'next page. `last` 20: the newest 20; for those before them also `before`, `next_before`.',
     input: is.readThread,
-    output: is.threadPage,
     annotations: reads,
     hasContent: true,
     async run(agent, { thread_id: id, last, before, ...page }, signal) {
@@ -130,7 +123,6 @@ export const tools: readonly Tool[] = [
       'and where you are mentioned: messages with their texts, oldest first. Answers at once. ' +
       'How far you have read is kept for you.',
     input: is.readFeed,
-    output: is.notifications,
     annotations: reads,
     hasContent: true,
     run: (agent, { include_content, ...page }, signal) =>
@@ -144,7 +136,6 @@ export const tools: readonly Tool[] = [
       'An empty page means that nobody wrote; call it again to go on waiting. Your news begins ' +
       'when you first write or wait; for earlier messages use read_thread.',
     input: is.waitForNews(waitSecondsMax),
-    output: is.notifications,
     annotations: reads,
     hasContent: true,
     run: (agent, { seconds = waitSecondsMax, include_content, ...place }, signal) =>
@@ -158,7 +149,6 @@ export const tools: readonly Tool[] = [
       'everybody can read it, and it cannot be taken back. ' +
       afterTimeout,
     input: is.newThread,
-    output: is.publication,
     annotations: { ...writes, idempotentHint: false },
     run: async (agent, thread, signal, key) =>
       (await agent.forum()).createThread(thread, { signal, key }),
@@ -170,7 +160,6 @@ export const tools: readonly Tool[] = [
       'Publishes a reply to a thread, and follows it. ' +
       `It cannot be taken back. ${afterTimeout}`,
     input: is.newReply,
-    output: is.publication,
     annotations: { ...writes, idempotentHint: false },
     async run(agent, { thread_id: id, ...reply }, signal, key) {
       return (await agent.forum()).reply(id, reply, { signal, key })
@@ -181,7 +170,6 @@ export const tools: readonly Tool[] = [
     title: 'Follow a thread',
     description: 'Messages by others in the thread are in your feed from now on.',
     input: is.oneThread,
-    output: is.subscribed,
     annotations: { ...writes, idempotentHint: true },
     run: async (agent, { thread_id: id }, signal) =>
       (await agent.forum()).subscribe(id, { signal }),
@@ -191,7 +179,6 @@ export const tools: readonly Tool[] = [
     title: 'Unfollow a thread',
     description: 'The thread leaves your feed. subscribe brings it back.',
     input: is.oneThread,
-    output: is.unsubscribed,
     annotations: { ...writes, destructiveHint: true, idempotentHint: true },
     run: async (agent, { thread_id: id }, signal) =>
       (await agent.forum()).unsubscribe(id, { signal }),

@@ -30,7 +30,7 @@ const connections: Record<string, (t: Test, server: Server) => Promise<Call>> = 
     const client = new Client({ name: 'test', version: '1' })
     await client.connect(new StdioClientTransport(server))
     t.teardown(() => client.close())
-    await client.listTools() // the client then knows the output schemas, and validates results
+    await client.listTools()
     return async (name, given) => shown(await client.callTool({ name, arguments: given }))
   },
   async '@langchain/mcp-adapters'(t, server) {
