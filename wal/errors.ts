@@ -1,5 +1,5 @@
 // Why a journal cannot be opened, read or written. The exit code is that of the process: 74 the
-// storage failed, 75 another process uses the directory, 76 a newer version wrote it, 77 damage,
+// storage failed, 75 another process uses the directory, 76 another version wrote it, 77 damage,
 // 78 another node continues the log, or may.
 
 import os from 'node:os'
@@ -93,12 +93,19 @@ export function storageError(doing: string, error: unknown): JournalError {
   return new JournalError(74, `cannot ${doing}: ${messageOf(error)}`, options)
 }
 
-/** JournalError 76: `file` has a newer format version than this program supports. */
-export function newerError(file: string, version: number, known: number): JournalError {
+/** The last commit of agent-forum that reads and converts what builds before release 1.0 wrote. */
+const lastReader = '558f34d4'
+
+/** JournalError 76: `file` has another format version than the one that this program knows. */
+export function versionError(file: string, version: number, known: number): JournalError {
+  const remedy =
+    version > known
+      ? 'start the newer program'
+      : `a build before release 1.0 wrote it, and commit ${lastReader} is the last that reads it`
   return new JournalError(
     76,
     `${file} has format version ${version} and this program knows ${known}; ` +
-      'nothing was changed, start the newer program',
+      `nothing was changed, ${remedy}`,
   )
 }
 

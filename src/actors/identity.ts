@@ -100,8 +100,6 @@ const machine = setup({
 
 export const identity = actor({
   machine,
-  // Checkpoint form 1 used 1 for guests, 2 for persistent and 3 for compat identities
-  // (state/forms/form-1.ts).
   codes: { absent: 0, active: 1, expired: 4, blocked: 5 },
   layout,
   events,

@@ -78,8 +78,6 @@ const machine = setup({
 
 export const proposal = actor({
   machine,
-  // Checkpoint form 1 used 1, 2 and 3 for code, policy and maintainer proposals
-  // (state/forms/form-1.ts).
   codes: { absent: 0, saved: 1 },
   layout,
   events,

@@ -97,7 +97,6 @@ const machine = setup({
 
 export const thread = actor({
   machine,
-  // Checkpoint form 1 used 1 for public and 2 for private threads (state/forms/form-1.ts).
   codes: { absent: 0, open: 1, locked: 3 },
   layout,
   events,

@@ -89,7 +89,6 @@ async function shownMessage(node: Administered, id: string): Promise<Shown | Rej
   const writer = identityLink(state, messages.author(message))
   const text = await node.textOf(message)
   if (typeof text !== 'string') return text
-  // A removal by an earlier version left no act.
   const isRemoved = state.moderation.find('removed', message) !== undefined
   const facts: Shown['facts'] = [
     ['Number', messages.seq(message)],
@@ -109,7 +108,7 @@ async function shownMessage(node: Administered, id: string): Promise<Shown | Rej
 }
 
 function whereTextIs({ state, erasure }: Administered, message: number): string {
-  const { position = 0 } = state.moderation.find('removed', message) ?? {}
+  const { position } = state.moderation.find('removed', message)!
   const { is_gone, takes_checkpoints, checkpoints_left, damaged } = erasure(position)
   if (is_gone) return 'has left the files of the node, its state, caches and buffers'
   if (checkpoints_left === 0 && damaged.length > 0) {

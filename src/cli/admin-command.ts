@@ -248,7 +248,6 @@ function since({ at, reason }: ActJson): string {
 
 /** Waits until the text has left disk and readers. Throws CommandError if it never will. */
 async function untilGone(dir: string, { act }: Done): Promise<boolean> {
-  // An earlier version kept no act of an erasure, so its position is unknown, and 0 stands for it.
   const position = act?.position ?? 0
   const bar = progressBar('checkpoints')
   const reported = new Set<string>()

@@ -1,7 +1,7 @@
 // The command line: agent-forum serve | mcp | swarm | backup | admin | wal | completion, and the
 // commands of shell/commands.ts. Exit codes: 0 clean, 64 bad configuration, 65 no such thing or a
-// refusal, 69 no node answers, 70 a bug, 74 storage failed, 75 directory or port in use, 76 newer
-// data, 77 damage, 78 another node leads.
+// refusal, 69 no node answers, 70 a bug, 74 storage failed, 75 directory or port in use, 76 data
+// of another version, 77 damage, 78 another node leads.
 //
 // A command is loaded when it runs, so that a tool opens few files, and a failure to load one is
 // reported like any other.

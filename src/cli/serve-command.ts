@@ -40,7 +40,7 @@ ${flagHelp(serveSwitches)}
 AGENT_FORUM_SECRET, which has neither flag nor key, replaces the file \`secret\` in --data.
 
 Exit codes: 0 stopped by a signal, 64 a setting that cannot be used, 70 a bug, 74 the storage
-failed, 75 another process has the data directory or the port (retry later), 76 a newer version
+failed, 75 another process has the data directory or the port (retry later), 76 another version
 wrote the data, 77 damage, 78 another node leads the replicated log.
 `
 

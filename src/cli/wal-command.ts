@@ -49,7 +49,7 @@ ${flagHelp(flags)}
   -h, --help
 
 Exit codes: 0 whole, 64 a flag that cannot be used or no log, 74 it cannot be read, 75 a process has
-it open, 76 a newer version wrote it, 77 damage.
+it open, 76 another version wrote it, 77 damage.
 `
 
 function commandHelp(): string {

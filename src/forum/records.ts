@@ -70,7 +70,7 @@ export class NewerRecord extends JournalError {
   }
 }
 
-/** Decodes a row that this version or an older one encoded. Throws `NewerRecord`. */
+/** Decodes a row. Throws `NewerRecord`. */
 export function decode(row: unknown): ForumRecord {
   const values = row as unknown[]
   const [code, version, at] = values as [number, number, number]
@@ -79,11 +79,7 @@ export function decode(row: unknown): ForumRecord {
     throw new NewerRecord(`record type ${code}, version ${version}`)
   }
   const record: Record<string, unknown> = { type, at }
-  const { fields, added, since } = kindOf[type]
-  for (let i = 0; i < fields.length; i++) {
-    const field = fields[i]
-    const isThere = i + headLength < values.length && version >= (since?.[field] ?? 0)
-    record[field] = isThere ? values[i + headLength] : added?.[field]
-  }
+  const { fields } = kindOf[type]
+  for (let i = 0; i < fields.length; i++) record[fields[i]] = values[i + headLength]
   return record as unknown as ForumRecord
 }

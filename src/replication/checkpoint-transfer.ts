@@ -6,8 +6,7 @@
 //                            files: [{ name, bytes, crc }, …] }
 //   objects   <node>.<name>.<crc>.0, .1, …        0000000007.pages, .parity, .checkpoint
 //
-//   `node` is <id of the node>.<pieceBytes>. Earlier releases wrote the id alone. Each release can
-//   read the uploads of the other, because both use `node` unchanged as a prefix of object names.
+//   `node` is <id of the node>.<pieceBytes>, and the prefix of the objects' names.
 //
 // X1. Page files never change once a manifest names them, so each is uploaded once. An object's
 //     name has the file's crc and the piece length. So a file is never mistaken for another one of
@@ -32,7 +31,7 @@ import {
   parityName,
 } from '../../wal/checkpoint/manifest.ts'
 import { readFullyLater, replaceFileLater, writeAllLater } from '../../wal/disk.ts'
-import { codeOf, isOfSystem, JournalError, newerError, storageError } from '../../wal/errors.ts'
+import { codeOf, isOfSystem, JournalError, storageError, versionError } from '../../wal/errors.ts'
 import { beginLog, besideLog } from '../../wal/tools/begin-log.ts'
 import { checkCheckpoint } from '../../wal/tools/checkpoint-check.ts'
 import { formVersion } from '../state/saved.ts'
@@ -147,8 +146,8 @@ export async function fetchCheckpoint(
 /**
  * Downloads a store's checkpoint beside the log of this directory, checks that a start can use it,
  * and begins a log after it, so that this copy can replace the other (`planReplacing`). Rejects
- * with `StreamUnavailable` if there is no such checkpoint now, with a JournalError 76 if a newer
- * program has made it, and with 74 if the disk has no room for both copies; nothing is replaced.
+ * with `StreamUnavailable` if there is no such checkpoint now, with a JournalError 76 if it has
+ * another format, and with 74 if the disk has no room for both copies; nothing is replaced.
  */
 export async function fetchBeside(
   stream: LogStream,
@@ -164,7 +163,7 @@ export async function fetchBeside(
     const { manifest, why } = await checkCheckpoint(beside, manifestNumbers(beside)[0])
     if (manifest === null) throw unusable(`is damaged: ${why}`)
     const { position, storeId, form } = manifest
-    if (form > formVersion) throw newerError(manifestName(manifest.number), form, formVersion)
+    if (form !== formVersion) throw versionError(manifestName(manifest.number), form, formVersion)
     if (position !== fetched.position || storeId !== store) throw unusable('is not as in its note')
     beginLog(beside, fetched)
   } catch (error) {

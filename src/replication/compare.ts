@@ -24,8 +24,6 @@
 // N1. A term is identified by its number, its store and its nonce. The first message of a term
 //     names the nonce of the preceding term, so that a log can also be compared with the
 //     predecessor of a message.
-// N2. A term that was begun by a program that did not name terms has the nonce ''. Its messages
-//     name no store either; the note `history` beside the stream does (notes.ts).
 
 import { firstWhere, keptMessage, type LogStream, type StreamMessage } from './log-stream.ts'
 
@@ -41,7 +39,7 @@ export interface LogEnd {
 
 /** Whether the message is of the log's last term. */
 export function isOfTerm({ term, name }: StreamMessage, end: Omit<LogEnd, 'position'>): boolean {
-  return term === end.term && nonceOf(name) === end.nonce && !isOfOtherStore({ name }, end)
+  return term === end.term && name.nonce === end.nonce && !isOfOtherStore({ name }, end)
 }
 
 /**
@@ -51,7 +49,7 @@ export function goesOnFrom(message: StreamMessage, end: Omit<LogEnd, 'position'>
   const { term, name } = message
   if (term <= end.term) return isOfTerm(message, end)
   if (isOfOtherStore(message, end)) return false
-  return (name === undefined ? '' : name.behind) === end.nonce
+  return name.behind === end.nonce
 }
 
 /** Whether the message names another store than the log's. */
@@ -59,12 +57,7 @@ function isOfOtherStore(
   { name }: Pick<StreamMessage, 'name'>,
   { store }: Pick<LogEnd, 'store'>,
 ): boolean {
-  return name !== undefined && name.store !== store
-}
-
-/** Returns the nonce in a message's name. */
-export function nonceOf(name: StreamMessage['name']): string {
-  return name?.nonce ?? ''
+  return name.store !== store
 }
 
 export type Comparison =
@@ -101,7 +94,7 @@ export async function compareWithStream(stream: LogStream, local: LogEnd): Promi
   if (next.first > local.position + 1) return { kind: 'trimmed', first: next }
   if (goesOnFrom(next, local)) return { kind: 'behind', next: next.sequence, last }
   // The log may end before a term whose first message was trimmed.
-  const isTrimmed = next.term > local.term && next.name?.behind === undefined
+  const isTrimmed = next.term > local.term && next.name.behind === undefined
   return isTrimmed ? { kind: 'trimmed', first: next } : { kind: 'other', message: next }
 }
 
@@ -112,7 +105,7 @@ async function divergedAt(
   local: LogEnd,
 ): Promise<Comparison> {
   const { sequence, name, first } = later
-  if (name?.behind !== undefined) {
+  if (name.behind !== undefined) {
     return name.behind === local.nonce
       ? { kind: 'diverged', from: first }
       : { kind: 'other', message: later }

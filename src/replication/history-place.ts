@@ -127,14 +127,11 @@ export class HistoryPlace {
           continue
         }
         let why: string | null
-        if (found.kind === 'behind' && (history !== null || found.last.name !== undefined)) {
-          return { sequence: found.next, end: found.last.last }
-        }
+        if (found.kind === 'behind') return { sequence: found.next, end: found.last.last }
         if (found.kind === 'empty') {
           why = await this.#whyNotBegin(end, term.node === node, history)
           if (why === null) return null
-        } else if (found.kind === 'behind') why = noHistory
-        else why = await this.#mend(journal, term, found)
+        } else why = await this.#mend(journal, term, found)
         if (why === null) untilMs = performance.now() + patienceMs
         else await this.#waitFor(why)
       }

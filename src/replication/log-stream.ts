@@ -30,8 +30,7 @@ export interface StreamMessage {
   last: number
   /** The term of the leader that published it, counted from 1. */
   term: number
-  /** Absent if the message was written by a program that did not name terms. */
-  name?: TermName | undefined
+  name: TermName
   /**
    * The records as a frame of the log holds them: for each, 4 bytes of length and a msgpack value.
    */
@@ -42,7 +41,7 @@ export interface StreamMessage {
 export interface TermName {
   /** The id of the store that the log belongs to. */
   store: string
-  /** Chosen at random when the term began; '': the program did not name terms. */
+  /** Chosen at random when the term began. */
   nonce: string
   /** Only in the first message of a term: the nonce of the preceding term; '' if there was none. */
   behind?: string

@@ -21,7 +21,7 @@ import { cutRecords } from '../../wal/journal/format.ts'
 import { LogCursor, type LogSource } from '../../wal/journal/log-cursor.ts'
 import { Waiters } from '../../wal/journal/sync-queue.ts'
 import { Backoff } from '../base/pauses.ts'
-import { isOfTerm, nonceOf } from './compare.ts'
+import { isOfTerm } from './compare.ts'
 import {
   type LogStream,
   type Published,
@@ -320,7 +320,7 @@ export async function publishTail(
   const publisher = new Publisher({
     stream,
     term: last.term,
-    name: { store: log.storeId, nonce: nonceOf(last.name) },
+    name: { store: log.storeId, nonce: last.name.nonce },
     sequence: last.sequence,
     position: last.last,
     gatherMs: 0,

@@ -22,7 +22,7 @@
 
 import { eachEncoded } from '../../wal/journal/format.ts'
 import { Backoff } from '../base/pauses.ts'
-import { goesOnFrom, type LogEnd, nonceOf } from './compare.ts'
+import { goesOnFrom, type LogEnd } from './compare.ts'
 import { type LogStream, StreamGone, type StreamMessage } from './log-stream.ts'
 
 const lookEveryMs = 1_000
@@ -189,7 +189,7 @@ export class StreamTail {
         return this.#giveUp(error as Error)
       }
     }
-    this.#term = { ...this.#term, term, nonce: nonceOf(name) }
+    this.#term = { ...this.#term, term, nonce: name.nonce }
     this.#next = sequence + 1
   }
 

@@ -8,8 +8,6 @@ import { Uint8Column, Uint32Column } from '../columns/column.ts'
 import type { Saved } from './saved.ts'
 
 const highUnit = 2 ** 32
-/** The number of rows that are converted between two yields, in about 0.02 ms. */
-const rowsPerYield = 256
 
 export class Addresses implements Saved {
   /** The lower 32 bits. The owner saves this column, under the name that it has always had. */
@@ -27,7 +25,7 @@ export class Addresses implements Saved {
   }
 
   restore(facts: unknown): void {
-    this.#wideFrom = (facts as number | undefined) ?? Number.POSITIVE_INFINITY // older forms
+    this.#wideFrom = facts as number
   }
 
   get(row: number): number {
@@ -47,14 +45,5 @@ export class Addresses implements Saved {
     this.low.set(row, address % highUnit)
     this.#high.set(row, high)
     if (high > 0) this.#wideFrom = Math.min(this.#wideFrom, row)
-  }
-
-  /** Converts the addresses of an older form, which had only lower bits; yields now and then. */
-  *convert(addressOf: (old: number) => number): Generator<void> {
-    this.#high.extend(this.low.length)
-    for (let row = 0; row < this.low.length; row++) {
-      this.set(row, addressOf(this.low.get(row)))
-      if (row % rowsPerYield === 0) yield
-    }
   }
 }

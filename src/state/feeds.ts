@@ -40,14 +40,6 @@ export class Feeds {
     this.#mentions.add()
   }
 
-  /** Completes feeds of an older form, which had neither mentions nor marks of what is read. */
-  addMentionsAndMarks(): void {
-    const { columns, count } = this.actors
-    columns.readThrough.extend(count)
-    columns.readPosition.extend(count)
-    for (let identity = 0; identity < count; identity++) this.#mentions.add()
-  }
-
   /** Adds a thread to those that the identity follows; returns its index among them. */
   follow(identity: number, thread: number, position: number): number {
     this.actors.tell(identity, { type: 'followed', position })

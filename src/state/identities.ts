@@ -57,11 +57,6 @@ export class Identities {
     this.tokens.restore(graced)
   }
 
-  /** Completes identities of an older form, in which no token had been replaced. */
-  addTokenNumbers(): void {
-    this.actors.columns.tokenNumber.extend(this.count)
-  }
-
   /** Adds an identity and returns its number. `id` and `tokenDigest` are in hex. */
   add(id: string, tokenDigest: string, kind: IdentityKind, displayName: string): number {
     this.addSignature(render(id, JSON.stringify(displayName), kind))

@@ -25,8 +25,6 @@ const toSignature = ',"id":"msg_'.length + idHexLength + '",'.length
 /** The length of the first field of the signature. */
 const authorLength = '"author_id":"agt_",'.length + idHexLength
 const idPattern = /^msg_[0-9a-f]{32}$/
-/** The number of ids that are read from the text between two yields, in about 0.1 ms. */
-const rowsPerYield = 256
 const contentMark = ',"content":'
 /** The maximum number of bytes of an excerpt: in JSON an escaped code point has six. */
 const excerptBytesMax = 6 * excerptCharactersMax
@@ -97,23 +95,6 @@ export class Messages {
     this.#threads.push(thread)
     this.#times.push(at)
     return this.#seqs.push(seq)
-  }
-
-  /** Converts the addresses of an older form; yields now and then. */
-  convertAddresses(addressOf: (old: number) => number): Generator<void> {
-    return this.#addresses.convert(addressOf)
-  }
-
-  /**
-   * Reads the ids from the text, which must all be in memory, because an older form did not save
-   * them; yields now and then.
-   */
-  *fillIds(): Generator<void> {
-    for (let message = 0; message < this.count; message++) {
-      const end = this.#seqEnd(message) + toSignature - '",'.length
-      this.#ids.push(this.#text.text(this.address(message), end - idHexLength, end))
-      if (message % rowsPerYield === 0) yield
-    }
   }
 
   /** Replaces the entry of a message with one that has other content. */

@@ -9,7 +9,7 @@
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { type ProposalKind, proposal as proposalKind, proposalKinds } from '../actors/proposal.ts'
 import { Uint32Column } from '../columns/column.ts'
-import { HexColumn, IdTable, idHexLength } from '../columns/id-table.ts'
+import { HexColumn, IdTable } from '../columns/id-table.ts'
 import { Lists } from '../columns/lists.ts'
 import type { Page } from '../text/page.ts'
 import type { Text } from '../text/text.ts'
@@ -54,8 +54,6 @@ export interface ProposalEntry {
 }
 
 const hashHexLength = 64
-/** The length from the end of the seq to the hash. */
-const toHash = ',"id":"gov_'.length + idHexLength + '","proposal_hash":"'.length
 
 export class Proposals {
   readonly #text: Text
@@ -91,23 +89,6 @@ export class Proposals {
     this.#reviews.add()
     this.actors.add()
     return this.#ids.add(proposal.id)
-  }
-
-  /** Converts the addresses of an older form; yields now and then. */
-  convertAddresses(addressOf: (old: number) => number): Generator<void> {
-    return this.#addresses.convert(addressOf)
-  }
-
-  /**
-   * Reads the hashes from the text, which must be in memory, because an older form did not save
-   * them.
-   */
-  fillHashes(): void {
-    for (let proposal = 0; proposal < this.count; proposal++) {
-      const from = `,{"seq":${this.seq(proposal)}`.length + toHash
-      const to = from + hashHexLength
-      this.#hashes.push(this.#text.text(this.address(proposal), from, to))
-    }
   }
 
   /** Replaces the lost entry of a proposal. */

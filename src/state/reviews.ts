@@ -63,11 +63,6 @@ export class Reviews {
     return this.#ids.add(review.id)
   }
 
-  /** Converts the addresses of an older form; yields now and then. */
-  convertAddresses(addressOf: (old: number) => number): Generator<void> {
-    return this.#addresses.convert(addressOf)
-  }
-
   /** Replaces the lost entry of a review. */
   renderAnew(review: number, text: ReviewText): void {
     const [id, seq, at] = [this.#ids.hex(review), this.seq(review), this.createdAt(review)]

@@ -44,7 +44,7 @@ export interface Term {
   /** The id of its leader, and the mode in which the leader acknowledges. */
   node: string
   mode: string
-  /** The nonce from the term's record, or '' if the program that began it did not name terms. */
+  /** The nonce from the term's record, or '' if there is no term. */
   nonce: string
 }
 
@@ -59,7 +59,7 @@ const noTerm: Term = { number: 0, began: 0, node: '', mode: '', nonce: '' }
 /** Stands for the anonymous caller, who has no identity. */
 export const nobody = -1
 
-type Facts = [number, number, number, number?, Partial<Term>?, (TermEpoch | null)?]
+type Facts = [number, number, number, number, Term, TermEpoch | null]
 
 export class State {
   position = 0
@@ -125,9 +125,7 @@ export class State {
   }
 
   restore(facts: unknown): void {
-    const [position, now, guestsExpired, ...more] = facts as Facts
-    const [erasedPosition = 0, savedTerm = {}, epoch = null] = more
-    const term = { ...noTerm, ...savedTerm }
+    const [position, now, guestsExpired, erasedPosition, term, epoch] = facts as Facts
     Object.assign(this, { position, now, guestsExpired, erasedPosition, term, epoch })
   }
 

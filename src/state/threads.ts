@@ -97,11 +97,6 @@ export class Threads {
     return this.#ids.hex(thread)
   }
 
-  /** Converts the addresses of an older form; yields now and then. */
-  convertAddresses(addressOf: (old: number) => number): Generator<void> {
-    return this.#entries.convert(addressOf)
-  }
-
   /** Replaces a lost entry. */
   renderAnew(thread: number, entry: string): void {
     this.#entries.set(thread, this.#text.append(entry))

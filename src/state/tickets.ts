@@ -69,14 +69,11 @@ export class Tickets {
     return this.#byNonce.get(nonce)!.context.expiresAt
   }
 
-  /**
-   * Marks the ticket as used for the message with this number. Earlier builds could record a use
-   * shortly after the ticket had expired; such a ticket stays unused.
-   */
+  /** Marks the ticket as used for the message with this number. */
   use(nonce: string, message: number, at: number): void {
     const used = this.#byNonce.get(nonce)
     assert(used !== undefined, 'E2: a ticket is kept while it can be used')
-    if (this.mayPublish(nonce, at)) this.#actors.tell(used, { type: 'published', message, at })
+    this.#actors.tell(used, { type: 'published', message, at })
   }
 
   #forget(at: number): void {

@@ -26,8 +26,7 @@ import {
   type StartProgress,
   type Vitals,
 } from '../ops/vitals.ts'
-import { targetOf } from '../state/forms/forms.ts'
-import { checkpointSource, formVersion, storesOf } from '../state/saved.ts'
+import { checkpointSource, checkpointTarget, formVersion, storesOf } from '../state/saved.ts'
 import type { State } from '../state/state.ts'
 import { eraseUnread } from '../text/erasing.ts'
 import { type Text, textStoreName } from '../text/text.ts'
@@ -146,7 +145,7 @@ export class CheckpointSchedule {
   ): Promise<number> {
     const position = await this.#checkpoints.load(
       storeId,
-      (form) => targetOf(fresh(), form, (filled, of) => onProgress('indexes', filled, of)),
+      () => checkpointTarget(fresh(), (filled, of) => onProgress('indexes', filled, of)),
       (bytes, of) => onProgress('checkpoint', bytes, of),
     )
     this.stats.position = position

@@ -56,8 +56,6 @@ export class Text implements PagedStore {
   /** Reads a cold page synchronously, for an erasure. Returns null if the page is damaged. */
   readPage: (place: PagePlace, page: number) => Uint8Array | null = () => null
   isFrozen = false // by a checkpoint, which needs the pages as they were when it began
-  /** Whether `fill` gives every page a slot, even if they exceed `bytesMax`. */
-  readsAll: boolean
   readonly #mayHoldAll: boolean
   /** The page being filled, initially -1; its filled bytes; the end of the block being filled. */
   #page = -1
@@ -75,7 +73,6 @@ export class Text implements PagedStore {
   /** `bytesMax` is the memory limit in bytes (A4). */
   constructor(bytesMax = Number.POSITIVE_INFINITY) {
     this.#mayHoldAll = bytesMax === Number.POSITIVE_INFINITY
-    this.readsAll = this.#mayHoldAll
     this.pages = new PageSlots((bytesMax * pagesPart) / pageBytes)
     this.blocks = new TextBlocks(this.#mayHoldAll ? 0 : bytesMax * (1 - pagesPart))
   }
@@ -195,12 +192,6 @@ export class Text implements PagedStore {
     return true
   }
 
-  /** Ends a load that read all pages: frees the oldest of them, as far as they exceed the limit. */
-  keepNewest(): void {
-    this.readsAll = this.#mayHoldAll
-    this.#drop()
-  }
-
   /** Frees the memory of the oldest pages, as far as a checkpoint has saved them (A2, A4). */
   #drop(): void {
     const end = Math.min(Math.floor(this.#savedBytes / pageBytes), this.#page)
@@ -253,7 +244,7 @@ export class Text implements PagedStore {
     this.#saved = saved
     this.#savedBytes = bytes
     if (pages === 0) return
-    const oldest = this.readsAll ? 0 : pages - 1
+    const oldest = this.#mayHoldAll ? 0 : pages - 1
     for (let page = oldest; page < pages; page++) this.pages.give(page)
     this.pages.begin(oldest)
     this.#fillPage(pages - 1, bytes - (pages - 1) * pageBytes)

@@ -1,18 +1,21 @@
-// Goal:   this version reads what older versions wrote, and gives the same answers. docs/faults.md,
-//         row 30.
+// Goal:   this version reads what releases wrote, and gives the same answers; what builds before
+//         release 1.0 wrote is refused. docs/faults.md, row 30.
 // Method: data directories that were kept when their format was current (test/fixtures), each with
 //         every answer of the build that wrote it, or of the last build before the next format. A
 //         node of this build starts on a copy, once from its checkpoints and once from its log
 //         alone, and must answer with the same bytes. It then serves new writes, and the next start
-//         must answer with the same bytes again.
+//         must answer with the same bytes again. A copy whose files have the number of the format
+//         before it is refused, and not changed.
 
 import assert from 'node:assert/strict'
-import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { crc32 } from 'node:zlib'
 import t, { type Test } from 'tap'
+import { crcOf } from '../../wal/checkpoint/manifest.ts'
 import { dataDirectory } from '../api/process.ts'
-import { type Answer, ask, atTime, type Expected } from '../fixtures/asking.ts'
+import { type Answer, ask, atTime, type Expected, nodeOver } from '../fixtures/asking.ts'
 import { invitationsOf, use } from '../fixtures/inviting.ts'
 
 t.setTimeout(0) // each start has a limit of its own
@@ -49,6 +52,41 @@ async function addThread(url: string): Promise<Answer[]> {
   return [await ask(url, { method: 'GET', path, token }), await ask(url, question)]
 }
 
+/** Returns the bytes of every file of a log and its checkpoints, by name. */
+function filesOf(data: string): Map<string, Buffer> {
+  const names = readdirSync(data).filter((name) => /^\d+\./.test(name))
+  return new Map(names.map((name) => [name, readFileSync(join(data, name))]))
+}
+
+/** Gives the file of this kind the format version 1, which builds before release 1.0 wrote. */
+function makeOlder(data: string, kind: '.wal' | '.checkpoint'): void {
+  for (const [name, bytes] of filesOf(data)) {
+    if (!name.endsWith(kind)) continue
+    bytes.writeUInt32LE(1, 8)
+    if (kind === '.wal') bytes.writeUInt32LE(crc32(bytes.subarray(0, 508)), 508)
+    else bytes.writeUInt32LE(crcOf(bytes), 12)
+    writeFileSync(join(data, name), bytes)
+  }
+}
+
+for (const kind of ['.wal', '.checkpoint'] as const) {
+  t.test(`${kind} by a build before 1.0: refused with 76 and the last commit`, async (t) => {
+    const data = dataDirectory(t)
+    cpSync(join(fixtures, 'format-2', 'store'), data, { recursive: true })
+    makeOlder(data, kind)
+    const before = filesOf(data)
+    const refusal = {
+      exitCode: 76,
+      message: /has format version 1 .* commit [0-9a-f]{8} is the last/,
+    }
+    await t.rejects(
+      nodeOver(data, async () => ({ status: 0, error: 'timeout', body: '' })),
+      refusal,
+    )
+    t.same(filesOf(data), before, 'nothing was changed')
+  })
+}
+
 for (const name of readdirSync(fixtures).filter((name) => name.startsWith('format-'))) {
   const fixture = join(fixtures, name)
   const expected: Expected = JSON.parse(readFileSync(join(fixture, 'expected.json'), 'utf8'))
@@ -62,12 +100,12 @@ for (const name of readdirSync(fixtures).filter((name) => name.startsWith('forma
       }
       const again = { ...expected, resent: 0 }
       const added: Answer[] = []
-      const { listed = [], code } = expected.invitations ?? {}
+      const { listed, code } = expected.invitations
       await atTime(data, expected, async (url, checkpoint, node) => {
         t.equal(checkpoint === 0, isLogAlone, `it starts from position ${checkpoint}`)
         t.same(await invitationsOf(node), listed)
         await checkAnswers(t, url, expected.answers)
-        if (code !== undefined) await use(node, code)
+        await use(node, code)
       })
       await atTime(data, again, async (url, _, node) => {
         const used = listed.map(({ used }, i) => used + (i === listed.length - 1 ? 1 : 0))

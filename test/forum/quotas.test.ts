@@ -5,7 +5,6 @@ import { isRejection } from '../../src/forum/forum.ts'
 import { createIdentity, rotateToken } from '../../src/forum/identities.ts'
 import { createThread, reply } from '../../src/forum/posts.ts'
 import { markRead } from '../../src/forum/read-place.ts'
-import { decode, encode, kindOf } from '../../src/forum/records.ts'
 import { subscribe, unsubscribe } from '../../src/forum/subscriptions.ts'
 import { acceptTicket, issueTicket, publishByTicket } from '../../src/forum/tickets.ts'
 import type { QuotaLimits } from '../../src/state/quotas.ts'
@@ -148,22 +147,3 @@ t.test('records: an address: only when a limit needs it, and only as a hash', as
   t.match(message, /^[0-9a-f]{16}$/)
   t.equal(ticket, message, 'one address has one hash')
 })
-
-t.test(
-  'K3: rows of version 1: replayed under limits: counted for all and by identity',
-  async (t) => {
-    const limits = { messages: { all: 2, identity: 1, address: 1 } }
-    const world = furnished({})
-    thread(world, 0, here)
-    const records = world.rows.records()
-    const old = records.map((record) => {
-      const added = Object.keys(kindOf[record.type].added!)
-      t.ok(added.includes('client'))
-      const [code, , ...values] = encode(record)
-      return [code, 1, ...values.slice(0, -added.length)]
-    })
-    t.same(old.map(decode), records)
-    restart(world.forum, replayed(world.rows, limits))
-    t.same([thread(world, 0, here), thread(world, 1, here)], ['rate_limited', 'new'])
-  },
-)

@@ -13,7 +13,6 @@ import {
   type RecordType,
 } from '../../src/forum/records.ts'
 import { codePoint } from '../code-point.ts'
-import { olderRows } from './older-rows.ts'
 
 const packr = new Packr({ useRecords: false })
 const throughLog = (row: unknown) => packr.unpack(packr.pack(row))
@@ -211,10 +210,6 @@ t.test('record: every kind: through the log and back: no field is lost or exchan
     t.notOk(codes.has(code), `${type} has a code of its own`)
     codes.add(code)
   }
-})
-
-t.test('K3: rows of older versions: decoded: the same records as ever', async (t) => {
-  for (const { row, record } of olderRows) t.strictSame(decode(row), record)
 })
 
 t.test('record: of a newer version or an unknown type: refused, and named', async (t) => {

@@ -56,29 +56,6 @@ t.test('X1: the servers take shorter or longer pieces: all are uploaded anew', a
   t.equal(node.checkpoints.newest.number, 1)
 })
 
-t.test('X1: uploaded by an earlier release: downloaded, and later replaced', async (t) => {
-  const { stream, upload, download } = await scene(t)
-  await upload()
-  const note = (await uploadedCheckpoint(stream))!
-  const { objects } = stream.objects
-  const earlier = new Map([...objects].map(([name, bytes]) => [name.replace(/\.\d+/, ''), bytes]))
-  objects.clear()
-  for (const [name, bytes] of earlier) objects.set(name, bytes)
-  t.ok(objects.has(`a.0000000001.checkpoint.${crcOf(note, '0000000001.checkpoint')}.0`))
-  await stream.notes.write('checkpoint', { ...note, node: 'a' })
-  t.equal((await download()).length, note.files.length)
-  t.ok(await upload())
-  t.equal((await download()).length, note.files.length)
-  for (const name of earlier.keys()) t.notOk(objects.has(name), name)
-})
-
-function crcOf({ files }: { files: { name: string; crc: number }[] }, name: string): string {
-  return files
-    .find((file) => file.name === name)!
-    .crc.toString(16)
-    .padStart(8, '0')
-}
-
 /** Returns a forgery of the note that gives its first file another name. */
 function renamed(name: string) {
   return ({ files: [file, ...rest] }: CheckpointNote) => ({ files: [{ ...file, name }, ...rest] })

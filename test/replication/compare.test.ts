@@ -2,14 +2,14 @@
 //         that are not part of the common history.
 // Method: streams of random terms and messages, whose truth is a list of the term of each position;
 //         logs that are a prefix of the truth, diverge from it or extend beyond it; trimmed at any
-//         message. Some programs name terms, and earlier ones did not.
+//         message.
 
 import fc from 'fast-check'
 import t from 'tap'
 import { type Comparison, compareWithStream, type LogEnd } from '../../src/replication/compare.ts'
 import { StreamUnavailable } from '../../src/replication/log-stream.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
-import { MemoryStream } from './memory-stream.ts'
+import { MemoryStream, nameOf, nonceOf } from './memory-stream.ts'
 
 /** For each term, the lengths of its messages; `begin` is the position before the stream. */
 const streams = fc.record({
@@ -20,8 +20,6 @@ const streams = fc.record({
   }),
   /** The terms are 1, 2, 3 … plus the sum of the skips so far: terms may be skipped. */
   skips: fc.array(fc.nat(1), { minLength: 4, maxLength: 4 }),
-  /** Terms above this number have names. */
-  named: fc.nat(5),
 })
 
 type Shape = typeof streams extends fc.Arbitrary<infer T> ? T : never
@@ -29,24 +27,20 @@ type Shape = typeof streams extends fc.Arbitrary<infer T> ? T : never
 const store = 'the store'
 
 /** Returns the end of a log of this history. */
-function endAt({ named }: Pick<Shape, 'named'>, position: number, term: number): LogEnd {
-  return { position, term, nonce: term > named ? `nonce of ${term}` : '', store }
+function endAt(position: number, term: number): LogEnd {
+  return { position, term, nonce: nonceOf(term), store }
 }
 
-async function streamOf(shape: Shape) {
-  const { begin, terms, skips } = shape
+async function streamOf({ begin, terms, skips }: Shape) {
   const stream = new MemoryStream()
   /** The term of each position from `begin` + 1 on. */
   const truth: number[] = []
   let term = 0
   for (const [index, lengths] of terms.entries()) {
-    const { nonce: behind } = endAt(shape, 0, term)
     term += 1 + (skips[index] ?? 0)
-    const { nonce } = endAt(shape, 0, term)
-    for (const [at, length] of [1, ...lengths].entries()) {
+    for (const length of [1, ...lengths]) {
       const first = begin + truth.length + 1
-      const own = { store, nonce, ...(at === 0 ? { behind } : {}) }
-      const name = nonce === '' ? undefined : own
+      const name = nameOf(store, term, stream.messages.at(-1))
       const message = { first, last: first + length - 1, term, name, bytes: new Uint8Array() }
       await stream.publish(message, stream.messages.length)
       for (let n = 0; n < length; n++) truth.push(term)
@@ -65,7 +59,7 @@ t.test(
       const { stream, truth, begin } = await streamOf(shape)
       const position = begin + (at % (truth.length + 1))
       const term = termAt(truth, begin, position)!
-      const found = await compareWithStream(stream, endAt(shape, position, term))
+      const found = await compareWithStream(stream, endAt(position, term))
       if (found.kind !== 'behind') return false
       const message = stream.at(found.next)
       if (message === null)
@@ -87,7 +81,7 @@ t.test(
       // The tail begins where the log's last term ends in the stream.
       const end = next === -1 ? begin + truth.length : begin + next
       const position = end + 1 + tail
-      const found = await compareWithStream(stream, endAt(shape, position, term))
+      const found = await compareWithStream(stream, endAt(position, term))
       if (next === -1) return found.kind === 'ahead'
       return found.kind === 'diverged' && found.from === end + 1
     })
@@ -103,7 +97,7 @@ t.test('compare: messages are trimmed: never a place that leaves a gap', async (
     await stream.trim(kept)
     const position = begin + (at % (truth.length + 1))
     const term = termAt(truth, begin, position)!
-    const found = await compareWithStream(stream, endAt(shape, position, term))
+    const found = await compareWithStream(stream, endAt(position, term))
     const isThere = position + 1 >= stream.at(kept)!.first
     if (isThere) return found.kind === 'behind'
     trimmed += 1
@@ -117,11 +111,10 @@ t.test('compare: another store, or another term of the same number: another hist
   const kinds = new Set<string>()
   const logs = fc.record({ at: fc.nat(), tail: fc.nat(8), isOtherStore: fc.boolean() })
   const property = fc.asyncProperty(streams, fc.nat(), logs, async (shape, below, log) => {
-    // All terms are named: each term of the log differs from the one of the stream.
-    const { stream, truth, begin } = await streamOf({ ...shape, named: 0 })
+    const { stream, truth, begin } = await streamOf(shape)
     const position = begin + 1 + (log.at % truth.length)
     const term = termAt(truth, begin, position)!
-    const end = endAt({ named: 0 }, position + log.tail, term)
+    const end = endAt(position + log.tail, term)
     await stream.trim(1 + (below % stream.messages.length))
     const own = log.isOtherStore ? { ...end, store: 'another' } : { ...end, nonce: 'another' }
     const { kind } = await compareWithStream(stream, own)
@@ -139,7 +132,7 @@ t.test('compare: servers answer late: never a place that is not its own', async 
     const { stream, truth, begin } = await streamOf(shape)
     const position = begin + (at % (truth.length + 1))
     const term = termAt(truth, begin, position)!
-    const own = endAt(shape, position + tail, term)
+    const own = endAt(position + tail, term)
     const right = await compareWithStream(stream, own)
     const found = await compareWithStream(lateServers(stream, seed), own).catch(unavailable)
     seen.set(found.kind, (seen.get(found.kind) ?? 0) + 1)
@@ -171,11 +164,11 @@ function unavailable(error: unknown): { kind: 'unavailable' } {
 
 t.test('compare: no message yet, or a term that is not there: reported', async (t) => {
   const stream = new MemoryStream()
-  const unnamed = { named: Number.POSITIVE_INFINITY }
-  t.same(await compareWithStream(stream, endAt(unnamed, 0, 0)), { kind: 'empty' })
-  await stream.publish({ first: 1, last: 1, term: 2, bytes: new Uint8Array() }, 0)
+  t.same(await compareWithStream(stream, endAt(0, 0)), { kind: 'empty' })
+  const name = nameOf(store, 2)
+  await stream.publish({ first: 1, last: 1, term: 2, name, bytes: new Uint8Array() }, 0)
   const kindOf = async (position: number, term: number): Promise<Comparison['kind']> =>
-    (await compareWithStream(stream, endAt(unnamed, position, term))).kind
+    (await compareWithStream(stream, endAt(position, term))).kind
   t.equal(await kindOf(4, 3), 'lost')
   t.equal(await kindOf(4, 0), 'diverged', 'a log of before the stream, which went on alone')
 })

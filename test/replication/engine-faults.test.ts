@@ -78,7 +78,8 @@ class Appender {
   #message(expectedLast: number): Unplaced {
     this.#sent += 1
     const [first, last] = [expectedLast + 1, expectedLast + 1]
-    return { first, last, term: 1, bytes: Buffer.from(`${this.#name} ${this.#sent}`) }
+    const name = { store: 'the-store', nonce: 'the-nonce' }
+    return { first, last, term: 1, name, bytes: Buffer.from(`${this.#name} ${this.#sent}`) }
   }
 
   async #append(message: Unplaced, expectedLast: number, behind?: Unplaced): Promise<void> {

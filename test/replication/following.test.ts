@@ -15,15 +15,18 @@ import { Replica, type ReplicaParts } from '../../src/replication/replica.ts'
 import { Lives } from '../../src/replication/start-again.ts'
 import type { Journal } from '../../wal/journal/journal.ts'
 import { openJournal } from '../../wal/journal/journal.ts'
+import { listSegments } from '../../wal/journal/segments.ts'
+import { beginLog } from '../../wal/tools/begin-log.ts'
 import { stateHash } from '../forum/state-hash.ts'
 import { until } from '../until.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
 import { KeptLog, Side } from './follower-pair.ts'
-import { MemoryStream } from './memory-stream.ts'
+import { MemoryStream, nameOf, nonceOf } from './memory-stream.ts'
 
 let keys = 0
 const newKey = () => `key-of-test-${keys++}`
 const dir = '/data'
+const store = '5'.repeat(32)
 
 /** A leader in memory; `publish` carries its log to the stream, as if it had been synced. */
 class Leader {
@@ -48,7 +51,7 @@ class Leader {
       node: 'leader',
       mode: 'acked',
       epoch: '',
-      nonce: '',
+      nonce: nonceOf(term),
     } as const
     apply(forum.state, this.log.append(encode(record)), record)
     await this.publish()
@@ -62,7 +65,9 @@ class Leader {
     if (last < first) return
     this.#published = last
     const bytes = Buffer.concat(this.log.records.slice(first - 1, last))
-    await this.stream.publish({ first, last, term: this.term, bytes }, this.stream.messages.length)
+    const { term, stream } = this
+    const name = nameOf(store, term, stream.messages.at(-1))
+    await stream.publish({ first, last, term, name, bytes }, stream.messages.length)
     this.log.durable = last
     this.side.gate.open(last)
     this.side.forum.waiting.onDurable(last)
@@ -86,10 +91,18 @@ interface Started {
   failures: Error[]
 }
 
+/** Begins a log of the stream's store, if the disk has none. */
+function begin(disk: SimulatedDisk): SimulatedDisk {
+  disk.makeDirectory(dir)
+  if (listSegments(disk, dir).length === 0) beginLog({ disk, dir }, { storeId: store, position: 0 })
+  return disk
+}
+
 /** Starts a follower on this disk, as the start of a node does. */
 async function start(t: Test, stream: MemoryStream, disk: SimulatedDisk): Promise<Started> {
   const side = new Side(new KeptLog())
   const { role, forum, load } = side
+  begin(disk)
   const journal = await openJournal({
     dir,
     disk,
@@ -97,7 +110,7 @@ async function start(t: Test, stream: MemoryStream, disk: SimulatedDisk): Promis
     onRecord: (position, row) => apply(forum.state, position, decode(row)),
   })
   const { number: term, nonce } = forum.state.term
-  const local = { position: journal.position, term, nonce, store: journal.storeId }
+  const local = { position: journal.position, term, nonce, store }
   const found = await compareWithStream(stream, local)
   if (found.kind !== 'behind') throw new Error(`the log is ${found.kind}`)
   const failures: Error[] = []
@@ -204,9 +217,11 @@ t.test('following: an answer of a leader that was replaced: not sent', async (t)
   // Another node continues from the end of the stream: its records take the position.
   const next = new KeptLog()
   const at = side.forum.state.now
-  const led = { term: 2, node: 'next', mode: 'async', epoch: '', nonce: '' } as const
+  const led = { term: 2, node: 'next', mode: 'async', epoch: '', nonce: nonceOf(2) } as const
   next.append(encode({ type: 'leader.began', at, ...led }))
-  const message = { first: position + 1, last: position + 1, term: 2, bytes: next.records[0]! }
+  const name = nameOf(store, 2, stream.messages.at(-1))
+  const [first, last] = [position + 1, position + 1]
+  const message = { first, last, term: 2, name, bytes: next.records[0]! }
   await stream.publish(message, stream.messages.length)
   await until('the answer', () => write.answers.length > 0)
   t.equal(write.code, 'no_leader')
@@ -299,7 +314,7 @@ t.test(
       ...{ stream, node: 'follower', role, forum, load, edge, trustProxy: null },
       journal: await openJournal({
         dir,
-        disk: new SimulatedDisk(8),
+        disk: begin(new SimulatedDisk(8)),
         segmentBytes: 1 << 20,
         onRecord,
       }),
@@ -314,7 +329,8 @@ t.test(
     await replica.begin({ sequence: 1, end: leader.log.position })
     const told: (string | null)[] = []
     side.gate.keep(leader.log.position + 1, (failure) => told.push(failure))
-    const behindGap = { first: 90, last: 90, term: 1, bytes: new Uint8Array() }
+    const name = nameOf(store, 1, stream.messages.at(-1))
+    const behindGap = { first: 90, last: 90, term: 1, name, bytes: new Uint8Array() }
     await stream.publish(behindGap, stream.messages.length)
     await t.rejects(role.failed, { name: 'StartAgain' })
     t.same(told, ['no_leader'])

@@ -16,11 +16,13 @@ import { factsOf } from '../../src/state/saved.ts'
 import type { Term } from '../../src/state/state.ts'
 import { realDisk } from '../../wal/disk.ts'
 import { type Journal, openJournal } from '../../wal/journal/journal.ts'
-import { MemoryStream } from '../replication/memory-stream.ts'
+import { beginLog } from '../../wal/tools/begin-log.ts'
+import { MemoryStream, nameOf, nonceOf } from '../replication/memory-stream.ts'
 import { LeadingNode, newDirectory } from './leading-node.ts'
 
 const log = pino({ level: 'silent' })
 const none = new Uint8Array()
+const store = '5'.repeat(32)
 
 /** A stream whose first answers show an end that is older than the truth. */
 class LateStream extends MemoryStream {
@@ -35,13 +37,27 @@ class LateStream extends MemoryStream {
 /** Makes a stream of two messages of term 1, positions 1 to 4. */
 async function newStream(): Promise<LateStream> {
   const stream = new LateStream()
-  await stream.publish({ first: 1, last: 2, term: 1, bytes: none }, 0)
-  await stream.publish({ first: 3, last: 4, term: 1, bytes: none }, 1)
+  await publish(stream, { first: 1, last: 2, term: 1 })
+  await publish(stream, { first: 3, last: 4, term: 1 })
   return stream
+}
+
+interface Published {
+  first: number
+  last: number
+  term: number
+  store?: string
+}
+
+/** Adds a message that continues the stream. */
+async function publish(stream: MemoryStream, { store: of = store, ...message }: Published) {
+  const name = nameOf(of, message.term, stream.messages.at(-1))
+  await stream.publish({ ...message, name, bytes: none }, stream.messages.length)
 }
 
 async function logOf(t: Test, records: number): Promise<{ dir: string; journal: Journal }> {
   const dir = mkdtempSync(join(tmpdir(), 'agent-forum-place-'))
+  beginLog({ disk: realDisk, dir }, { storeId: store, position: 0 })
   const journal = await openJournal({ dir, segmentBytes: 1 << 20, onRecord: () => {} })
   while (journal.health !== 'ok') await new Promise((resolve) => setImmediate(resolve))
   for (let n = 0; n < records; n++) journal.append(`record ${n}`)
@@ -87,7 +103,9 @@ interface Beginning {
   word?: number
 }
 
-const term = (node: string, number = 1) => ({ number, began: 1, node, mode: 'acked', nonce: '' })
+const term = (node: string, number = 1) => {
+  return { number, began: 1, node, mode: 'acked', nonce: nonceOf(number) }
+}
 
 t.test('place: a follower is ahead of a late answer: it asks again, and goes on', async (t) => {
   const stream = await newStream()
@@ -121,7 +139,7 @@ t.test('place: a leader returns with an end of its own: it is published', async 
 t.test('place: another term began before the end: the tail is put aside', async (t) => {
   const stream = await newStream()
   const own = await logOf(t, 6)
-  await stream.publish({ first: 5, last: 5, term: 2, bytes: none }, 2)
+  await publish(stream, { first: 5, last: 5, term: 2 })
   await t.rejects((await placeOf(stream, own)).agree(own.journal, term('this')), {
     message: /from position 5 on/,
   })
@@ -144,7 +162,7 @@ function untouched(dir: string): boolean {
 t.test('place: trimmed, and no checkpoint has what is between: waits, keeps its log', async (t) => {
   const stream = await newStream()
   const own = await logOf(t, 1)
-  await stream.publish({ first: 5, last: 9, term: 1, bytes: none }, 2)
+  await publish(stream, { first: 5, last: 9, term: 1 })
   await stream.trim(3)
   await noteCheckpoint(stream, own.journal, 3)
   const waits: string[] = []
@@ -170,8 +188,9 @@ async function trimmed(t: Test) {
   await ahead.checkpoints.take()
   const { place, newest: manifest } = ahead.checkpoints
   const stream = new MemoryStream()
-  await stream.publish({ first: 1, last: 3, term: 1, bytes: none }, 0)
-  await stream.publish({ first: 4, last: 4, term: 1, bytes: none }, 1)
+  const { storeId } = ahead.journal
+  await publish(stream, { first: 1, last: 3, term: 1, store: storeId })
+  await publish(stream, { first: 4, last: 4, term: 1, store: storeId })
   await stream.trim(2)
   await uploadCheckpoint(stream, place, { node: 'leader', manifest, isStopped: () => false })
   const own = await new LeadingNode(dir).open()
@@ -262,13 +281,13 @@ t.test('place: the stream is of another store, this log has no record: it joins'
   await stream.publish({ first: 1, last: 1, term: 1, name: foreign, bytes: none }, 0)
   const { store } = foreign
   await writeHistory(stream, { store, epoch: store, epochBegin: null, secret: '' })
-  await t.rejects(place.agree(own.journal, { ...term(''), number: 0 }), { name: 'StartAgain' })
+  await t.rejects(place.agree(own.journal, term('', 0)), { name: 'StartAgain' })
   t.equal(await place.prepare(own.journal.storeId), store, 'its log begins anew, of that store')
 })
 
 const led = term('this')
 const unled = term('leader')
-const unshared = { ...term(''), number: 0 }
+const unshared = term('', 0)
 const beginnings: readonly (readonly [string, Beginning, RegExp | null])[] = [
   ['its log was never in a stream', { records: 3, of: unshared }, null],
   ['it led last, and nobody later', { records: 3, of: led, hasHistory: true }, null],

@@ -1,13 +1,14 @@
 // The stream on a real cluster: the promises of log-stream.ts.
 
-import { jetstreamManager } from '@nats-io/jetstream'
-import { connect } from '@nats-io/transport-node'
+import { jetstream, jetstreamManager } from '@nats-io/jetstream'
+import { connect, headers } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'
 import { connectEngine } from '../../src/replication/jetstream/connect.ts'
 import type { JetStreamLog } from '../../src/replication/jetstream/log.ts'
 import type { LeaseHolder, StreamMessage, Unplaced } from '../../src/replication/log-stream.ts'
 import { until } from '../until.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
+import { nameOf } from './memory-stream.ts'
 import { type Cluster, type NatsServer, nats, startCluster } from './nats-cluster.ts'
 
 const takeoverMs = 400
@@ -33,7 +34,8 @@ async function connected(t: Test, ...nodes: string[]): Promise<JetStreamLog[]> {
 }
 
 function message(first: number, last: number, term = 1): Omit<StreamMessage, 'sequence'> {
-  return { first, last, term, bytes: Buffer.from(`records ${first} to ${last}`) }
+  const bytes = Buffer.from(`records ${first} to ${last}`)
+  return { first, last, term, name: nameOf('the-store', term), bytes }
 }
 
 function text(found: StreamMessage | null): string {
@@ -58,6 +60,24 @@ t.test('stream: two writers, one expectation: one message is in it', nats, async
   t.equal(text(await b!.last()), 'records 10 to 12')
   t.equal(await b!.get(99), null)
 })
+
+t.test(
+  'stream: a message of another format: refused with 76, and says what to do',
+  nats,
+  async (t) => {
+    const [log] = await connected(t, 'a')
+    const versions = [
+      [1, /message 1 of the stream has format version 1 .* build before release 1\.0/],
+      [3, /message 2 of the stream has format version 3 .* start the newer program/],
+    ] as const
+    for (const [index, [version, message]] of versions.entries()) {
+      const marks = headers()
+      marks.set('Agent-Forum', `${version} 1 1 1`)
+      await jetstream(log!.connection).publish(`${log!.name}.log`, Buffer.of(1), { headers: marks })
+      await t.rejects(log!.get(index + 1), { exitCode: 76, message })
+    }
+  },
+)
 
 t.test('stream: two in flight, another takes the first place: none is in it', nats, async (t) => {
   const [a, b] = await connected(t, 'a', 'b')
@@ -156,7 +176,7 @@ t.test('stream: read: far more than is sent ahead: all of it, in order', nats, a
     let behind: Unplaced | undefined
     const published = Array.from({ length: 8 }, (_, index) => {
       const [first, bytes] = [n + index + 1, Buffer.alloc(500 + Math.floor(random() * 8_000))]
-      const next = { first, last: first, term: 1, bytes }
+      const next = { ...message(first, first), bytes }
       const outcome = log!.publish(next, first - 1, behind)
       behind = next
       return outcome

@@ -24,7 +24,7 @@ import { realDisk } from '../../wal/disk.ts'
 import { beginLog } from '../../wal/tools/begin-log.ts'
 import { until } from '../until.ts'
 import { LeadingNode, newDirectory } from './leading-node.ts'
-import { MemoryStream } from './memory-stream.ts'
+import { MemoryStream, nameOf } from './memory-stream.ts'
 import { nats, startCluster } from './nats-cluster.ts'
 
 t.test('lead: an empty log: the stream has every record; a restart begins a term', async (t) => {
@@ -205,7 +205,8 @@ async function uploading(t: Test) {
   const node = await new LeadingNode(newDirectory(t)).open()
   await node.write('one')
   for (let n = 1; n <= node.journal.position; n++) {
-    await stream.publish({ first: n, last: n, term: 1, bytes: Buffer.alloc(0) }, n - 1)
+    const name = nameOf(node.journal.storeId, 1, stream.messages.at(-1))
+    await stream.publish({ first: n, last: n, term: 1, name, bytes: Buffer.alloc(0) }, n - 1)
   }
   const notices: string[] = []
   const onNotice = ({ event }: { event: string }) => void notices.push(event)

@@ -5,7 +5,7 @@
 import t, { type Test } from 'tap'
 import { LeaseKeeper } from '../../src/replication/lease-keeper.ts'
 import { StreamGone, StreamUnavailable } from '../../src/replication/log-stream.ts'
-import { MemoryStream } from './memory-stream.ts'
+import { MemoryStream, nameOf } from './memory-stream.ts'
 
 const takeoverMs = 60_000
 const holder = { version: 1, node: 'a', term: 1, since: 0 } as const
@@ -22,7 +22,15 @@ function scene(t: Test) {
   Object.assign(performance, { now: () => clock.ms })
   t.teardown(() => Object.assign(performance, { now }))
   const stream = new MemoryStream()
-  stream.messages.push({ sequence: 1, first: 1, last: 1, term: holder.term, bytes: none })
+  const { term } = holder
+  stream.messages.push({
+    sequence: 1,
+    first: 1,
+    last: 1,
+    term,
+    name: nameOf('', term),
+    bytes: none,
+  })
   const notices: string[] = []
   const keeper = new LeaseKeeper({
     stream,
@@ -107,7 +115,7 @@ t.test('K2: another node has the lease: it waits until that is over', async (t) 
 t.test('K2: another node has begun a later term, or it is stopped: it does not lead', async (t) => {
   const { stream, keeper } = scene(t)
   t.equal(await keeper.take(() => true), false)
-  await stream.publish({ first: 2, last: 2, term: 2, bytes: none }, 1)
+  await stream.publish({ first: 2, last: 2, term: 2, name: nameOf('', 2), bytes: none }, 1)
   t.equal(await keeper.take(() => false), false)
   t.equal(keeper.decidesUntilMs, -always)
 })
@@ -125,7 +133,7 @@ t.test('K3: another node has it, or leads: whoever looks at the stream is told',
   stream.lease.holder = null
   await renewing.renew()
   t.same([renewing.losses, notices], [2, ['lease_lost', 'lease_held']])
-  await stream.publish({ first: 2, last: 2, term: 2, bytes: none }, 1)
+  await stream.publish({ first: 2, last: 2, term: 2, name: nameOf('', 2), bytes: none }, 1)
   await renewing.renew()
   t.equal(renewing.losses, 3, 'though it has the lease')
 })

@@ -11,9 +11,21 @@ import type {
   Objects,
   Published,
   StreamMessage,
+  TermName,
   Unplaced,
 } from '../../src/replication/log-stream.ts'
 import { StreamUnavailable } from '../../src/replication/log-stream.ts'
+
+/** Returns the nonce that tests give to the term of this number; 0 stands for no term. */
+export function nonceOf(term: number): string {
+  return term === 0 ? '' : `nonce-of-${term}`
+}
+
+/** Returns the name of a message of this term that comes after `last`, if there is one. */
+export function nameOf(store: string, term: number, last?: StreamMessage): TermName {
+  const name = { store, nonce: nonceOf(term) }
+  return last?.term === term ? name : { ...name, behind: last?.name.nonce ?? '' }
+}
 
 export class MemoryStream implements LogStream {
   messageBytesMax = 1 << 20

@@ -13,7 +13,7 @@ import { sizeOf, timeoutMs } from '../depth.ts'
 import { settled, VirtualTime } from '../simulate/virtual-time.ts'
 import { until } from '../until.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
-import { MemoryStream } from './memory-stream.ts'
+import { MemoryStream, nonceOf } from './memory-stream.ts'
 import { SimulatedEngine } from './simulated-engine.ts'
 import { SimulatedStream } from './simulated-stream.ts'
 
@@ -138,7 +138,7 @@ async function live(seed: number, t: Test): Promise<Trial> {
       const other = new SimulatedStream(engine)
       for (let isBegun = false; !isBegun; ) {
         const { last: position, name } = engine.message(engine.lastSequence)!
-        const end = { position, term: 1, nonce: name!.nonce, store }
+        const end = { position, term: 1, nonce: name.nonce, store }
         const about = { node: 'b', mode: 'acked' as const, epoch: '', at: 1 }
         const beginning = { ...about, end, isFirst: false }
         isBegun = (await trial.finish(beginTerm(other, beginning))) !== null
@@ -198,11 +198,12 @@ t.test(
   async (t) => {
     const stream = new MemoryStream()
     const bytes = Buffer.alloc(0)
-    await stream.publish({ first: 1, last: 1, term: 1, bytes }, 0)
-    await stream.publish({ first: 2, last: 5, term: 1, bytes }, 1)
+    const name = { store, nonce: nonceOf(1) }
+    await stream.publish({ first: 1, last: 1, term: 1, name: { ...name, behind: '' }, bytes }, 0)
+    await stream.publish({ first: 2, last: 5, term: 1, name, bytes }, 1)
     const ended: Ended[] = []
     const publisher = new Publisher({
-      ...{ stream, term: 1, name: { store, nonce: '' }, sequence: 1, position: 1, gatherMs: 0 },
+      ...{ stream, term: 1, name, sequence: 1, position: 1, gatherMs: 0 },
       onAcknowledged: () => t.fail('nothing of it is acknowledged'),
       onEnded: (why) => ended.push(why),
     })

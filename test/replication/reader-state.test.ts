@@ -11,8 +11,7 @@ import t from 'tap'
 import { openToAll } from '../../src/api/access.ts'
 import { routesOf } from '../../src/api/routes.ts'
 import { withPages } from '../../src/pages/pages.ts'
-import { targetOf } from '../../src/state/forms/forms.ts'
-import { checkpointSource, formVersion } from '../../src/state/saved.ts'
+import { checkpointSource, checkpointTarget, formVersion } from '../../src/state/saved.ts'
 import { State } from '../../src/state/state.ts'
 import { Checkpoints } from '../../wal/checkpoint/checkpoints.ts'
 import { sizeOf, timeoutMs } from '../depth.ts'
@@ -36,10 +35,9 @@ async function fromCheckpoint(machine: Machine): Promise<{ state: State; loaded:
   const quiet = { form: formVersion, onNotice: () => {} }
   const checkpoints = new Checkpoints({ disk, dir: '/simulated', ...quiet })
   let state = emptyState(machine, 'reads')
-  const loaded = await checkpoints.load(null, (form) => {
+  const loaded = await checkpoints.load(null, () => {
     state = emptyState(machine, 'reads')
-    state.text.readsAll = true
-    return targetOf(state, form, () => {})
+    return checkpointTarget(state)
   })
   return { state: folded(machine, state), loaded }
 }

@@ -8,6 +8,7 @@ import {
 } from '../../src/replication/log-stream.ts'
 import { settled, VirtualTime } from '../simulate/virtual-time.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
+import { nameOf } from './memory-stream.ts'
 import { SimulatedEngine } from './simulated-engine.ts'
 import { SimulatedStream } from './simulated-stream.ts'
 
@@ -15,6 +16,7 @@ const message = (first: number, last = first, term = 1) => ({
   first,
   last,
   term,
+  name: nameOf('', term),
   bytes: Buffer.from(`${first} to ${last}`),
 })
 

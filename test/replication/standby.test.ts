@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import type { StreamMessage } from '../../src/replication/log-stream.ts'
 import { Standby } from '../../src/replication/standby.ts'
 import { until } from '../until.ts'
-import { MemoryStream } from './memory-stream.ts'
+import { MemoryStream, nameOf } from './memory-stream.ts'
 
 const takeoverMs = 100
 const holder = { version: 1 as const, node: 'leader', term: 1, since: 0 }
@@ -14,7 +14,8 @@ const holder = { version: 1 as const, node: 'leader', term: 1, since: 0 }
 /** Makes a stream whose leader holds the lease, with one message of its term. */
 async function ledStream(): Promise<MemoryStream> {
   const stream = new MemoryStream()
-  await stream.publish({ first: 1, last: 3, term: 1, bytes: new Uint8Array() }, 0)
+  const bytes = new Uint8Array()
+  await stream.publish({ first: 1, last: 3, term: 1, name: nameOf('', 1), bytes }, 0)
   await stream.lease.hold(holder)
   return stream
 }
@@ -39,7 +40,8 @@ function standbyOf(t: Test, stream: MemoryStream, node: string, position = 3) {
       return seen.durable
     },
     lead: async (last) => {
-      const message = { first: last.last + 1, last: last.last + 1, term: last.term + 1 }
+      const [position, term] = [last.last + 1, last.term + 1]
+      const message = { first: position, last: position, term, name: nameOf('', term, last) }
       const published = await stream.publish({ ...message, bytes: new Uint8Array() }, last.sequence)
       if ('rejected' in published) return false
       seen.led.push(last)
@@ -86,7 +88,8 @@ t.test('standby: another node began a term: its lease goes back, and it waits', 
   await stream.lease.release('leader')
   const { seen } = standbyOf(t, stream, 'a', 2)
   await until('it holds the lease', async () => (await stream.lease.read())?.node === 'a')
-  await stream.publish({ first: 4, last: 4, term: 2, bytes: new Uint8Array() }, 1)
+  const message = { first: 4, last: 4, term: 2, name: nameOf('', 2) }
+  await stream.publish({ ...message, bytes: new Uint8Array() }, 1)
   // It now has the earlier records, but those of the new term are missing.
   seen.durable = 3
   await until('it gave the lease back', async () => (await stream.lease.read()) === null)

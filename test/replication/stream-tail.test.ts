@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { StreamTail } from '../../src/replication/stream-tail.ts'
 import { eachEncoded } from '../../wal/journal/format.ts'
 import { until } from '../until.ts'
-import { MemoryStream } from './memory-stream.ts'
+import { MemoryStream, nameOf, nonceOf } from './memory-stream.ts'
 
 const store = 'the store'
 
@@ -24,7 +24,8 @@ function recordsOf(first: number, last: number): Buffer {
 
 async function publish(stream: MemoryStream, first: number, last: number, term = 1): Promise<void> {
   const bytes = recordsOf(first, last)
-  await stream.publish({ first, last, term, bytes }, stream.messages.length)
+  const name = nameOf(store, term, stream.messages.at(-1))
+  await stream.publish({ first, last, term, name, bytes }, stream.messages.length)
 }
 
 /** A follower that remembers what it receives. */
@@ -70,7 +71,7 @@ function follow(t: Test, stream: MemoryStream, setting: Setting = {}) {
     stream,
     receiver,
     next,
-    term: { term, nonce: '', store },
+    term: { term, nonce: nonceOf(term), store },
     onFailed: (error) => failures.push(error),
     onInterrupted: (error) => interruptions.push(error),
     ...(now === undefined ? {} : { now }),
@@ -155,6 +156,8 @@ t.test('tail: the follower is slow: one message at a time', async (t) => {
   t.equal(most, 1)
 })
 
+/** The name of another message of term 2. */
+const own = { store, nonce: nonceOf(2) }
 const four = { first: 4, last: 4, bytes: recordsOf(4, 4) }
 
 for (const [what, why, break_] of [
@@ -169,7 +172,7 @@ for (const [what, why, break_] of [
     'a message of another store',
     /of another history, in term 2/,
     (stream: MemoryStream) =>
-      stream.publish({ ...four, term: 2, name: { store: 'another', nonce: '' } }, 1),
+      stream.publish({ ...four, term: 2, name: { store: 'another', nonce: nonceOf(2) } }, 1),
   ],
   [
     'a message of another term 2',
@@ -191,7 +194,7 @@ for (const [what, why, break_] of [
     'a message whose records do not fill it',
     /does not hold its records/,
     (stream: MemoryStream) =>
-      stream.publish({ first: 3, last: 5, term: 2, bytes: Buffer.alloc(7) }, 1),
+      stream.publish({ first: 3, last: 5, term: 2, name: own, bytes: Buffer.alloc(7) }, 1),
   ],
 ] as const) {
   t.test(`tail: ${what}: nothing of it is taken, and it says why`, async (t) => {

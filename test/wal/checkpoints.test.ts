@@ -3,7 +3,8 @@
 // wal/checkpoint/checkpoints.ts.
 
 import t, { type Test } from 'tap'
-import { crcOf } from '../../wal/checkpoint/manifest.ts'
+import { readManifest } from '../../wal/checkpoint/checkpoint-files.ts'
+import { checkpointVersion, crcOf, encodeManifest } from '../../wal/checkpoint/manifest.ts'
 import type { JournalError } from '../../wal/errors.ts'
 import { type Folding, type Row, startFolding } from './fold.ts'
 import { until } from './helpers.ts'
@@ -199,14 +200,28 @@ t.test('checkpoints: the log is gone, or ends before them: refused with 77', asy
   await refused(t, shorter, 77, /belongs to store/)
 })
 
-t.test('checkpoints: one by a newer program: refused with 76, nothing is changed', async (t) => {
+for (const version of [checkpointVersion - 1, checkpointVersion + 1]) {
+  t.test(`checkpoints: version ${version}: refused with 76, nothing is changed`, async (t) => {
+    const { disk } = await aStore([20, 5, 5])
+    const name = `/data/${second}.checkpoint`
+    const bytes = Buffer.from(disk.bytesOf(name))
+    bytes.writeUInt32LE(version, 8)
+    bytes.writeUInt32LE(crcOf(bytes), 12)
+    disk.overwrite(name, bytes)
+    await refused(t, disk, 76, new RegExp(`format version ${version} and`))
+  })
+}
+
+t.test('checkpoints: of another form of state: refused with 76, unchanged', async (t) => {
   const { disk } = await aStore([20, 5, 5])
-  const name = `/data/${second}.checkpoint`
-  const bytes = Buffer.from(disk.bytesOf(name))
-  bytes.writeUInt32LE(2, 8)
-  bytes.writeUInt32LE(crcOf(bytes), 12)
-  disk.overwrite(name, bytes)
-  await refused(t, disk, 76, /format version 2/)
+  const manifest = readManifest({ disk, dir: '/data' }, Number(second))
+  if (manifest.kind !== 'good') throw new Error(manifest.kind)
+  const { form } = manifest.manifest
+  for (const other of [form - 1, form + 1]) {
+    const bytes = encodeManifest({ ...manifest.manifest, form: other })
+    disk.overwrite(`/data/${second}.checkpoint`, bytes)
+    await refused(t, disk, 76, new RegExp(`format version ${other} and`))
+  }
 })
 
 t.test('C4: incomplete files after a crash: removed by the next start', async (t) => {

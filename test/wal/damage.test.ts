@@ -6,6 +6,7 @@
 import { crc32 } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { JournalError } from '../../wal/errors.ts'
+import { formatVersion } from '../../wal/journal/format.ts'
 import { sizeOf } from '../depth.ts'
 import { appendEach, dir, open, smallSegment, until } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
@@ -229,21 +230,27 @@ t.test('J6: the first segment is all zeros: refused', async (t) => {
   await refused(t, disk, /the header is not whole/)
 })
 
-t.test('a newer format version in any segment: exit 76, untouched', async (t) => {
-  const disk = await logOf(60, 500, true)
-  const header = newerHeader(disk.bytesOf(second))
-  header.copy(disk.bytesOf(second))
-  const before = logOn(disk)
-  const { error } = await outcome(disk)
-  t.match(error, { exitCode: 76 })
-  t.match(String(error), /0000000002\.wal has format version 2 and this program knows 1/)
-  t.same(logOn(disk), before)
-})
+for (const [what, step, remedy] of [
+  ['a newer', 1, 'start the newer program'],
+  ['an older', -1, 'a build before release 1.0 wrote it, and commit \\w+ is the last'],
+] as const) {
+  t.test(`${what} format version in any segment: exit 76, untouched`, async (t) => {
+    const disk = await logOf(60, 500, true)
+    const version = formatVersion + step
+    withVersion(disk.bytesOf(second), version).copy(disk.bytesOf(second))
+    const before = logOn(disk)
+    const { error } = await outcome(disk)
+    t.match(error, { exitCode: 76 })
+    const finding = `0000000002\\.wal has format version ${version} and .* knows ${formatVersion}; `
+    t.match(String(error), new RegExp(`${finding}nothing was changed, ${remedy}`))
+    t.same(logOn(disk), before)
+  })
+}
 
 // Every version keeps its number and its CRC at the same offsets.
-function newerHeader(segment: Buffer): Buffer {
+function withVersion(segment: Buffer, version: number): Buffer {
   const header = Buffer.from(segment.subarray(0, 512))
-  header.writeUInt32LE(2, 8)
+  header.writeUInt32LE(version, 8)
   header.writeUInt32LE(crc32(header.subarray(0, 508)), 508)
   return header
 }

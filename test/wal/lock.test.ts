@@ -82,8 +82,9 @@ t.test('locked by this process: refused with 75', async (t) => {
 })
 
 function ownerFile(changes: object): Buffer {
-  const owner = { token: 'a1', pid: process.pid, startTicks: '1', bootId: 'boot-1' }
-  return Buffer.from(JSON.stringify({ ...owner, host: os.hostname(), ...changes }))
+  const alive = { pid: process.pid, startTicks: '1', bootId: 'boot-1', pidNamespace: 'pid:[1]' }
+  const owner = { token: 'a1', ...alive, host: os.hostname() }
+  return Buffer.from(JSON.stringify({ ...owner, ...changes }))
 }
 
 t.test('an owner that is dead in every way it can be: taken over', async (t) => {

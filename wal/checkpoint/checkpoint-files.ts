@@ -11,7 +11,7 @@ import {
   syncDirectoryLater,
   writeAllLater,
 } from '../disk.ts'
-import { isOfSystem, isUnreadable, JournalError, messageOf, newerError } from '../errors.ts'
+import { isOfSystem, isUnreadable, JournalError, messageOf, versionError } from '../errors.ts'
 import { listSegments, positionBefore } from '../journal/segments.ts'
 import {
   checkpointVersion,
@@ -151,7 +151,7 @@ export interface BadManifest {
 }
 
 interface Accepted {
-  /** The newest form of state that the caller can read. */
+  /** The form of state that the caller can read. */
   form: number
   /** The id of the log's store; null: there is no log. */
   storeId: string | null
@@ -159,7 +159,7 @@ interface Accepted {
 
 /**
  * The manifests that are whole, newest first; their pages are not checked. Throws JournalError 76
- * for a newer format, 77 for one of another store, and the errors of the disk.
+ * for another format, 77 for one of another store, and the errors of the disk.
  */
 export function findManifests(
   place: CheckpointDirectory,
@@ -171,13 +171,13 @@ export function findManifests(
     const name = manifestName(number)
     const file = path.join(place.dir, name)
     const read = readManifest(place, number)
-    if (read.kind === 'newer') throw newerError(file, read.version, checkpointVersion)
+    if (read.kind === 'other') throw versionError(file, read.version, checkpointVersion)
     if (read.kind === 'bad') {
       bad.push({ name, why: read.why })
       continue
     }
     const { manifest } = read
-    if (manifest.form > form) throw newerError(file, manifest.form, form)
+    if (manifest.form !== form) throw versionError(file, manifest.form, form)
     if (storeId !== null && manifest.storeId !== storeId) {
       const stores = `${manifest.storeId}, and the log to store ${storeId}`
       throw new JournalError(

@@ -71,7 +71,7 @@ const readSliceMs = 4
 interface CheckpointsOptions {
   disk: Disk
   dir: string
-  /** The newest form of state that the caller can read. */
+  /** The form of state that the caller reads and writes. */
   form: number
   onNotice: (notice: Notice) => void
 }
@@ -139,16 +139,16 @@ export class Checkpoints {
   }
 
   /**
-   * Loads the newest good checkpoint into the target that `fresh` makes for its form, and resolves
-   * to its position, or to 0 if there is none. `fresh` may be called several times: only the target
-   * that it made last counts, which is empty if there is no checkpoint. `storeId` is the log's;
-   * null: there is no log. Rejects with JournalError 74 when the disk fails, 76 for a newer format,
-   * 77 for a checkpoint of another store. Changes no file. `onProgress` receives the bytes that are
+   * Loads the newest good checkpoint into the target that `fresh` makes, and resolves to its
+   * position, or to 0 if there is none. `fresh` may be called several times: only the target that
+   * it made last counts, which is empty if there is no checkpoint. `storeId` is the log's; null:
+   * there is no log. Rejects with JournalError 74 when the disk fails, 76 for another format, 77
+   * for a checkpoint of another store. Changes no file. `onProgress` receives the bytes that are
    * read, and their total.
    */
   async load(
     storeId: string | null,
-    fresh: (form: number) => Target,
+    fresh: () => Target,
     onProgress?: ReadOptions['onProgress'],
   ): Promise<number> {
     try {
@@ -156,7 +156,7 @@ export class Checkpoints {
       const { good, bad } = findManifests(this.#place, { form: this.#options.form, storeId })
       this.bad.push(...bad)
       while (good.length > 0) {
-        if (await this.#fill(good[0], fresh(good[0].form), onProgress)) break
+        if (await this.#fill(good[0], fresh(), onProgress)) break
         good.shift()
       }
       this.#kept = good.slice(0, keptCount)
@@ -168,7 +168,7 @@ export class Checkpoints {
     }
     if (this.#kept.length > 0) return this.position
     if (this.bad.length > 0) refuseWithoutLog(this.#place, this.bad)
-    fresh(this.#options.form)
+    fresh()
     return 0
   }
 

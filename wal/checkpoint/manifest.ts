@@ -18,7 +18,8 @@ import { crc32 } from 'node:zlib'
 import { Packr, Unpackr } from 'msgpackr'
 import { type PagePlace, PageTable, type Stores } from './paged-store.ts'
 
-export const checkpointVersion = 1
+/** Version 1 was that of builds before release 1.0. */
+export const checkpointVersion = 2
 const magic = Buffer.from('89434b500d0a1a0a', 'hex')
 const crcAt = 12
 const headerBytes = 24
@@ -49,7 +50,7 @@ export interface Manifest {
 
 export type ReadManifest =
   | { kind: 'good'; manifest: Manifest }
-  | { kind: 'newer'; version: number }
+  | { kind: 'other'; version: number }
   | { kind: 'bad'; why: string }
 
 export function manifestName(number: number): string {
@@ -117,13 +118,11 @@ export function decodeManifest(bytes: Buffer, number: number): ReadManifest {
   }
   if (crcOf(bytes) !== bytes.readUInt32LE(crcAt)) return bad('the crc of the manifest is wrong')
   const version = bytes.readUInt32LE(8)
-  if (version > checkpointVersion) return { kind: 'newer', version }
-  if (version < checkpointVersion) return bad(`version ${version} never existed`)
+  if (version !== checkpointVersion) return { kind: 'other', version }
   if (Number(bytes.readBigUInt64LE(16)) !== bytes.length) return bad('the length is wrong')
   const { rows, files, ...rest } = unpackr.unpack(bytes.subarray(headerBytes))
   const maps = { tables: new Map(), files: new Map<number, number>(files) }
-  // Manifests of earlier releases have no `notEmptied`.
-  const manifest: Manifest = { notEmptied: [], ...rest, ...maps }
+  const manifest: Manifest = { ...rest, ...maps }
   if (manifest.number !== number) return bad(`it is checkpoint ${manifest.number}`)
   for (const row of rows as Row[]) manifest.tables.set(row[0], tableOf(row))
   return { kind: 'good', manifest }

@@ -19,8 +19,7 @@
 // P1. Any one block of a column can be rebuilt from the others.
 // P2. A page is no longer than a piece, and no page touches a column twice, because a page of
 //     nearly a whole MiB begins at the start of a block. So any one page of a stripe can be
-//     rebuilt. (Earlier builds wrote pages that touch a column twice: of those, all blocks but the
-//     outermost.)
+//     rebuilt.
 // P3. The manifest is authoritative: a rebuilt page must have the crc that the manifest has for it.
 
 import { crc32 } from 'node:zlib'

@@ -39,7 +39,8 @@
 import assert from 'node:assert/strict'
 import { crc32 } from 'node:zlib'
 
-export const formatVersion = 1
+/** Version 1 was that of builds before release 1.0. */
+export const formatVersion = 2
 export const sectorBytes = 512
 export const segmentHeaderBytes = sectorBytes
 export const frameHeaderBytes = 36
@@ -67,7 +68,7 @@ export interface SegmentHeader {
 
 export type ReadHeader =
   | { kind: 'good'; header: SegmentHeader }
-  | { kind: 'newer'; version: number }
+  | { kind: 'other'; version: number }
   | { kind: 'zero' | 'bad' }
 
 export interface Frame {
@@ -116,8 +117,7 @@ export function decodeSegmentHeader(bytes: Buffer): ReadHeader {
   const whole = crc32(bytes.subarray(0, headerCrcAt)) === bytes.readUInt32LE(headerCrcAt)
   if (!whole || bytes.compare(segmentMagic, 0, 8, 0, 8) !== 0) return { kind: 'bad' }
   const version = bytes.readUInt32LE(8)
-  if (version > formatVersion) return { kind: 'newer', version }
-  if (version < formatVersion) return { kind: 'bad' }
+  if (version !== formatVersion) return { kind: 'other', version }
   const header = {
     storeId: bytes.toString('hex', 12, 12 + storeIdBytes),
     number: readPosition(bytes, 28),

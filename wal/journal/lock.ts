@@ -25,8 +25,8 @@ interface Owner {
   /** Clock ticks from boot to the start of the process; null where the system has no such value. */
   startTicks: string | null
   bootId: string | null
-  /** Null: the process is not visible to itself in /proc. Absent in locks of older versions. */
-  pidNamespace?: string | null
+  /** Null: the process is not visible to itself in /proc. */
+  pidNamespace: string | null
   host: string
 }
 
@@ -115,7 +115,8 @@ function parseOwner(file: string, text: string, token: string): Owner {
   try {
     owner = JSON.parse(text)
   } catch {
-    return { token, pid: 0, startTicks: null, bootId: null, host: os.hostname() }
+    const nothing = { startTicks: null, bootId: null, pidNamespace: null }
+    return { token, pid: 0, ...nothing, host: os.hostname() }
   }
   if (isOwner(owner)) return owner
   throw new JournalError(
@@ -133,7 +134,7 @@ function isOwner(value: unknown): value is Owner {
     Number.isSafeInteger(pid) &&
     isTextOrNull(startTicks) &&
     isTextOrNull(bootId) &&
-    isTextOrNull(pidNamespace ?? null) &&
+    isTextOrNull(pidNamespace) &&
     typeof host === 'string'
   )
 }
@@ -170,7 +171,6 @@ function inUse(sentence: string): JournalError {
 
 /** Whether a process of this boot is visible in this process's /proc. */
 function isVisible(disk: Disk, { pidNamespace }: Owner): boolean {
-  if (pidNamespace === undefined) return true // written by an older version
   return pidNamespace !== null && pidNamespace === readPidNamespace(disk)
 }
 

@@ -10,7 +10,7 @@ import {
   writeAll,
   writeAllLater,
 } from '../disk.ts'
-import { damageError, newerError, storageError } from '../errors.ts'
+import { damageError, storageError, versionError } from '../errors.ts'
 import {
   decodeSegmentHeader,
   formatVersion,
@@ -226,7 +226,7 @@ export function copyRange(
 }
 
 /**
- * Returns the first segment's header. Throws JournalError 76 for a newer format, 77 for a segment
+ * Returns the first segment's header. Throws JournalError 76 for another format, 77 for a segment
  * that is missing, doubled, out of place or from another store.
  */
 export function checkHeads(
@@ -234,7 +234,7 @@ export function checkHeads(
   { dir, from }: { dir: string; from: number },
 ): SegmentHeader {
   for (const { path, head } of files) {
-    if (head.kind === 'newer') throw newerError(path, head.version, formatVersion)
+    if (head.kind === 'other') throw versionError(path, head.version, formatVersion)
   }
   const damage = (file: SegmentFile, position: number, what: string) =>
     damageError(dir, file.path, 0, position, what)

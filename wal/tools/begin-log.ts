@@ -31,7 +31,6 @@ interface Plan {
 
 const marks: ReadonlyMap<string, Plan> = new Map([
   ['clear-log', { keeps: false, isReplaced: false }],
-  ['clear-log.keep', { keeps: true, isReplaced: false }], // made by earlier releases
   ['replace-log', { keeps: false, isReplaced: true }],
   ['replace-log.keep', { keeps: true, isReplaced: true }],
 ])

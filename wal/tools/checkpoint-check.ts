@@ -16,7 +16,7 @@ import {
   parityName,
 } from '../checkpoint/manifest.ts'
 import { Sidecars } from '../checkpoint/sidecar.ts'
-import { newerError } from '../errors.ts'
+import { versionError } from '../errors.ts'
 
 export interface CheckedCheckpoint {
   name: string
@@ -34,7 +34,7 @@ export interface CheckedCheckpoint {
 
 const unpaced: Pause = () => null
 
-/** Checks all checkpoints of a directory, newest first. Throws JournalError 76 for a newer one. */
+/** Checks all checkpoints of a directory, newest first. Throws JournalError 76 for one of another format. */
 export async function checkCheckpoints(place: CheckpointDirectory): Promise<CheckedCheckpoint[]> {
   const checked: CheckedCheckpoint[] = []
   for (const number of manifestNumbers(place)) checked.push(await checkCheckpoint(place, number))
@@ -48,7 +48,7 @@ export async function checkCheckpoint(
 ): Promise<CheckedCheckpoint> {
   const name = manifestName(number)
   const read = readManifest(place, number)
-  if (read.kind === 'newer') throw newerError(name, read.version, checkpointVersion)
+  if (read.kind === 'other') throw versionError(name, read.version, checkpointVersion)
   const rebuilt: BadPage[] = []
   const badParity: string[] = []
   const found = { name, rebuilt, badParity, damaged: null }

@@ -54,9 +54,8 @@ export const deliveryRecords = {
 
   'deliveries.expired': kind<DeliveriesExpired>({
     code: 27,
-    version: 2,
+    version: 1,
     fields: ['through'],
-    added: { through: Number.MAX_SAFE_INTEGER },
     apply: ({ webhooks }, position, { at, through }) =>
       webhooks.expireDeliveries(position, at, through),
   }),

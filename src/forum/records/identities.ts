@@ -49,9 +49,8 @@ export interface TokenRotated extends Timed {
 export const identityRecords = {
   'identity.created': kind<IdentityCreated>({
     code: 1,
-    version: 2,
+    version: 1,
     fields: ['id', 'kind', 'displayName', 'tokenDigest', 'expiresAt', 'client'],
-    added: { client: '' },
     apply(state, position, record) {
       addIdentity(state, position, record)
       const { client, at } = record

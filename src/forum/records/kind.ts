@@ -19,10 +19,6 @@ export interface RecordKind<R extends Timed> {
   version: number
   /** The fields in their order in the log, after the time. */
   fields: readonly Exclude<keyof R, 'type' | 'at'>[]
-  /** Fields that a later version appended, with their values in records of earlier versions. */
-  added?: Partial<R>
-  /** The first version of a field, where rows of earlier versions have another one in its place. */
-  since?: { readonly [F in keyof R]?: number }
   apply(state: State, position: number, record: R): void
 }
 

@@ -21,9 +21,8 @@ export interface LeaderBegan extends Timed {
 export const leadershipRecords = {
   'leader.began': kind<LeaderBegan>({
     code: 50,
-    version: 2,
+    version: 1,
     fields: ['term', 'node', 'mode', 'epoch', 'nonce'],
-    added: { nonce: '' },
     apply(state, position, { term, node, mode, epoch, nonce }) {
       state.term = { number: term, began: position, node, mode, nonce }
       if (epoch !== '') state.epoch = { id: epoch, begin: position - 1 }

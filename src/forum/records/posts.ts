@@ -46,7 +46,7 @@ export interface ReplyPosted extends NewMessage, Keyed {
 export const postRecords = {
   'thread.posted': kind<ThreadPosted>({
     code: 3,
-    version: 5,
+    version: 1,
     fields: [
       'by',
       'id',
@@ -59,8 +59,6 @@ export const postRecords = {
       'client',
       'mentions',
     ],
-    added: { client: '', mentions: [] },
-    since: { mentions: 5 }, // version 3 had another field in its place, which is ignored
     apply(state, position, record) {
       const { by, visibility, participants, at } = record
       const thread = addThread(state, record)
@@ -76,10 +74,8 @@ export const postRecords = {
 
   'reply.posted': kind<ReplyPosted>({
     code: 4,
-    version: 5,
+    version: 1,
     fields: ['by', 'thread', 'messageId', 'content', 'key', 'client', 'mentions'],
-    added: { client: '', mentions: [] },
-    since: { mentions: 5 }, // as above
     apply(state, position, record) {
       const { by, thread, at } = record
       state.threads.actors.tell(thread, { type: 'replied', position })

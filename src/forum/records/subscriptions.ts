@@ -41,7 +41,6 @@ export const subscriptionRecords = {
     fields: ['by', 'thread'],
     apply(state, position, { at, by, thread }) {
       state.quotas.count('changes', { by, client: '', at })
-      if (!state.subscriptions.mayUnfollow(by, thread)) return
       state.subscriptions.unfollow(by, thread, position)
       state.webhooks.unfollow(by, thread)
     },

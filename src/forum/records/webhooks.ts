@@ -86,9 +86,8 @@ export const webhookRecords = {
 
   'webhooks.lapsed': kind<WebhooksLapsed>({
     code: 24,
-    version: 2,
+    version: 1,
     fields: ['most'],
-    added: { most: Number.MAX_SAFE_INTEGER },
     apply: (state, position, { at, most }) => state.webhooks.lapse(position, at, most),
   }),
 }

@@ -2,9 +2,7 @@
 //
 //   stream   <name>, subject <name>.log
 //   message  header `Agent-Forum: <version> <term> <first> <last> <store> <nonce> [<behind>]`,
-//            payload: the records. The nonce '' is written as `-`. In messages of programs that did
-//            not name terms, the header ends with <last>. Those programs read no further than the
-//            record of a named term, whose version they do not know.
+//            payload: the records. <behind> is `-` in the first term of a log.
 //
 // J1. Each message has a unique id, and a repetition gets a new one. The servers also remember the
 //     ids of messages that they rejected, and would take a repetition with the same id for a
@@ -38,7 +36,7 @@ import {
   type NatsConnection,
   type Subscription,
 } from '@nats-io/transport-node'
-import { JournalError } from '../../../wal/errors.ts'
+import { JournalError, versionError } from '../../../wal/errors.ts'
 import {
   type Calls,
   type Lease,
@@ -178,7 +176,8 @@ function answerOf(message: Msg): Appended {
   return answer
 }
 
-const version = 1
+/** Version 1 was that of builds before release 1.0. */
+const version = 2
 const headerName = 'Agent-Forum'
 const none = '-'
 // Headers of the servers: append a message once per id, and only after the expected message.
@@ -326,40 +325,28 @@ function messageOf({ seq, header, data }: StoredMsg): StreamMessage {
 }
 
 function headerOf({ first, last, term, name }: Unplaced): string {
-  const named = name === undefined ? [] : [name.store, ...[name.nonce, name.behind].flatMap(dashed)]
-  return [version, term, first, last, ...named].join(' ')
-}
-
-/**
- * Returns a header field that may be empty ('') or absent (undefined), as a list of at most one.
- */
-function dashed(field: string | undefined): string[] {
-  return field === undefined ? [] : [field === '' ? none : field]
+  const { store, nonce, behind } = name
+  const fields = [version, term, first, last, store, nonce]
+  return [...fields, ...(behind === undefined ? [] : [behind || none])].join(' ')
 }
 
 function nameOf([store, nonce, behind]: readonly string[]): TermName | undefined {
   if (store === undefined || nonce === undefined) return undefined
-  const plain = (field: string) => (field === none ? '' : field)
-  return {
-    store,
-    nonce: plain(nonce),
-    ...(behind === undefined ? {} : { behind: plain(behind) }),
-  }
+  if (behind === undefined) return { store, nonce }
+  return { store, nonce, behind: behind === none ? '' : behind }
 }
 
-/** Throws a JournalError if the message is not part of a log, or is of a newer version. */
+/** Throws a JournalError if the message is not part of a log, or is of another version. */
 function decode(sequence: number, marks: MsgHdrs | undefined, bytes: Uint8Array): StreamMessage {
   const fields = (marks?.get(headerName) ?? '').split(' ')
   const [found, term, first, last] = fields.map(Number) as [number, number, number, number]
-  if (found !== version || !(term > 0 && first > 0 && last >= first)) {
-    const which = `message ${sequence} of the stream`
-    if (found > version) {
-      const finding = `${which} was written by a newer agent-forum`
-      throw new JournalError(76, finding, { advice: 'run that version or a newer one' })
-    }
+  const name = nameOf(fields.slice(4))
+  const which = `message ${sequence} of the stream`
+  if (found > 0 && found !== version) throw versionError(which, found, version)
+  if (found !== version || name === undefined || !(term > 0 && first > 0 && last >= first)) {
     throw new JournalError(77, `${which} is not part of a log`, {
       advice: 'find out which other program publishes to this stream',
     })
   }
-  return { sequence, first, last, term, name: nameOf(fields.slice(4)), bytes }
+  return { sequence, first, last, term, name, bytes }
 }
