@@ -62,11 +62,12 @@ const ofSystem = [
   'readers/readers',
   // Faults of the machine. Kills, old data and the simulation stay in npm test, and so do
   // the tests of the log, which find most of what a change breaks.
-  ...['faults/backup', 'faults/batch-fails', 'faults/clock', 'faults/cold-text'],
+  ...['faults/backup', 'faults/batch-fails', 'faults/beyond-parity', 'faults/clock'],
+  'faults/cold-text',
   ...['faults/crash-points', 'faults/damage-matrix', 'faults/erased-memory', 'faults/erasure'],
   ...['faults/leftovers', 'faults/log-output', 'faults/moderation'],
   ...['faults/pid-namespaces', 'faults/readers', 'faults/real-disk', 'faults/rot'],
-  ...['faults/restore', 'faults/salvage', 'faults/shares', 'faults/unnamed-errors'],
+  ...['faults/restore', 'faults/shares', 'faults/unnamed-errors'],
   ...['faults/worn-files', 'search/faults', 'search/followers', 'search/index', 'search/sealed'],
   'bench/',
 ]
@@ -118,7 +119,7 @@ const alone: Record<string, readonly string[]> = {
   readers: ['readers'],
   pages: ['making', 'pages', 'payloads', 'people', 'reader', 'search'],
   search: ['faults', 'followers', 'index', 'sealed', 'search'],
-  state: ['pages', 'receipts', 'salvage'],
+  state: ['pages', 'receipts'],
   text: ['files', 'text'],
   swarm: ['feeds', 'swarm', 'verify', 'waiting'],
   wal: [

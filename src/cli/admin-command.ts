@@ -264,8 +264,7 @@ async function untilGone(dir: string, { act }: Done): Promise<boolean> {
       if (checkpoints_left === 0 && damaged.length > 0) {
         const files = `${damaged.join(', ')} of ${dir}`
         const why = 'because of damage that parity cannot repair'
-        const repair = `\`agent-forum wal repair --data ${dir} --copy-to DIR2\``
-        const remedy = `stop the node, and run ${repair}`
+        const remedy = 'restore a backup, and remove the message there'
         throw new CommandError(65, `its text may still be in ${files}, ${why}; ${remedy}`)
       }
       if (!takes_checkpoints) {

@@ -1,16 +1,15 @@
 // agent-forum wal repair: makes a damaged data directory start again, after a full copy of it.
 // wal/tools/repair.ts decides what is kept.
 //
-// If no whole checkpoint is left, pages that are damaged beyond parity are left out
-// (storage/salvage.ts).
+// What neither the log nor a whole checkpoint has is not saved: only a backup has it.
 //
 // R1. Nothing is changed before the copy is synced and compared.
 // R2. A loss is reported by its positions, and begins a new epoch.
 
 import { mkdirSync, readdirSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { scrubFile } from '../../wal/checkpoint/scrub.ts'
-import { realDisk, replaceText } from '../../wal/disk.ts'
+import { realDisk } from '../../wal/disk.ts'
 import { codeOf, JournalError, storageError } from '../../wal/errors.ts'
 import { lockDirectory } from '../../wal/journal/lock.ts'
 import { checkCheckpoints } from '../../wal/tools/checkpoint-check.ts'
@@ -18,7 +17,6 @@ import { applyRepair, planRepair, type RepairPlan } from '../../wal/tools/repair
 import { copyWhole } from '../../wal/tools/whole-copy.ts'
 import { ConfigError } from '../base/arguments.ts'
 import { beginEpochAt } from '../storage/node-files.ts'
-import { describeLosses, listLosses, salvage, writeSalvage } from '../storage/salvage.ts'
 import { progressBar } from './progress-bar.ts'
 import { readLog } from './read-log.ts'
 
@@ -55,7 +53,7 @@ export async function repairLog(
 interface Repaired {
   /** The position at which the log now ends. */
   position: number
-  /** A sentence for each kind of loss, or one that says that nothing is lost. */
+  /** One sentence, which names the positions that are lost, or says that nothing is lost. */
   lost: string[]
 }
 
@@ -67,27 +65,19 @@ function describe(data: string, to: string, { position, lost }: Repaired): strin
 async function repair(dir: string, to: string, error: JournalError): Promise<Repaired> {
   const checked = await checkCheckpoints({ disk, dir })
   const checkpoints = checked.flatMap(({ manifest }) => (manifest === null ? [] : [manifest]))
-  const planFrom = (checkpoints: { position: number; storeId: string }[]) =>
-    withBar('plan', async (onProgress) => planRepair({ disk, dir, checkpoints, onProgress }))
-  let plan = await planFrom(checkpoints)
-  const salvaged = plan === null ? await salvage(dir, checked) : null
-  if (salvaged !== null) plan = await planFrom([salvaged.manifest])
+  const plan = await withBar('plan', async (onProgress) =>
+    planRepair({ disk, dir, checkpoints, onProgress }),
+  )
   if (plan === null) {
     throw new JournalError(77, `${error.finding}; nothing of it can be saved, restore a backup`)
   }
   makeEmpty(to)
   await withBar('copy', async (onProgress) => copyWhole({ disk, dir }, to, onProgress))
   // First, so that an interrupted repair can be run again, and no position is used twice.
-  if (plan.known > plan.position || salvaged !== null) beginEpochAt({ disk, dir }, plan.position)
-  if (salvaged !== null) {
-    replaceText(disk, join(to, 'lost.txt'), listLosses(salvaged.losses))
-    await writeSalvage(dir, salvaged)
-  }
-  applyRepair({ disk, dir, checkpoints: await checkCheckpoints({ disk, dir }) }, plan)
+  if (plan.known > plan.position) beginEpochAt({ disk, dir }, plan.position)
+  applyRepair({ disk, dir, checkpoints: checked }, plan)
   await repairPages(dir)
-  const lost = salvaged === null ? [] : describeLosses(salvaged.losses)
-  if (salvaged === null || plan.known > plan.position) lost.push(describeLoss(plan))
-  return { position: plan.position, lost }
+  return { position: plan.position, lost: [describeLoss(plan)] }
 }
 
 /** Repairs what parity can rebuild, as a start and a scrub would. */

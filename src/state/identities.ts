@@ -59,7 +59,8 @@ export class Identities {
 
   /** Adds an identity and returns its number. `id` and `tokenDigest` are in hex. */
   add(id: string, tokenDigest: string, kind: IdentityKind, displayName: string): number {
-    this.addSignature(render(id, JSON.stringify(displayName), kind))
+    this.#signatures.push(this.#text.append(render(id, JSON.stringify(displayName), kind)))
+    this.#signatureBytes.push(this.#text.written)
     this.tokens.add(tokenDigest)
     this.actors.add()
     return this.#ids.add(id)
@@ -119,19 +120,6 @@ export class Identities {
   /** Returns the place of the identity's signature in the text of names. */
   entry(identity: number): { address: number; bytes: number } {
     return { address: this.#signatures.get(identity), bytes: this.#signatureBytes.get(identity) }
-  }
-
-  /** Adds the signature of the next identity. */
-  addSignature(signature: string): void {
-    this.#signatures.push(this.#text.append(signature))
-    this.#signatureBytes.push(this.#text.written)
-  }
-
-  /** Replaces a lost signature; `nameJson` is the display name as a JSON string. */
-  renderAnew(identity: number, nameJson: string): void {
-    const signature = render(this.#ids.hex(identity), nameJson, this.kind(identity))
-    this.#signatures.set(identity, this.#text.append(signature))
-    this.#signatureBytes.set(identity, this.#text.written)
   }
 
   /** Returns the display name as a JSON string, with its quotes. */

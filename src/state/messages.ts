@@ -97,14 +97,6 @@ export class Messages {
     return this.#seqs.push(seq)
   }
 
-  /** Replaces the entry of a message with one that has other content. */
-  renderAnew(message: number, signature: string, content: string, end = '}'): void {
-    const [id, seq, at] = [this.id(message), this.seq(message), this.createdAt(message)]
-    const entry = render({ id, seq, signature, at, content }, end)
-    this.#addresses.set(message, this.#text.append(entry))
-    this.#bytes.set(message, this.#text.written)
-  }
-
   /** Reads the entry into memory, so that it can be erased. Returns false if it is damaged. */
   hold(message: number): boolean {
     return holdEntry(this.#text, this.address(message), this.bytes(message))
@@ -113,13 +105,11 @@ export class Messages {
   /** Replaces the entry with a tombstone, and overwrites the old bytes. */
   erase(message: number, signature: string): void {
     const [address, bytes] = [this.address(message), this.bytes(message)]
-    this.renderErased(message, signature)
+    const [id, seq, at] = [this.id(message), this.seq(message), this.createdAt(message)]
+    const tombstone = render({ id, seq, signature, at, content: erasedContent }, erasedEnd)
+    this.#addresses.set(message, this.#text.append(tombstone))
+    this.#bytes.set(message, this.#text.written)
     eraseEntry(this.#text, address, bytes)
-  }
-
-  /** Replaces the entry with a tombstone; the old bytes remain. */
-  renderErased(message: number, signature: string): void {
-    this.renderAnew(message, signature, erasedContent, erasedEnd)
   }
 
   isErased(message: number): boolean {

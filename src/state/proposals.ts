@@ -91,14 +91,6 @@ export class Proposals {
     return this.#ids.add(proposal.id)
   }
 
-  /** Replaces the lost entry of a proposal. */
-  renderAnew(proposal: number, text: ProposalText): void {
-    const [id, seq, hash] = [this.#ids.hex(proposal), this.seq(proposal), this.hash(proposal)]
-    const at = this.actors.columns.createdAt.get(proposal)
-    this.#addresses.set(proposal, this.#text.append(render({ id, seq, hash, at, text })))
-    this.#bytes.set(proposal, this.#text.written)
-  }
-
   addReview(proposal: number, review: number): void {
     this.#reviews.push(proposal, review)
   }

@@ -63,13 +63,6 @@ export class Reviews {
     return this.#ids.add(review.id)
   }
 
-  /** Replaces the lost entry of a review. */
-  renderAnew(review: number, text: ReviewText): void {
-    const [id, seq, at] = [this.#ids.hex(review), this.seq(review), this.createdAt(review)]
-    this.#addresses.set(review, this.#text.append(render({ id, seq, at, text })))
-    this.#bytes.set(review, this.#text.written)
-  }
-
   id(review: number): string {
     return `rev_${this.#ids.hex(review)}`
   }

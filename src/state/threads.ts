@@ -97,12 +97,6 @@ export class Threads {
     return this.#ids.hex(thread)
   }
 
-  /** Replaces a lost entry. */
-  renderAnew(thread: number, entry: string): void {
-    this.#entries.set(thread, this.#text.append(entry))
-    this.#entryBytes.set(thread, this.#text.written)
-  }
-
   id(thread: number): string {
     return `thr_${this.#ids.hex(thread)}`
   }

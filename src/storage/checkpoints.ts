@@ -354,8 +354,8 @@ export class CheckpointSchedule {
 
 function notEmptiedWarning(file: string): string {
   return (
-    `${file} may still have text that was erased, because it is damaged: stop the node, and save ` +
-    'what is left with `agent-forum wal repair`'
+    `${file} may still have text that was erased, because it is damaged: restore a backup, and ` +
+    'remove the message there'
   )
 }
 

@@ -296,16 +296,6 @@ export class Text implements PagedStore {
   }
 }
 
-/** Computes the CRC-32 of every full block, and yields after each. All pages must be in memory. */
-export function* sumBlocks(text: Text): Generator<void> {
-  const blocks = Math.floor(text.bytes / blockBytes)
-  for (let block = 0; block < blocks; block++) {
-    if (block === text.crcs.length) text.crcs.push(crcOf(text, block))
-    else sumAgain(text, block)
-    yield
-  }
-}
-
 /**
  * Computes a block's CRC again, if it has one (the last block is not full). Its page must be in
  * memory.

@@ -113,7 +113,7 @@ t.test(
     t.notMatch(stdout, /has left/)
     t.match(
       stderr,
-      /may still be in 0000000002\.pages of .*; stop the node, and run `.* wal repair/,
+      /may still be in 0000000002\.pages of .*; restore a backup, and remove the message there/,
     )
     stop()
   },

@@ -236,7 +236,7 @@ t.test('C3: pages damaged beyond parity: refused with 77, each is named', async 
   await t.rejects(startFolding(disk), {
     exitCode: 77,
     message: new RegExp(
-      `${number} at offsets 0 and 256.*positions before \\d+ are missing.*repair`,
+      `${number} at offsets 0 and 256.*positions before \\d+ are missing.*restore a backup`,
     ),
   })
   const after = disk.contents()

@@ -204,7 +204,6 @@ export function refuseWithoutLog(
   throw new JournalError(
     77,
     `no checkpoint in ${dir} can be used (${reasons}), and positions before ${begin + 1} are ` +
-      'missing from the log; nothing was changed, start from a backup, or save what is left with ' +
-      `\`agent-forum wal repair --data ${dir} --copy-to DIR2\``,
+      'missing from the log; nothing was changed, restore a backup',
   )
 }

@@ -59,19 +59,6 @@ export class Sidecars {
     return crc32(page) === crc ? { ...rebuilt, page } : null
   }
 
-  /**
-   * Returns the good blocks of a page that cannot be rebuilt, with zeros in place of the lost
-   * blocks of 4 KiB, whose offsets in the page file are `lost`. Null when no block is known to be
-   * good.
-   */
-  async salvage(damaged: DamagedPage): Promise<{ page: Buffer; lost: number[] } | null> {
-    const { file, offset, bytes } = damaged
-    const found = await (await this.#sidecar(file))?.salvage(offset, bytes)
-    if (!found || found.lost.length === 0) return null // the crcs of the parity file are wrong
-    const page = found.bytes.subarray(offset - found.at).subarray(0, bytes)
-    return { page, lost: found.lost }
-  }
-
   /** Whether a page file has parity that does not read as it was written. */
   async isDamaged(file: number): Promise<boolean> {
     const sidecar = await this.#sidecar(file)
@@ -144,32 +131,16 @@ export class Sidecar {
    * blocks rebuilt. Null if that is impossible.
    */
   async rebuild(from: number, length: number): Promise<Rebuilt | null> {
-    const { lost, ...rebuilt } = await this.salvage(from, length, 1)
-    return lost.length === 0 ? rebuilt : null
-  }
-
-  /**
-   * As `rebuild`, but with zeros for blocks that are lost, and their offsets. Stops after `lostMax`
-   * lost blocks.
-   */
-  async salvage(
-    from: number,
-    length: number,
-    lostMax = Number.POSITIVE_INFINITY,
-  ): Promise<Rebuilt & { lost: number[] }> {
     const first = Math.floor(from / blockBytes)
     const end = blocksOf(from + length)
     const at = first * blockBytes
     const bytes = Buffer.alloc(Math.min(end * blockBytes, this.#file.bytes) - at)
-    const lost: number[] = []
-    for (let block = first; block < end && lost.length < lostMax; block++) {
+    for (let block = first; block < end; block++) {
       const into = bytes.subarray((block - first) * blockBytes).subarray(0, blockBytes)
       if (await this.#readData(block, into)) continue
-      if (await this.#rebuildBlock(block, into)) continue
-      into.fill(0)
-      lost.push(block * blockBytes)
+      if (!(await this.#rebuildBlock(block, into))) return null
     }
-    return { at, bytes, lost }
+    return { at, bytes }
   }
 
   /** Whether the parity reads as it was written. */

@@ -26,15 +26,16 @@ export interface CheckedCheckpoint {
   why: string
   /** Damaged pages that a start would rebuild from parity. */
   rebuilt: BadPage[]
-  /** The manifest, if it is good but pages are damaged beyond what parity can rebuild. */
-  damaged: Manifest | null
   /** Names of damaged parity files, which do not prevent a start. */
   badParity: string[]
 }
 
 const unpaced: Pause = () => null
 
-/** Checks all checkpoints of a directory, newest first. Throws JournalError 76 for one of another format. */
+/**
+ * Checks all checkpoints of a directory, newest first. Throws JournalError 76 for one of another
+ * format.
+ */
 export async function checkCheckpoints(place: CheckpointDirectory): Promise<CheckedCheckpoint[]> {
   const checked: CheckedCheckpoint[] = []
   for (const number of manifestNumbers(place)) checked.push(await checkCheckpoint(place, number))
@@ -51,7 +52,7 @@ export async function checkCheckpoint(
   if (read.kind === 'other') throw versionError(name, read.version, checkpointVersion)
   const rebuilt: BadPage[] = []
   const badParity: string[] = []
-  const found = { name, rebuilt, badParity, damaged: null }
+  const found = { name, rebuilt, badParity }
   const bad = (why: string): CheckedCheckpoint => ({ ...found, manifest: null, why })
   if (read.kind === 'bad') return bad(read.why)
   const { manifest } = read
@@ -72,5 +73,5 @@ export async function checkCheckpoint(
     await sidecars.close()
   }
   if (lost.length === 0) return { ...found, manifest, why: '' }
-  return { ...bad(beyondParity(lost)), damaged: manifest }
+  return bad(beyondParity(lost))
 }
