@@ -2,15 +2,15 @@
 // and control access, and the operations behind it. protocol.ts describes the protocol.
 //
 // S1. The mode of the socket is 0600 from the moment it exists, because it is bound under a umask.
-//     A socket left by an earlier process is removed first; the lock of the directory makes this
+//     A socket left by an earlier process is removed first, but no other file of its name; the lock of the directory makes this
 //     safe.
 // S2. The socket exists while the node serves. If it cannot be created, for example on a file
 //     system without sockets, the node serves without it and logs a warning.
 
-import { rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import { messageOf } from '../../wal/errors.ts'
+import { removeSocket } from '../base/sockets.ts'
 import type { Forum } from '../forum/forum.ts'
 import { listInvitations } from '../forum/invitations.ts'
 import { findMessage } from '../forum/reads.ts'
@@ -65,7 +65,7 @@ export function serveAdmin(dir: string, node: OverSocket, log: Logger): () => vo
   server.on('error', onError)
   try {
     withSocketPath(dir, (path) => {
-      rmSync(path, { force: true })
+      removeSocket(path)
       const before = process.umask(ownerOnly)
       try {
         server.listen(path) // binds synchronously
@@ -80,7 +80,7 @@ export function serveAdmin(dir: string, node: OverSocket, log: Logger): () => vo
     server.close()
     server.closeIdleConnections()
     try {
-      rmSync(socketPath(dir), { force: true })
+      removeSocket(socketPath(dir))
     } catch (error) {
       log.warn({ why: messageOf(error) }, 'admin_socket_left')
     }

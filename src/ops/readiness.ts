@@ -128,7 +128,7 @@ function lagOf(replication: ReplicationStats): string {
 /** Returns the line about the search. A node without a search is ready, and not degraded. */
 function searchLine({ search, state }: Vitals): string[] {
   if (search === null) return []
-  if (!search.isAvailable) return ['[+] search: off, as no engine loads']
+  if (!search.isAvailable) return [`[+] search: off, ${search.absence}`]
   const { indexed, stallReason } = search.progress
   const missing = missingOf(search, state.messages.count)
   const waits = stallReason === '' ? '' : `; waits: ${stallReason}`

@@ -284,6 +284,8 @@ export interface SearchStats {
   /** The engine that serves; null if none has started yet, '' if none can be loaded. */
   readonly engine: string | null
   readonly isAvailable: boolean
+  /** Why it is not available, if it is not. */
+  readonly absence: string
   /** The number of restarts of the index process. */
   readonly restarts: number
   readonly progress: {

@@ -65,6 +65,8 @@ export class SearchHost {
   readonly link = new SearchLink()
   /** The engine in use; null: none has started yet; '': none loads. */
   engine: string | null = null
+  /** Why there is no index, if there is none. */
+  absence = 'no engine loads'
   restarts = 0
   progress: Omit<Progress, 'type'> = {
     covered: 0,
@@ -103,7 +105,10 @@ export class SearchHost {
     this.#feeder = new Feeder(options.forum)
     this.#progressLog = new ProgressLog(options.log)
     const foreign = foreignIn(options.dir)
-    if (foreign !== undefined) this.#giveUp('search_directory_foreign', foreignHint(foreign))
+    if (foreign !== undefined) {
+      this.absence = `${indexName}/ holds files of somebody else`
+      this.#giveUp('search_directory_foreign', foreignHint(foreign))
+    }
     this.onDurable()
   }
 

@@ -1,8 +1,8 @@
 // Accepts the connections of readers to the index, on a socket in the data directory that only its
 // owner can open. Readers send searches and nothing else.
 
-import { rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
+import { removeSocket } from '../base/sockets.ts'
 import { type FromNode, receive, type Search } from './protocol.ts'
 
 const ownerOnly = 0o177
@@ -24,7 +24,7 @@ export class ReaderSockets {
   }
 
   listen(): void {
-    rmSync(this.#path, { force: true })
+    removeSocket(this.#path)
     const before = process.umask(ownerOnly)
     this.#server.listen(this.#path)
     process.umask(before)

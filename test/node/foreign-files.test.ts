@@ -13,7 +13,9 @@ import {
 import path from 'node:path'
 import t from 'tap'
 import { publishedThread } from '../api/harness.ts'
+import { ask } from '../api/operators.ts'
 import { dataDirectory, run } from '../api/process.ts'
+import { freePort } from '../free-port.ts'
 import { find, indexed, searchedForum } from '../search/forum.ts'
 
 t.setTimeout(120_000)
@@ -45,15 +47,32 @@ t.test('search/ with a file of somebody else: kept, no search, and a warning', a
   const own = path.join(data, 'search', 'notes', 'find.ts')
   mkdirSync(path.dirname(own), { recursive: true })
   writeFileSync(own, 'a source')
-  const forum = await searchedForum(t, [], { data })
+  const ops = await freePort()
+  const forum = await searchedForum(t, ['--ops-port', `${ops}`], { data })
   await publishedThread(await forum.identity(), { content: 'a word' })
-  t.match(forum.log, /search_directory_foreign/)
-  await t.rejects(find(forum.anonymous, 'word'), /no_search|unavailable|search/)
+  t.match(forum.log, /"hint":"search\/ of the data directory holds \\"notes\\"/)
+  const { status, body } = await forum.anonymous.get('/api/search?q=word')
+  t.match([status, body], [404, { message: 'This node has no search.' }])
+  const { text } = await ask(ops, '/readyz?verbose')
+  t.match(text, '[+] search: off, search/ holds files of somebody else\n')
   await forum.stop()
   forum.environment.AGENT_FORUM_NO_SEARCH = 'on'
   await forum.start()
   await forum.stop()
   t.equal(readFileSync(own, 'utf8'), 'a source')
+})
+
+t.test('files with the names of its sockets: kept, and a warning', async (t) => {
+  const forum = await searchedForum(t, ['--readers', '1'])
+  await publishedThread(await forum.identity(), { content: 'a word' })
+  await forum.stop()
+  const files = ['admin.sock', 'search.sock'].map((name) => path.join(forum.data, name))
+  for (const file of files) writeFileSync(file, 'a text')
+  await forum.start()
+  await indexed(forum)
+  t.match(forum.log, /"why":"[^"]*EADDRINUSE[^"]*","msg":"admin_socket_missing"/)
+  await forum.stop()
+  for (const file of files) t.equal(readFileSync(file, 'utf8'), 'a text')
 })
 
 t.test('search/ is a link: only the files of the index behind it are removed', async (t) => {
