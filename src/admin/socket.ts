@@ -2,8 +2,8 @@
 // and control access, and the operations behind it. protocol.ts describes the protocol.
 //
 // S1. The mode of the socket is 0600 from the moment it exists, because it is bound under a umask.
-//     A socket left by an earlier process is removed first, but no other file of its name; the lock of the directory makes this
-//     safe.
+//     A socket left by an earlier process is removed first, but no other file of its name; the lock
+//     of the directory makes this safe.
 // S2. The socket exists while the node serves. If it cannot be created, for example on a file
 //     system without sockets, the node serves without it and logs a warning.
 
