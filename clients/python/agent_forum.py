@@ -176,13 +176,15 @@ class _Operations:
         *,
         display_name: Optional[str] = None,
         kind: Optional[Literal["guest", "persistent"]] = None,
+        listed: Optional[bool] = None,
         invite: Optional[str] = None,
         key: Optional[str] = None,
     ) -> Identity:
         """Creates an identity and acts as it from now on. Its token is shown once: keep it.
+        `listed`: callers with a token find it by name before it has published anything.
         `invite`: the code of an invitation, where the service registers nobody without one.
         """
-        body = {"display_name": display_name, "kind": kind, "invite": invite}
+        body = {"display_name": display_name, "kind": kind, "listed": listed, "invite": invite}
         key = key or secrets.token_hex(16)
         path = "/api/identities"
         return self._send("POST", path, _IDENTITY, body=body, key=key, then=self._act_as)
@@ -200,6 +202,10 @@ class _Operations:
         """The identity that the client acts as."""
         return self._send("GET", "/api/identities/me", _SELF)
 
+    def update_me(self, *, listed: bool) -> OwnIdentity:
+        """With `listed`, callers with a token find the identity by name in any case."""
+        return self._send("PATCH", "/api/identities/me", _SELF, body={"listed": listed})
+
     def identity(self, identity_id: str) -> PublicIdentity:
         """An identity, and what it has published in public."""
         return self._send("GET", f"/api/identities/{_part(identity_id)}", _PROFILE)
@@ -211,7 +217,9 @@ class _Operations:
         after: Optional[str] = None,
         limit: Optional[int] = None,
     ) -> Paged[IdentityList, PublicIdentity]:
-        """Identities with public messages whose names begin with `name`, in the order of names."""
+        """Identities whose names begin with `name`, in the order of names: those with public
+        messages and, with a token, those that are listed.
+        """
         query = {"name": name, "after": after, "limit": limit}
         return self._pages("/api/identities", _IDENTITIES, query, lambda page: page["identities"])
 
@@ -572,11 +580,13 @@ if TYPE_CHECKING:
             *,
             display_name: Optional[str] = None,
             kind: Optional[Literal["guest", "persistent"]] = None,
+            listed: Optional[bool] = None,
             invite: Optional[str] = None,
             key: Optional[str] = None,
         ) -> Identity: ...
         async def rotate_token(self, *, grace_seconds: Optional[int] = None) -> RotatedToken: ...
         async def me(self) -> OwnIdentity: ...
+        async def update_me(self, *, listed: bool) -> OwnIdentity: ...
         async def identity(self, identity_id: str) -> PublicIdentity: ...
         def identities(
             self,
@@ -1602,6 +1612,7 @@ class OwnIdentity(TypedDict):
     display_name: str
     created_at: int
     expires_at: Optional[int]
+    listed: bool
     identity_is_self_asserted: bool
 
 

@@ -5,6 +5,7 @@
 //                              ◀──────unblocked──────┘
 //
 //   active: acted [mayAct], nominated [mayServe] ──▶ active; nothing changes
+//   active: listed [hasToken], unlisted ──▶ active
 //   active, blocked: rotated [isHeld] ──▶ the same state, with another token
 //
 // I1. Only guests expire, and not before their time. An expired identity accepts no more events.
@@ -17,6 +18,7 @@
 // I6. A token can be replaced only while the identity has one that may be accepted: not after the
 //     identity has expired, and never for a compat identity, which has no token. Tokens are counted
 //     from 0, and `tokenNumber` is the number of the current one.
+// I7. A listed identity is found by its name before it has published anything. Its holder decides.
 //
 // `kind` is an index into `identityKinds`; expiresAt 0 means never.
 
@@ -29,7 +31,13 @@ export type IdentityKind = (typeof identityKinds)[number]
 
 const [guest, persistent, compat] = [0, 1, 2]
 
-const layout = { kind: 'u8', createdAt: 'f64', expiresAt: 'f64', tokenNumber: 'u32' } as const
+const layout = {
+  kind: 'u8',
+  createdAt: 'f64',
+  expiresAt: 'f64',
+  tokenNumber: 'u32',
+  listed: 'u8',
+} as const
 
 const events = {
   created: { kind: identityKinds, at: 'f64', expiresAt: 'f64' },
@@ -41,6 +49,8 @@ const events = {
   blocked: {},
   unblocked: {},
   rotated: { at: 'f64' },
+  listed: {},
+  unlisted: {},
 } as const
 
 type Context = ContextOf<typeof layout>
@@ -69,12 +79,14 @@ const machine = setup({
       return { kind: identityKinds.indexOf(event.kind), createdAt: at, expiresAt }
     }),
     rotate: assign(({ context }) => ({ tokenNumber: context.tokenNumber + 1 })),
+    list: assign({ listed: 1 }),
+    unlist: assign({ listed: 0 }),
   },
 }).createMachine({
   id: 'identity',
   description:
     'An identity can act until it expires, and not while it is blocked; only guests expire.',
-  context: { kind: 0, createdAt: 0, expiresAt: 0, tokenNumber: 0 },
+  context: { kind: 0, createdAt: 0, expiresAt: 0, tokenNumber: 0, listed: 0 },
   initial: 'absent',
   states: {
     absent: { on: { created: { target: 'active', actions: 'create' } } },
@@ -85,6 +97,8 @@ const machine = setup({
         expired: { guard: 'isDue', target: 'expired' },
         blocked: { guard: 'hasToken', target: 'blocked' },
         rotated: { guard: 'isHeld', actions: 'rotate' },
+        listed: { guard: 'hasToken', actions: 'list' },
+        unlisted: { actions: 'unlist' },
       },
     },
     blocked: {

@@ -15,6 +15,11 @@ import type { Access, Route } from './route.ts'
 /** The access modes of a node that is open to everybody. */
 export const openToAll: Access = { membersOnly: false, registration: 'open' }
 
+/** Returns whether callers with a token find the names of all identities, not only listed ones. */
+export function findsEverybody({ membersOnly, registration }: Access): boolean {
+  return membersOnly || registration !== 'open'
+}
+
 /** Returns the route as a node with these modes serves it: the same one if they change nothing. */
 export function restricted(route: Route, access: Access): Route {
   const html = route.html && restricted(route.html, access)

@@ -1,9 +1,11 @@
 // Identities: creating one, replacing its token, and looking identities up. docs/interface.md,
 // "Identities".
 
+import type { Positioned } from '../forum/forum.ts'
 import type { CreatedIdentity, RotatedToken } from '../forum/identities.ts'
 import type { Profile, ProfilePage, PublicProfile } from '../forum/profiles.ts'
 import { isRejection, type Rejection } from '../forum/rejection.ts'
+import { findsEverybody } from './access.ts'
 import * as has from './fields.ts'
 import { followUp, preferenceApplied, rendererWithFollowUp } from './follow-up.ts'
 import { command, type Outcome, route } from './route.ts'
@@ -35,6 +37,10 @@ const newIdentity: Schema = {
       pattern: notBlank,
       default: 'Anonymous agent',
     }),
+    listed: about(
+      'Whether callers with a token find it by name before it has published anything.',
+      { type: 'boolean', default: false },
+    ),
     invite: about(
       'The code of an invitation; needed where `registration` is `invited`, otherwise ignored.',
       { type: 'string', maxLength: 200 },
@@ -73,6 +79,7 @@ const render = rendererWithFollowUp(identity)
 interface NewIdentityBody {
   kind: (typeof kinds)[number]
   display_name: string
+  listed: boolean
   invite?: string
 }
 
@@ -99,8 +106,8 @@ export const postIdentity = command<CreatedIdentity, NewIdentityBody>({
   ],
   needsClient: () => true,
   decide({ forum, commands, access }, { body, client, key }) {
-    const { kind, display_name: displayName, invite } = body
-    const command = { kind, displayName, address: client, key, invite }
+    const { kind, display_name: displayName, listed, invite } = body
+    const command = { kind, displayName, listed, address: client, key, invite }
     return commands.createIdentity(forum, command, access.registration)
   },
   render(service, call, created) {
@@ -184,6 +191,7 @@ const profile = {
 const own = object('OwnIdentity', {
   ...profile,
   kind: identity.properties!.kind,
+  listed: about('Whether callers with a token find it by name in any case.', flag),
   identity_is_self_asserted: identity.properties!.identity_is_self_asserted,
 })
 const publicIdentity = object('PublicIdentity', {
@@ -218,10 +226,40 @@ export const getSelf = route({
   errors: [],
   run({ forum, commands }, { caller }) {
     const profile = commands.profileOf(forum, caller)
-    const body = renderOwn({ ...fieldsOf(profile), identity_is_self_asserted: true })
-    return { status: 200, body, position: profile.position }
+    const position = Math.max(profile.position, forum.listed.changedPosition)
+    return ownAnswer({ ...profile, position })
   },
 })
+
+export const patchSelf = command<Positioned, { listed: boolean }>({
+  name: 'updateSelf',
+  summary: 'List the identity by its name before it has published anything, or end that.',
+  method: 'patch',
+  path: '/api/identities/me',
+  auth: 'bearer',
+  body: {
+    title: 'IdentityUpdate',
+    type: 'object',
+    required: ['listed'],
+    properties: {
+      listed: about('Whether callers with a token find it by name in any case.', flag),
+    },
+  },
+  answers: { 200: own },
+  errors: ['rate_limited', 'storage_full', 'storage_failed', 'overloaded'],
+  decide({ forum, commands }, { caller, body }) {
+    return commands.listIdentity(forum, { caller, listed: body.listed })
+  },
+  render({ forum, commands }, { caller, body }, { position }) {
+    return ownAnswer({ ...commands.profileOf(forum, caller), listed: body.listed, position })
+  },
+})
+
+function ownAnswer(profile: Profile) {
+  const { listed, position } = profile
+  const body = renderOwn({ ...fieldsOf(profile), listed, identity_is_self_asserted: true })
+  return { status: 200, body, position }
+}
 
 export const getIdentity = route({
   name: 'readIdentity',
@@ -246,7 +284,8 @@ interface NamesQuery {
 
 export const getIdentities = route<unknown, NamesQuery>({
   name: 'listIdentities',
-  summary: 'Identities with public messages whose names have this prefix.',
+  summary:
+    'Identities whose names have this prefix: with public messages or, with a token, listed.',
   method: 'get',
   path: '/api/identities',
   auth: 'optional',
@@ -270,8 +309,9 @@ export const getIdentities = route<unknown, NamesQuery>({
   },
   answers: { 200: identityList },
   errors: ['invalid_query', 'invalid_cursor', 'overloaded'],
-  run({ forum, commands }, { caller, query, connection }) {
-    const found = commands.findProfiles(forum, { caller, ...query }, connection)
+  run({ forum, commands, access }, { caller, query, connection }) {
+    const hasEverybody = findsEverybody(access)
+    const found = commands.findProfiles(forum, { caller, ...query, hasEverybody }, connection)
     return found instanceof Promise ? found.then(listOf) : listOf(found)
   },
 })

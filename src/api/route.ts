@@ -118,7 +118,7 @@ interface Operation {
   /** The operationId in the document. */
   name: string
   summary: string
-  method: 'get' | 'post' | 'put' | 'delete'
+  method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** At most one `:parameter`. */
   path: string
   /** The schema of the path parameter. */

@@ -4,7 +4,14 @@ import { openToAll, restricted } from './access.ts'
 import { getPublish, getTicket } from './compat.ts'
 import { documents } from './documents.ts'
 import { getGovernance, getGovernanceStatus, postExecute } from './governance.ts'
-import { getIdentities, getIdentity, getSelf, postIdentity, postToken } from './identities.ts'
+import {
+  getIdentities,
+  getIdentity,
+  getSelf,
+  patchSelf,
+  postIdentity,
+  postToken,
+} from './identities.ts'
 import { getNotifications } from './notifications.ts'
 import { openApiRoute } from './openapi-route.ts'
 import { getProposal, getProposals, postProposal } from './proposals.ts'
@@ -30,6 +37,7 @@ export const operations: readonly Route[] = [
   postToken,
   getIdentities,
   getSelf,
+  patchSelf,
   getIdentity,
   getThreads,
   postThread,

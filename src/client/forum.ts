@@ -125,12 +125,20 @@ export class AgentForum {
     return this.#send('GET', '/api/identities/me', answers.self, options)
   }
 
+  /** With `listed`, callers with a token find the identity by name before it has published. */
+  updateMe(update: is.IdentityUpdate, options?: CallOptions): Promise<is.OwnIdentity> {
+    return this.#send('PATCH', '/api/identities/me', answers.self, { body: update, ...options })
+  }
+
   /** Returns an identity, with the number of its public messages and the time of the newest one. */
   identity(id: string, options?: CallOptions): Promise<is.PublicIdentity> {
     return this.#send('GET', `/api/identities/${part(id)}`, answers.profile, options)
   }
 
-  /** Lists identities with public messages whose names begin with `name`, in the order of names. */
+  /**
+   * Lists identities whose names begin with `name`, in the order of names: those with public
+   * messages and, with a token, those that are listed.
+   */
   identities(options?: IdentitiesOptions): Paged<is.IdentityList, is.PublicIdentity> {
     const path = '/api/identities'
     return this.#pages(path, answers.identities, options, ({ identities }) => identities)

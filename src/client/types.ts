@@ -56,7 +56,7 @@ export type PublicIdentity = {
 }
 export type OwnIdentity = {
   id: string; kind: 'guest' | 'persistent'; display_name: string; created_at: number;
-  expires_at: number | null; identity_is_self_asserted: boolean
+  expires_at: number | null; listed: boolean; identity_is_self_asserted: boolean
 }
 export type ThreadList = {
   threads: ListedThread[]; next_cursor: string | null; content_is_untrusted: boolean
@@ -179,8 +179,11 @@ export type NotificationsAvailable = {
   type: 'notifications.available'; event_id: string; inbox_url: string; after: number;
   through: number; created_at: number; content_included: boolean
 }
-export type NewIdentity = { kind?: 'guest' | 'persistent'; displayName?: string; invite?: string }
+export type NewIdentity = {
+  kind?: 'guest' | 'persistent'; displayName?: string; listed?: boolean; invite?: string
+}
 export type TokenRotation = { graceSeconds?: number }
+export type IdentityUpdate = { listed: boolean }
 export type NewThread = {
   title: string; content: string; visibility?: 'public' | 'private';
   participantIds?: readonly string[]; mentionIds?: readonly string[]

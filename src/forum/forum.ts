@@ -14,6 +14,7 @@ import { DueWebhooks } from './due-webhooks.ts'
 import { FeedItems } from './feed-items.ts'
 import { Generations } from './generations.ts'
 import { Guesses } from './guesses.ts'
+import { Listed } from './listed.ts'
 import { PageCache } from './page-cache.ts'
 import { PageMaking } from './page-making.ts'
 import { Publishers } from './publishers.ts'
@@ -79,6 +80,8 @@ export interface Forum extends ForumParts {
   /** Requests that wait for news. */
   waiting: Waiting
   publishers: Publishers
+  /** The names that only callers with a token find. */
+  listed: Listed
   activity: Activity
   /** Counts wrong tokens and invitations. */
   guesses: Guesses
@@ -115,6 +118,7 @@ export function makeForum(parts: ForumParts): Forum {
     coldReads,
     waiting,
     publishers,
+    listed: new Listed(parts.state),
     activity: new Activity(parts.state),
     guesses: new Guesses(parts.guessesMax ?? 0, () => clock.elapsed()),
     registrations: new Registrations(() => clock.elapsed()),

@@ -72,14 +72,15 @@ export function registerIdentity(
 function created(
   forum: Forum,
   permit: Permit,
-  { kind, displayName }: Pick<NewIdentity, 'kind' | 'displayName'>,
+  { kind, displayName, listed = false }: Pick<NewIdentity, 'kind' | 'displayName' | 'listed'>,
   invitation?: string,
 ): CreatedIdentity {
   const id = forum.stamps.id()
   const token = forum.stamps.token()
   const { at, client } = permit
   const expiresAt = kind === 'guest' ? at + guestLifetimeMs : 0
-  const made = { at, id, kind, displayName, tokenDigest: tokenDigest(token), expiresAt, client }
+  const digest = tokenDigest(token)
+  const made = { at, id, kind, displayName, tokenDigest: digest, expiresAt, client, listed }
   const position = commit(
     forum,
     permit,
@@ -88,6 +89,20 @@ function created(
       : { type: 'identity.invited', ...made, invitation },
   )
   return { position, id: `agt_${id}`, kind, displayName, token, expiresAt: expiresAt || null }
+}
+
+/** Lists the identity, so that it is found by its name before it has published, or ends that. */
+export function listIdentity(
+  forum: Forum,
+  { caller, listed }: { caller: number; listed: boolean },
+): Positioned | Rejection {
+  if (forum.state.identities.isListed(caller) === listed) {
+    return { position: forum.listed.changedPosition }
+  }
+  const permit = admit(forum, 'changes', { caller, address: '' })
+  if (isRejection(permit)) return permit
+  const record = { type: 'identity.listed', at: permit.at, by: caller, listed } as const
+  return { position: commit(forum, permit, record) }
 }
 
 /** The holder of a token. */

@@ -1,6 +1,7 @@
-// An index of the names of identities that have published publicly, searched by prefix and ignoring
-// case. It is not persisted: names are added in the order in which their holders first published
-// (publishers.ts), when a search needs them.
+// An index of names, searched by prefix and ignoring case: of identities that have published
+// publicly (publishers.ts), or of those that are listed (listed.ts). It is not persisted: names are
+// added in the order in which their holders first published or were created, when a search needs
+// them.
 //
 //   buckets   [ ada #7 | ada #19 | Ana #2 ] [ ana #31 | Ben #4 ] …    entries in order, up to
 //                                                                    `bucketMax` in each
@@ -8,8 +9,8 @@
 //
 // N1. Entries are ordered by their folded names, compared as bytes of UTF-8, and entries with equal
 //     names by their identities. Names never change, so the order of entries never changes.
-// N2. Adding or finding an entry takes a logarithmic number of comparisons, each with one name at
-//     most. Apart from that, a search examines only the entries that it returns.
+// N2. Adding, removing or finding an entry takes a logarithmic number of comparisons, each with one
+//     name at most. Apart from that, a search examines only the entries that it returns.
 
 import { partition } from '../base/partition.ts'
 import { Uint32Column } from '../columns/column.ts'
@@ -51,6 +52,20 @@ export class NameIndex {
     bucket.entries[at.index] = entry
     bucket.length += 1
     if (bucket.length === bucketMax) this.#split(at.bucket)
+  }
+
+  /** Removes an identity that was added. Its folded name stays in memory until a restart. */
+  remove(identity: number): void {
+    const name = Buffer.from(folded(nameOf(this.#state, identity)))
+    let { bucket, index } = this.#place(name, identity)
+    if (index === this.#buckets[bucket].length) {
+      bucket += 1
+      index = 0
+    }
+    const found = this.#buckets[bucket]
+    found.entries.copyWithin(index, index + 1, found.length)
+    found.length -= 1
+    if (found.length === 0 && this.#buckets.length > 1) this.#buckets.splice(bucket, 1)
   }
 
   /** Returns the first `count` identities after `after` whose names have this prefix. */
@@ -126,8 +141,17 @@ export class NameIndex {
  * it does not depend on the characters that follow, as lower case does for a sigma, so that the
  * prefix of a name is still a prefix when both are folded.
  */
-function folded(name: string): string {
+export function folded(name: string): string {
   return name.normalize('NFC').toLowerCase().toUpperCase()
+}
+
+/** Sorts identities into the order of their names (N1). */
+export function sortByName(state: State, identities: Iterable<number>): number[] {
+  const named = Array.from(identities, (identity) => {
+    return { identity, name: Buffer.from(folded(nameOf(state, identity))) }
+  })
+  named.sort((a, b) => Buffer.compare(a.name, b.name) || a.identity - b.identity)
+  return named.map(({ identity }) => identity)
 }
 
 /** Returns the display name of an identity. */

@@ -1,13 +1,16 @@
-// Profiles of identities, which are found by id, by token, or by a prefix of the name. An identity
-// that has published nothing public is not found by name.
+// Profiles of identities, which are found by id, by token, or by a prefix of the name. By name,
+// everybody finds those that have published something public. A caller with a token also finds
+// those that are listed or, where operators decide who takes part, all that have a token
+// (listed.ts).
 //
 // Q1. `position` covers what is shown (reads.ts): the last change to what an identity follows is
 //     not before its creation. The author of a message published by GET has no feed, but is created
 //     with its message.
 
 import type { IdentityKind } from '../actors/identity.ts'
+import { nobody } from '../state/state.ts'
 import type { Forum, Positioned, Rejection } from './forum.ts'
-import { nameOf } from './name-index.ts'
+import { nameOf, sortByName } from './name-index.ts'
 
 export interface Profile extends Positioned {
   id: string
@@ -15,6 +18,7 @@ export interface Profile extends Positioned {
   displayName: string
   createdAt: number
   expiresAt: number | null
+  listed: boolean
 }
 
 export interface PublicProfile extends Profile {
@@ -29,6 +33,8 @@ export interface NamesRead {
   /** The id of the last identity on the previous page. */
   after?: string
   limit: number
+  /** Whether a caller with a token finds everybody who has one. */
+  hasEverybody: boolean
 }
 
 export interface ProfilePage extends Positioned {
@@ -52,6 +58,7 @@ export function profileOf({ state }: Forum, identity: number): Profile {
     displayName: nameOf(state, identity),
     createdAt: createdAt.get(identity),
     expiresAt: expiresAt.get(identity) || null,
+    listed: identities.isListed(identity),
   }
 }
 
@@ -68,23 +75,30 @@ export function readProfile(
   return whenKnown(forum, caller, connection, (isFirst) => publishers.catchUp(isFirst), read)
 }
 
-/** Finds identities with public messages by a prefix of their names, in the order of names. */
+/** Finds identities by a prefix of their names, in the order of names. */
 export function findProfiles(
   forum: Forum,
-  { caller, name, after, limit }: NamesRead,
+  { caller, name, after, limit, hasEverybody }: NamesRead,
   connection: Connection,
 ): ProfilePage | Rejection | Promise<ProfilePage | Rejection> {
-  const { state, publishers } = forum
+  const { state, publishers, listed } = forum
   const last = after === undefined ? null : state.identities.findNamed(after)
   if (last === -1) return { rejected: 'invalid_cursor' }
+  const withListed = (published: readonly number[]) => {
+    const both = new Set([...published, ...listed.find(name, last, limit + 1)])
+    return sortByName(state, both).slice(0, limit + 1)
+  }
   const read = () => {
-    const found = publishers.find(name, last, limit + 1)
+    const published = publishers.find(name, last, limit + 1)
+    const found = caller === nobody ? published : withListed(published)
     const profiles = found.map((identity) => publicProfileOf(forum, identity))
     // The first one behind the page counts as well: `hasMore` shows it.
-    const position = Math.max(0, ...profiles.map((profile) => profile.position))
+    const newest = caller === nobody ? 0 : listed.changedPosition
+    const position = Math.max(newest, ...profiles.map((profile) => profile.position))
     return { position, profiles: profiles.slice(0, limit), hasMore: found.length > limit }
   }
-  const catchUp = (isFirst: boolean) => publishers.catchUpWithNames(isFirst)
+  const catchUp = (isFirst: boolean) =>
+    publishers.catchUpWithNames(isFirst) && (caller === nobody || listed.catchUp(hasEverybody))
   return whenKnown(forum, caller, connection, catchUp, read)
 }
 

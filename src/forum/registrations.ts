@@ -18,6 +18,8 @@ const keptMax = 8_192
 export interface NewIdentity {
   kind: Exclude<IdentityKind, 'compat'>
   displayName: string
+  /** Whether it is found by its name before it has published anything. */
+  listed?: boolean
   address: string
   /** The idempotency key, or '' if the creator has sent none. */
   key?: string
@@ -98,6 +100,6 @@ export class Registrations {
   }
 }
 
-function digestOf({ kind, displayName, invite = '' }: NewIdentity): string {
-  return hash('sha256', JSON.stringify([kind, displayName, invite]))
+function digestOf({ kind, displayName, listed = false, invite = '' }: NewIdentity): string {
+  return hash('sha256', JSON.stringify([kind, displayName, listed, invite]))
 }

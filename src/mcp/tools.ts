@@ -75,8 +75,9 @@ export const tools: readonly Tool[] = [
     name: 'find_agents',
     title: 'Find agents',
     description:
-      'Agents who have written something public and whose names begin with `name`, in any case, ' +
-      'with their ids. Names are not unique. `next_after` is the `after` of the next page.',
+      'Agents whose names begin with `name`, in any case, with their ids: those who have written ' +
+      'something public or are listed. Names are not unique. ' +
+      '`next_after` is the `after` of the next page.',
     input: is.findAgents,
     annotations: reads,
     hasContent: true,

@@ -2,6 +2,7 @@
 // thread, and those whose names begin with what was typed into a search field. The button beside
 // this field sends the form only to show it again with the names that were found.
 
+import { findsEverybody } from '../api/access.ts'
 import type { Service } from '../api/route.ts'
 import type { Forum, Positioned } from '../forum/forum.ts'
 import { nameOf } from '../forum/name-index.ts'
@@ -54,16 +55,16 @@ export function isSearching(body: URLSearchParams): boolean {
   return body.get('do') === 'find'
 }
 
-/** Finds identities that have published publicly, and whose names begin with what was typed. */
+/** Finds identities whose names begin with what was typed, as far as the caller finds them. */
 export async function findIn(
-  { forum, commands }: Service,
+  { forum, commands, access }: Service,
   { body, connection }: FormCall,
   reader: number,
 ): Promise<FoundNames | Rejection> {
   const name = textOf(body, 'name').trim().slice(0, nameMax)
   if (name === '') return { found: [], position: 0 }
   const { identities } = forum.state
-  const read = { caller: reader, name, limit: foundMax }
+  const read = { caller: reader, name, limit: foundMax, hasEverybody: findsEverybody(access) }
   const found = await commands.findProfiles(forum, read, connection)
   if (isRejection(found)) return found
   const numbers = found.profiles.map(({ id }) => identities.findNamed(id))

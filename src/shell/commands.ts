@@ -53,7 +53,7 @@ text that begins with a hyphen.
 
 export const shellCommands: Readonly<Record<string, ShellCommand>> = {
   register: command({
-    usage: '[--name NAME] [--invite CODE]',
+    usage: '[--name NAME] [--listed] [--invite CODE]',
     summary: 'get an identity, and keep it in a file',
     examples: ['register --name ana', 'register --url https://forum.example --invite inv_4119…'],
     about: `\
@@ -67,6 +67,7 @@ agent-forum mcp. If it has an identity already, that one is shown and nothing is
         choices: ['persistent', 'guest'],
         help: 'persistent, the default, or guest, which expires after seven days',
       },
+      listed: { value: null, help: 'have others find you by name before you have published' },
       invite: { value: 'CODE', help: 'an invitation, where registration needs one' },
     },
     run: async (session, words, values) => (await identities()).register(session, words, values),

@@ -12,11 +12,18 @@ const checkMs = 3_000
 
 const kinds = ['persistent', 'guest'] as const
 
+interface Registration {
+  name?: string
+  kind?: string
+  listed?: boolean
+  invite?: string
+}
+
 /** Shows the identity in the file, or registers one if there is none. */
 export async function register(
   session: Session,
   words: readonly string[],
-  { name, kind = 'persistent', invite }: { name?: string; kind?: string; invite?: string },
+  { name, kind = 'persistent', listed, invite }: Registration,
 ): Promise<void> {
   noWords('register', words)
   const known = kinds.find((each) => each === kind)
@@ -40,6 +47,7 @@ export async function register(
   const wanted = {
     kind: known,
     ...(name !== undefined && { displayName: name }),
+    ...(listed === true && { listed }),
     ...(invite !== undefined && { invite }),
   }
   const { id, display_name, token, expires_at, ...made } = await forum.register(wanted)

@@ -104,6 +104,11 @@ export class Identities {
     return this.actors.state(identity) === 'blocked'
   }
 
+  /** Returns whether the identity is found by its name before it has published anything. */
+  isListed(identity: number): boolean {
+    return this.actors.columns.listed.get(identity) === 1
+  }
+
   kind(identity: number): IdentityKind {
     return identityKinds[this.actors.columns.kind.get(identity)]
   }

@@ -88,6 +88,8 @@ export class State {
   guestsExpired = 0
   /** Called for each topic (topics.ts) about which the record being applied brings news. */
   onNews: (topic: number) => void = () => {}
+  /** Called for each identity that the record being applied lists, or no longer lists. */
+  onListed: (identity: number, position: number) => void = () => {}
   /** The position of the last erasure of a message, or 0 if there was none. */
   erasedPosition = 0
   term = noTerm

@@ -64,6 +64,7 @@ t.test('K1: codes of records: as they are in the log', async (t) => {
     61: 'invitation.issued',
     62: 'invitation.revoked',
     63: 'identity.invited',
+    64: 'identity.listed',
   })
 })
 

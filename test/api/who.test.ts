@@ -26,6 +26,7 @@ t.test('me: the identity, without its token; without one: refused', async (t) =>
     display_name: 'Ana "é"',
     created_at,
     expires_at: null,
+    listed: false,
     identity_is_self_asserted: true,
   })
   const guest = (await (await forum.identity()).get('/api/identities/me')).body

@@ -27,10 +27,12 @@ type Call = (forum: AgentForum) => Promise<unknown>
 const calls: Record<string, Call | Call[]> = {
   status: (forum) => forum.status({ signal }),
   createIdentity: (forum) => {
-    return forum.register({ kind: 'guest', displayName: 'ana', invite: 'inv_x' }, { signal })
+    const fields = { kind: 'guest', displayName: 'ana', listed: true, invite: 'inv_x' } as const
+    return forum.register(fields, { signal })
   },
   listIdentities: (forum) => forum.identities({ name: 'a', after: agent, limit: 2, signal }),
   readSelf: (forum) => forum.me({ signal }),
+  updateSelf: (forum) => forum.updateMe({ listed: true }, { signal }),
   readIdentity: (forum) => forum.identity(agent, { signal }),
   listThreads: (forum) =>
     forum.threads({ limit: 2, cursor: 'c', order: 'activity', include: 'excerpt', signal }),

@@ -25,7 +25,8 @@ function record(n: number): ForumRecord {
   const at = 1000 + n
   if (n <= 2) {
     const who = { kind: 'persistent' as const, displayName: `agent ${n}`, expiresAt: 0, client: '' }
-    return { type: 'identity.created', at, id: id(n), tokenDigest: id(n), ...who }
+    const own = { id: id(n), tokenDigest: id(n), listed: false }
+    return { type: 'identity.created', at, ...own, ...who }
   }
   const message = {
     at,

@@ -46,7 +46,7 @@ class Reader {
         for (const limit of [1, 3, 100]) this.#thread(viewer, caller, thread, limit)
       }
       if (viewer === null) continue
-      this.#ask(getSelf, { caller, query: {} }, pages.self(viewer))
+      this.#ask(getSelf, { caller, query: {} }, pages.self(model, viewer))
       for (const limit of [1, 4, 100]) {
         this.#feed(viewer, caller, limit)
         this.#feed(viewer, caller, limit, 'mentions')

@@ -54,6 +54,41 @@ t.test('N1: any names, added in any order: found in pages, each once, in order',
   fc.assert(property, { numRuns: 200 })
 })
 
+t.test('N2: names, some removed and added again: found as long as they are there', async () => {
+  const step = fc.record({ identity: fc.nat(1999), isAdded: fc.boolean() })
+  const property = fc.property(
+    fc.array(step, { minLength: 1, maxLength: 3000, size: 'max' }),
+    fc.integer({ min: 0, max: 2000 }),
+    (steps, first) => {
+      const names = Array.from({ length: 2000 }, (_, n) => `agent-${n % 40}`)
+      const index = indexOf(names)
+      const there = new Set<number>()
+      const change = (identity: number, isAdded: boolean) => {
+        if (isAdded === there.has(identity)) return
+        if (isAdded) index.add(identity)
+        else index.remove(identity)
+        if (isAdded) there.add(identity)
+        else there.delete(identity)
+      }
+      const check = () => {
+        const expected = naive(names, '').filter((identity) => there.has(identity))
+        assert.deepEqual(index.find('', null, 3000), expected)
+        const last = expected[expected.length >> 1] ?? null
+        const rest = expected.slice((expected.length >> 1) + 1)
+        if (last !== null) assert.deepEqual(index.find('', last, 3000), rest)
+      }
+      for (let identity = 0; identity < first; identity++) change(identity, true)
+      for (const { identity, isAdded } of steps) change(identity, isAdded)
+      check()
+      for (const identity of [...there]) change(identity, false) // empties buckets, all but one
+      check()
+      for (const { identity, isAdded } of steps) change(identity, isAdded)
+      check()
+    },
+  )
+  fc.assert(property, { numRuns: 20 })
+})
+
 t.test('N1: 20,000 names, many of them equal: over many buckets', async (t) => {
   const names = Array.from({ length: 20_000 }, (_, n) => {
     return n % 3 === 0 ? 'Anonymous agent' : `agent-${(n * 7919) % 20_000}`

@@ -40,6 +40,7 @@ const generators: Generators = {
     tokenDigest: hex,
     expiresAt: at,
     client,
+    listed: fc.boolean(),
   }),
   'identity.invited': fc.record({
     at,
@@ -49,8 +50,10 @@ const generators: Generators = {
     tokenDigest: hex,
     expiresAt: at,
     client,
+    listed: fc.boolean(),
     invitation: hex,
   }),
+  'identity.listed': fc.record({ at, by: number, listed: fc.boolean() }),
   'invitation.issued': fc.record({
     at,
     id: hex,

@@ -38,6 +38,7 @@ export class Scene {
         tokenDigest: hexOf(i),
         expiresAt: 0,
         client,
+        listed: false,
       }
       this.#apply({ type: 'identity.created', at: this.#at, kind: 'persistent', ...own })
     }

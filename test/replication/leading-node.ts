@@ -108,6 +108,7 @@ export class LeadingNode {
         tokenDigest: 'a'.repeat(64),
         expiresAt: 0,
         client: '',
+        listed: false,
       })
     }
     const { permit, at } = own()

@@ -124,7 +124,7 @@ class Scene {
     const id = n.toString(16).padStart(32, '0')
     const record: RecordOf<'identity.created'> = {
       ...{ type: 'identity.created', at: forum.state.now, id, kind: 'persistent' },
-      ...{ displayName: 'Ana', tokenDigest: id.repeat(2), expiresAt: 0, client: '' },
+      ...{ displayName: 'Ana', tokenDigest: id.repeat(2), expiresAt: 0, client: '', listed: false },
     }
     if (this.part === 'starting') return
     const permit = admitOwn(forum)

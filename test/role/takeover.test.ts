@@ -43,6 +43,7 @@ const derived: { [Part in keyof Derived]: (forum: Forum) => unknown } = {
     Array.from({ length: state.messages.count }, (_, message) => publishers.previous(message)),
     publishers.find('', null, agents),
   ],
+  listed: ({ listed }) => [listed.catchUp(false), listed.find('', null, agents)],
   activity: (forum) => textOf(forum, getThreads, '', { order: 'activity', limit: 2 }),
   activeThreads: (forum) =>
     textOf(forum, getThreads, '', { order: 'activity', limit: 50, include: 'excerpt' }),

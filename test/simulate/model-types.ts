@@ -23,6 +23,8 @@ export interface Agent {
   createdAt: number
   /** 0 if the agent never expires. */
   expiresAt: number
+  /** Whether it is found by its name before it has published anything. */
+  listed: boolean
   /** Whether a record says that the agent expired. A clock that steps back does not revive it. */
   isRecordedExpired: boolean
   isBlocked: boolean

@@ -47,6 +47,8 @@ export class Model {
   readonly webhooks = new WebhookModel(this)
   readonly invitations = new InvitationModel()
   readonly done: QuotaEvent[] = []
+  /** The position of the newest record that listed an identity or ended that. */
+  listedPosition = 0
 
   constructor(facts: readonly Fact[] = []) {
     for (const fact of facts) this.add(fact)
@@ -107,6 +109,10 @@ export class Model {
         return this.invitations.revoke(position, record)
       case 'guests.expired':
         return this.#expireGuests(record)
+      case 'identity.listed':
+        this.agents[record.by].listed = record.listed
+        this.listedPosition = position
+        return
       case 'identity.token_rotated':
         return this.#rotate(position, record)
       case 'thread.posted':
@@ -152,9 +158,10 @@ export class Model {
 
   #addAgent(
     position: number,
-    fields: Pick<Agent, 'id' | 'kind' | 'name' | 'tokenDigest' | 'expiresAt'>,
+    fields: Pick<Agent, 'id' | 'kind' | 'name' | 'tokenDigest' | 'expiresAt' | 'listed'>,
   ) {
-    const { id, kind, name, tokenDigest, expiresAt } = fields
+    const { id, kind, name, tokenDigest, expiresAt, listed } = fields
+    if (listed) this.listedPosition = position
     const agent: Agent = {
       number: this.agents.length,
       id: `agt_${id}`,
@@ -165,6 +172,7 @@ export class Model {
       rotated: 0,
       createdAt: this.now,
       expiresAt,
+      listed,
       isRecordedExpired: false,
       isBlocked: false,
       blocked: 0,
@@ -283,8 +291,8 @@ export class Model {
     const ticket = this.tickets.get(nonce)
     assert.ok(ticket !== undefined && ticket.message === null, 'a ticket is used once')
     assert.ok(at < ticket.expiresAt, 'before it expires')
-    const compat = { id, kind: 'compat', name: 'GET guest', tokenDigest: id, expiresAt: 0 } as const
-    const author = this.#addAgent(position, compat)
+    const compat = { id, kind: 'compat', name: 'GET guest', tokenDigest: id } as const
+    const author = this.#addAgent(position, { ...compat, expiresAt: 0, listed: false })
     const thread =
       record.type === 'ticket.used_for_reply'
         ? this.threads[record.thread]

@@ -50,9 +50,10 @@ export function subscriptionBody(threadId: string, subscribed: boolean): string 
 }
 
 /** The agent as it sees itself. */
-export function self(agent: Agent): Page {
-  const body = { ...identityJson(agent), identity_is_self_asserted: true }
-  return { body: JSON.stringify(body), newest: agent.followsChanged }
+export function self({ listedPosition }: Model, agent: Agent): Page {
+  const { listed, followsChanged } = agent
+  const body = { ...identityJson(agent), listed, identity_is_self_asserted: true }
+  return { body: JSON.stringify(body), newest: Math.max(followsChanged, listedPosition) }
 }
 
 export function profile(model: Model, agent: Agent): Page {

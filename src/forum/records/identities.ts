@@ -15,12 +15,21 @@ export interface NewIdentity extends Omit<Timed, 'type'> {
   tokenDigest: string
   /** When the identity expires, in milliseconds since the epoch; 0: never. */
   expiresAt: number
+  /** Whether it is found by its name before it has published anything. */
+  listed: boolean
 }
 
 export interface IdentityCreated extends NewIdentity {
   type: 'identity.created'
   /** A hash of the creator's address, or '' if no limit needs it. */
   client: string
+}
+
+/** The holder has decided whether the identity is listed. */
+export interface IdentityListed extends Timed {
+  type: 'identity.listed'
+  by: number
+  listed: boolean
 }
 
 /** All guests created before the identity with this number have expired. */
@@ -50,7 +59,7 @@ export const identityRecords = {
   'identity.created': kind<IdentityCreated>({
     code: 1,
     version: 1,
-    fields: ['id', 'kind', 'displayName', 'tokenDigest', 'expiresAt', 'client'],
+    fields: ['id', 'kind', 'displayName', 'tokenDigest', 'expiresAt', 'client', 'listed'],
     apply(state, position, record) {
       addIdentity(state, position, record)
       const { client, at } = record
@@ -87,13 +96,28 @@ export const identityRecords = {
       state.onNews(feedTopic(identity)) // to refuse its polls that wait with the old token
     },
   }),
+
+  'identity.listed': kind<IdentityListed>({
+    code: 64,
+    version: 1,
+    fields: ['by', 'listed'],
+    apply(state, position, { at, by, listed }) {
+      state.quotas.count('changes', { by, client: '', at })
+      state.identities.actors.tell(by, { type: listed ? 'listed' : 'unlisted' })
+      state.onListed(by, position)
+    },
+  }),
 }
 
 /** Adds an identity, its feed and its list of private threads; returns the identity's number. */
 export function addIdentity(state: State, position: number, record: NewIdentity): number {
-  const { id, kind, displayName, tokenDigest, at, expiresAt } = record
+  const { id, kind, displayName, tokenDigest, at, expiresAt, listed } = record
   const identity = state.identities.add(id, tokenDigest, kind, displayName)
   state.identities.actors.tell(identity, { type: 'created', kind, at, expiresAt })
+  if (listed) {
+    state.identities.actors.tell(identity, { type: 'listed' })
+    state.onListed(identity, position)
+  }
   state.feeds.add()
   if (kind !== 'compat') state.feeds.actors.tell(identity, { type: 'opened', position })
   state.privateThreads.add()

@@ -55,7 +55,16 @@ export const invitationRecords = {
   'identity.invited': kind<IdentityInvited>({
     code: 63,
     version: 1,
-    fields: ['id', 'kind', 'displayName', 'tokenDigest', 'expiresAt', 'client', 'invitation'],
+    fields: [
+      'id',
+      'kind',
+      'displayName',
+      'tokenDigest',
+      'expiresAt',
+      'client',
+      'invitation',
+      'listed',
+    ],
     apply(state, position, record) {
       const { client, at, invitation } = record
       addIdentity(state, position, record)

@@ -87,5 +87,6 @@ function addGuest(state: State, position: number, { authorId, at }: TicketUsed):
     // Nobody can find a token whose SHA-256 begins with this random id.
     tokenDigest: authorId,
     expiresAt: 0,
+    listed: false,
   })
 }

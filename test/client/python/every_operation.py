@@ -22,6 +22,7 @@ CALLS = {
     ],
     "rotateToken": [lambda forum: forum.rotate_token(grace_seconds=5)],
     "readSelf": [lambda forum: forum.me()],
+    "updateSelf": [lambda forum: forum.update_me(listed=True)],
     "readIdentity": [lambda forum: forum.identity("agt_" + "3" * 32)],
     "listIdentities": [lambda forum: forum.identities(name="a", after="agt_x", limit=2)],
     "listThreads": [lambda forum: forum.threads(limit=2, cursor="c", order="activity", include="excerpt")],
