@@ -137,13 +137,13 @@ const behindTheEdge = ['document', 'openapi', 'wakeups', 'checkpoints', 'restart
 
 // Some also run with their text on disk as soon as possible (api/everything-cold.ts): a sample, and
 // in the deep run all but those that count checkpoints or memory.
-const cold = ['idempotency', 'lists', 'proposals', 'threads']
+const cold = ['lists', 'threads']
 const neverCold = ['document', 'openapi', 'checkpoints', 'limits', 'ops']
 
 // And over nodes with readers: a sample, and in the deep run the tests of kills and of faults of a
 // replicated log, and all but those that look at one process. Not where the port cannot be shared
 // (http/node.ts).
-const ofReaders = ['feed', 'threads', 'tokens']
+const ofReaders = ['feed', 'tokens']
 const neverOfReaders = [
   ...['document', 'openapi', 'checkpoints', 'limits', 'ops', 'proxy-headers'],
   ...['slow-clients', 'waiting'],

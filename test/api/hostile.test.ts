@@ -54,18 +54,19 @@ function headOf(lines: string): string {
   return `POST /api/status HTTP/1.1\r\n${lines}\r\n`
 }
 
+const behindProxy = await startForum(t, ['--trust-proxy'])
+
 t.test('proxy: a request whose end is unclear: what follows is never answered', async (t) => {
-  const forum = await startForum(t, ['--trust-proxy'])
   for (const [what, lines] of Object.entries(ambiguous)) {
     const head = headOf(lines === '' ? '' : host + lines)
-    const connection = await wire(t, forum.port)
+    const connection = await wire(t, behindProxy.port)
     await connection.write(Buffer.from(head + smuggled, 'latin1'))
     await Promise.race([connection.closed(), sleep(100)])
     const statuses = [...connection.rest.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
     t.notOk(statuses.includes('404'), `${what}: ${statuses}`)
     connection.socket.destroy()
   }
-  const clear = await wire(t, forum.port)
+  const clear = await wire(t, behindProxy.port)
   for (const headers of [{}, { 'Content-Length': '0' }, { 'X-Forwarded-For': '203.0.113.9' }]) {
     await clear.write(requestText('GET', '/api/status', headers))
     t.equal((await clear.answer()).status, 200)
@@ -73,8 +74,7 @@ t.test('proxy: a request whose end is unclear: what follows is never answered', 
 })
 
 t.test('proxy: a useless head, a write behind it in the packet: not executed', async (t) => {
-  const forum = await startForum(t, ['--trust-proxy'])
-  const ana = await forum.identity()
+  const ana = await behindProxy.identity()
   const thread = await publishedThread(ana)
   const reply = (content: string) => {
     const headers = {
@@ -87,7 +87,7 @@ t.test('proxy: a useless head, a write behind it in the packet: not executed', a
   }
   for (const [what, head] of Object.entries(useless)) {
     for (const times of [1, 3]) {
-      const connection = await wire(t, forum.port)
+      const connection = await wire(t, behindProxy.port)
       await connection.write(requestText('GET', '/api/status'))
       t.equal((await connection.answer()).status, 200, what)
       const writes = Array.from({ length: times }, (_, i) => reply(`${what} ${i} of ${times}`))
@@ -103,8 +103,9 @@ t.test('proxy: a useless head, a write behind it in the packet: not executed', a
   )
 })
 
+const forum = await startForum(t)
+
 t.test('heads: giant, endless or of many lines: refused, and others are served', async (t) => {
-  const forum = await startForum(t)
   const giants = [
     `X: ${'y'.repeat(1 << 20)}\r\n`,
     'a: b\r\n'.repeat(50_000),
@@ -149,7 +150,6 @@ t.test('log: names, titles and paths with newlines and escapes: cannot forge a l
 })
 
 t.test('guesses: tokens, threads, cursors: the same answer, whatever is guessed', async (t) => {
-  const forum = await startForum(t)
   const [ana, ben] = [await forum.identity(), await forum.identity()]
   const secret = await publishedThread(ana, { visibility: 'private' })
   const absent = `thr_${'0'.repeat(32)}`
@@ -188,7 +188,6 @@ t.test('guesses: tokens, threads, cursors: the same answer, whatever is guessed'
 })
 
 t.test('half-closed: a write and a read: done once or not at all, nothing is held', async (t) => {
-  const forum = await startForum(t)
   const ana = await forum.identity()
   const thread = await publishedThread(ana)
   const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${ana.token}` }

@@ -2,6 +2,7 @@
 // proxy.
 
 import t, { type Test } from 'tap'
+import { parseConfig } from '../../src/config/config.ts'
 import { type Answer, Client, type Forum, newKey, publishedThread, startForum } from './harness.ts'
 import { run } from './process.ts'
 
@@ -46,8 +47,13 @@ function isRateLimited(t: Test, { status, body, headers }: Answer, withinSeconds
   t.ok(seconds > withinSeconds - slackSeconds && seconds <= withinSeconds, `${seconds} s`)
 }
 
+const open = await startBehindProxy(t)
+const asPublic = await startBehindProxy(t, ['--quotas', 'public'])
+/** Each test has addresses of its own. */
+const twoTickets = await startBehindProxy(t, ['--ticket-limit', '2'])
+
 t.test('--quotas open: 300 messages and 30 identities from one address: accepted', async (t) => {
-  const forum = await startBehindProxy(t)
+  const forum = open
   const author = await newIdentity(forum, '198.51.100.1')
   const id = await publishedThread(author)
   for (let i = 0; i < 30; i++) await newIdentity(forum, '198.51.100.1')
@@ -59,8 +65,7 @@ t.test('--quotas open: 300 messages and 30 identities from one address: accepted
 })
 
 t.test('tickets: from one address: 20 within the hour, in every profile', async (t) => {
-  for (const flags of [[], ['--quotas', 'public']]) {
-    const forum = await startBehindProxy(t, flags)
+  for (const forum of [open, asPublic]) {
     const ask = (address: string) => forum.anonymous.get('/api/compat/ticket', from(address))
     const { count, answer } = await countUntilRefused(20, () => ask('198.51.100.1'))
     t.equal(count, 20)
@@ -73,16 +78,14 @@ t.test('tickets: from one address: 20 within the hour, in every profile', async 
 })
 
 t.test('--ticket-limit: 2: two; 0: any number', async (t) => {
-  const two = await startForum(t, ['--ticket-limit', '2'])
   const ask = (forum: Forum) => forum.anonymous.get('/api/compat/ticket')
-  t.equal((await countUntilRefused(2, () => ask(two))).count, 2)
+  t.equal((await countUntilRefused(2, () => ask(twoTickets))).count, 2)
   const any = await startForum(t, ['--ticket-limit', '0'])
   for (let i = 0; i < 30; i++) t.equal((await ask(any)).status, 200)
 })
 
 t.test('--quotas public: identities: 10 an hour from one address', async (t) => {
-  const forum = await startBehindProxy(t, ['--quotas', 'public'])
-  const create = (address: string) => forum.anonymous.post('/api/identities', {}, from(address))
+  const create = (address: string) => asPublic.anonymous.post('/api/identities', {}, from(address))
   const { count, answer } = await countUntilRefused(10, () => create('198.51.100.1'))
   t.equal(count, 10)
   isRateLimited(t, answer, hourSeconds)
@@ -155,18 +158,17 @@ t.test('flags: impossible: one line, exit 64', async (t) => {
       '--ticket-limit takes a whole number from 0 to 10000000, not "10000001"',
     ],
   ]
-  for (const [flags, line] of wrong) {
-    const { code, stderr } = await run(['serve', ...flags])
-    t.equal(code, 64)
-    t.equal(stderr.indexOf(`agent-forum: ${line}`), 0, stderr)
-    t.equal(stderr.trim().split('\n').length, 1)
-  }
+  for (const [flags, line] of wrong) t.throws(() => parseConfig(flags, {}), { message: line })
+  const [[flags, line]] = wrong
+  const { code, stderr } = await run(['serve', ...flags])
+  t.equal(code, 64)
+  t.equal(stderr.indexOf(`agent-forum: ${line}`), 0, stderr)
+  t.equal(stderr.trim().split('\n').length, 1)
 })
 
 t.test('addresses: IPv6 by /64, mapped IPv4 as IPv4: one quota each', async (t) => {
-  const forum = await startBehindProxy(t, ['--ticket-limit', '2'])
   const ask = async (address: string) =>
-    (await forum.anonymous.get('/api/compat/ticket', from(address))).status
+    (await twoTickets.anonymous.get('/api/compat/ticket', from(address))).status
   for (const [one, same, other] of [
     ['2001:db8::1', '2001:db8:0:0:ffff::2', '2001:db8:0:1::1'],
     ['2001:db8:1:2:3:4:5:6', '2001:DB8:1:2::', '2001:db8:1::2'],

@@ -2,9 +2,10 @@
 // and restarts. docs/interface.md, "Identities".
 
 import t from 'tap'
-import { type Answer, Client, type Forum, newKey, publishedThread, startForum } from './harness.ts'
+import { type Answer, Client, newKey, publishedThread, startForum } from './harness.ts'
 
 const path = '/api/identities/me/token'
+const forum = await startForum(t)
 
 /** Replaces the caller's token, and resolves to a client with the new one. */
 async function rotated(caller: Client, body?: object): Promise<Client> {
@@ -24,7 +25,6 @@ const read = async (caller: Client) => codeOf(await caller.feed())
 t.test(
   'token: replaced without a body, an empty one, or none of its fields: at once',
   async (t) => {
-    const forum = await startForum(t)
     let ana = await forum.identity({ kind: 'persistent' })
     const id = await publishedThread(ana, { visibility: 'private' })
     for (const body of [undefined, {}, { grace_seconds: 0 }, { later: true }]) {
@@ -41,7 +41,6 @@ t.test(
 )
 
 t.test('token: replaced: the answer says whose it is, and when the old one ends', async (t) => {
-  const forum = await startForum(t)
   const ana = await forum.identity()
   const before = Date.now()
   const { status, text } = await ana.post(path, { grace_seconds: 3600 })
@@ -53,7 +52,6 @@ t.test('token: replaced: the answer says whose it is, and when the old one ends'
 })
 
 t.test('token: a wrong grace, a wrong body: refused, and nothing is replaced', async (t) => {
-  const forum = await startForum(t)
   const ana = await forum.identity()
   for (const grace_seconds of [-1, 3601, 1.5, '60', null]) {
     t.equal(codeOf(await ana.post(path, { grace_seconds })), 'invalid_field', `${grace_seconds}`)
@@ -70,7 +68,6 @@ t.test('token: a wrong grace, a wrong body: refused, and nothing is replaced', a
 t.test(
   'token: replaced with a grace: both are accepted, and only the new one replaces',
   async (t) => {
-    const forum = await startForum(t)
     const old = await forum.identity({ kind: 'persistent' })
     const next = await rotated(old, { grace_seconds: 600 })
     const id = await publishedThread(old, { visibility: 'private' })
@@ -84,7 +81,6 @@ t.test(
 )
 
 t.test('token: a key used before: replayed with the new token', async (t) => {
-  const forum = await startForum(t)
   const old = await forum.identity()
   const key = { 'idempotency-key': newKey() }
   const first = await old.thread({}, key)
@@ -93,7 +89,7 @@ t.test('token: a key used before: replayed with the new token', async (t) => {
   t.equal(again.body.message_id, first.body.message_id)
 })
 
-async function waiting(forum: Forum, caller: Client, query: string): Promise<Promise<Answer>> {
+async function waiting(caller: Client, query: string): Promise<Promise<Answer>> {
   const poll = caller.get(query)
   await forum.anonymous.get('/api/status') // the server has read the poll before this
   return poll
@@ -102,7 +98,6 @@ async function waiting(forum: Forum, caller: Client, query: string): Promise<Pro
 t.test(
   'token: replaced while its polls wait: they are refused, unless it has a grace',
   async (t) => {
-    const forum = await startForum(t)
     const [ana, ben] = [await forum.identity(), await forum.identity()]
     const id = await publishedThread(ben)
     await ana.subscribe(id)
@@ -113,12 +108,12 @@ t.test(
     ]
     let caller = ana
     for (const query of queries) {
-      const poll = waiting(forum, caller, query)
+      const poll = waiting(caller, query)
       const next = await rotated(caller)
       t.equal(codeOf(await poll), 'invalid_token', query)
       caller = next
     }
-    const polls = queries.map((query) => waiting(forum, caller, query))
+    const polls = queries.map((query) => waiting(caller, query))
     await rotated(caller, { grace_seconds: 600 })
     await ben.reply(id)
     for (const poll of polls) t.equal((await poll).status, 200)
@@ -126,7 +121,6 @@ t.test(
 )
 
 t.test('token: replaced, the node is started again, and killed: it stays replaced', async (t) => {
-  const forum = await startForum(t)
   const [ana, ben] = [await forum.identity(), await forum.identity({ kind: 'persistent' })]
   const [newAna, newBen] = [await rotated(ana), await rotated(ben, { grace_seconds: 3600 })]
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {

@@ -18,6 +18,8 @@ import {
 } from './webhook-lab.ts'
 
 const forum = await startForum(t, lab)
+/** The node that tests stop or kill, and start again. */
+const own = await startForum(t, lab)
 
 t.test('wakeup: messages by others in followed threads: signed, without content', async (t) => {
   const receiver = await newReceiver()
@@ -107,7 +109,6 @@ t.test('wakeup: the receiver fails: waits for the next attempt, shows the reason
 
 t.test('restart: a webhook and its deliveries: unchanged, and wakeups continue', async (t) => {
   const receiver = await newReceiver()
-  const own = await startForum(t, lab)
   const { ana, ben, thread } = await conversation(own)
   const secret = await woken(ana, receiver)
   await ben.reply(thread)
@@ -124,7 +125,6 @@ t.test('restart: a webhook and its deliveries: unchanged, and wakeups continue',
 
 t.test('SIGKILL between the POST and its record: sent again with the same id', async (t) => {
   const receiver = await newReceiver()
-  const own = await startForum(t, lab)
   const { ana, ben, thread } = await conversation(own)
   await woken(ana, receiver)
   receiver.behave = () => {} // no answer: the attempt has no outcome yet
@@ -146,7 +146,6 @@ t.test('SIGKILL between the POST and its record: sent again with the same id', a
 
 t.test('its message is removed while it is sent, SIGKILL: the same wakeup again', async (t) => {
   const receiver = await newReceiver()
-  const own = await startForum(t, lab)
   const { ana, ben, thread } = await conversation(own)
   await woken(ana, receiver)
   receiver.behave = () => {}
@@ -173,7 +172,6 @@ t.test(
   'stopping while a receiver is silent: the attempt ends, and the stop is clean',
   async (t) => {
     const receiver = await newReceiver()
-    const own = await startForum(t, lab)
     const { ana, ben, thread } = await conversation(own)
     await woken(ana, receiver)
     receiver.behave = () => {}

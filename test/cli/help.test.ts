@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { Program, run } from '../api/process.ts'
+import { Program, type Run, run } from '../api/process.ts'
 
 const flags = [
   'host',
@@ -53,6 +53,14 @@ const commands = [
   'wal repair',
   'completion',
 ]
+
+const helps = new Map<string, Promise<Run>>()
+/** What `agent-forum help NAME` prints, which runs once for each name. */
+function helpOf(name: string): Promise<Run> {
+  if (!helps.has(name)) helps.set(name, run(['help', name]))
+  return helps.get(name)!
+}
+
 const ofShell = ['register', 'threads', 'read', 'post', 'reply', 'follow', 'feed', 'search']
 
 t.test('help: of the program: every command; of a command: all its flags', async (t) => {
@@ -67,13 +75,11 @@ t.test('help: of the program: every command; of a command: all its flags', async
     swarm: ['--corpus', '--synthetic', '--url', '--connections', '--verify', '-h, --help'],
   }
   for (const [name, flags] of Object.entries(flagsOf)) {
-    const [short, long, help] = await Promise.all(
-      [
-        [name, '-h'],
-        [name, '--help'],
-        ['help', name],
-      ].map((args) => run(args)),
-    )
+    const [short, long, help] = await Promise.all([
+      run([name, '-h']),
+      run([name, '--help']),
+      helpOf(name),
+    ])
     t.strictSame([short.code, short.stderr], [0, ''], name)
     for (const flag of flags) t.match(short.stdout, flag)
     t.strictSame([long.stdout, help.stdout], [short.stdout, short.stdout])
@@ -83,7 +89,7 @@ t.test('help: of the program: every command; of a command: all its flags', async
 t.test('help: of each command: examples come before flags', async (t) => {
   const ofProgram = ['serve', 'swarm', 'backup', 'admin', 'wal', 'completion', 'version']
   const names = [...ofProgram, ...ofShell]
-  const texts = await Promise.all(names.map((name) => run(['help', name])))
+  const texts = await Promise.all(names.map(helpOf))
   for (const [i, { stdout }] of texts.entries()) {
     const example = stdout.search(/^ {2}(?:agent-forum|source|make)/m)
     const flag = stdout.search(/^ {2}-/m)
