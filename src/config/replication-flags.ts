@@ -27,7 +27,7 @@ export interface ReplicationConfig {
   replicas: number
   /** How many bytes the stream may lag behind before writes are refused. */
   lagBytesMax: number
-  /** The content of a NATS credentials file, or null. */
+  /** The content of a NATS credentials file, or `USER:PASSWORD`, or null. */
   credentials: string | null
   /** PEM of the certificate authority, and of this node's certificate and key. */
   tls: { ca: string | null; cert: string | null; key: string | null } | null
@@ -89,7 +89,7 @@ export const replicationFlags = {
   'replicate-credentials': {
     value: 'FILE',
     preset: '',
-    help: 'file of credentials for the servers, as nsc writes it: NAME.creds',
+    help: 'file of credentials for the servers: NAME.creds, as nsc writes it, or USER:PASSWORD',
   },
   'replicate-ca': {
     value: 'FILE',

@@ -114,6 +114,10 @@ export class HistoryPlace {
   async agree(journal: Journal, term: Term): Promise<Continuation | null> {
     const { stream, node, patienceMs = patienceMsDefault } = this.#options
     const { position, storeId: store } = journal
+    const epoch = loadEpoch(this.#options.place, store)
+    // No other node can have records of an epoch that began here, unless a term of it has begun.
+    const isRestored = epoch.isOwn && term.began <= epoch.begin!
+    const ended = isRestored ? 0 : term.number
     const end = { position, term: term.number, nonce: term.nonce, store }
     let untilMs = performance.now() + patienceMs
     try {
@@ -122,14 +126,14 @@ export class HistoryPlace {
         const history = await this.#ask(() => this.#read())
         if (history !== null) await this.#checkStore(journal, history)
         const found = await this.#ask(() => compareWithStream(stream, end))
-        if (this.#seemsMissing(found, term) && performance.now() < untilMs) {
+        if (!isRestored && this.#seemsMissing(found, term) && performance.now() < untilMs) {
           await this.#pause()
           continue
         }
         let why: string | null
         if (found.kind === 'behind') return { sequence: found.next, end: found.last.last }
         if (found.kind === 'empty') {
-          why = await this.#whyNotBegin(end, term.node === node, history)
+          why = await this.#whyNotBegin({ ...end, term: ended }, term.node === node, history)
           if (why === null) return null
         } else why = await this.#mend(journal, term, found)
         if (why === null) untilMs = performance.now() + patienceMs

@@ -6,10 +6,11 @@
 // H1. A node writes its note before it reads its log, again after it has read it, and before it
 //     begins a term (lead.ts, L5). So each term that is in any log is in a note, as long as the
 //     notes are kept; a leader rewrites the note `history` only after its own (notes.ts, H1).
-// H2. A stream without messages is begun at once by a log that was never in a stream, or by a log
-//     whose last term this node led, if the note `history` exists and no note names a later term,
-//     because then nobody else has anything that was acknowledged. An empty log begins it after a
-//     while in which no node announces itself.
+// H2. A stream without messages is begun at once by a log that was never in a stream, or not since
+//     it was restored from a backup, which began an epoch of its own; or by a log whose last term
+//     this node led, if the note `history` exists and no note names a later term, because then
+//     nobody else has anything that was acknowledged. An empty log begins it after a while in which
+//     no node announces itself.
 //     A follower may have shown records that the leader lost in a power failure, before it had
 //     synced them. The follower's notes, written every few seconds, reveal that (notes.ts).
 // H3. Any other case needs an operator's decision: `--begin-stream POSITION`, with the position at

@@ -7,7 +7,8 @@
 //
 //   no file                        the first epoch; its id is that of the store
 //   {"id":null,"position":1000}    a backup: the first start from it assigns an id
-//   {"id":"5b3e…","position":1000}
+//   {"id":"5b3e…","position":1000,"isOwn":true}     a start on that backup has assigned the id
+//   {"id":"5b3e…","position":1000}                  adopted from the stream, as another node's
 //
 // E1. Two nodes that start from copies of one backup begin two different epochs.
 // E2. The id of an epoch is durable before the first answer in that epoch.
@@ -36,6 +37,8 @@ export interface Epoch {
   id: string
   /** The last position before the epoch; null for the first epoch. */
   begin: number | null
+  /** Whether this directory began the epoch, as a restored backup. */
+  isOwn: boolean
 }
 
 /** The names that a node makes in its data directory, with or without a log. */
@@ -70,12 +73,12 @@ export function loadEpoch(place: CheckpointDirectory, storeId: string): Epoch {
   const path = join(place.dir, 'epoch')
   try {
     const text = readText(place.disk, path)
-    if (text === null) return { id: storeId, begin: null }
-    const { id, position } = JSON.parse(text) as { id: string | null; position: number }
-    if (id !== null) return { id, begin: position }
+    if (text === null) return { id: storeId, begin: null, isOwn: false }
+    const { id, position, isOwn = false } = JSON.parse(text) as EpochFile
+    if (id !== null) return { id, begin: position, isOwn }
     const newId = randomBytes(epochIdBytes).toString('hex')
-    writeEpoch(place, newId, position)
-    return { id: newId, begin: position }
+    writeEpoch(place, { id: newId, position, isOwn: true })
+    return { id: newId, begin: position, isOwn: true }
   } catch (error) {
     throw storageError(`read or write ${path}`, error)
   }
@@ -87,16 +90,22 @@ export function adoptEpoch(
   { store, epoch, epochBegin }: { store: string; epoch: string; epochBegin: number | null },
 ): void {
   if (epochBegin === null && epoch === store) return
-  writeEpoch(place, epoch, epochBegin ?? 0)
+  writeEpoch(place, { id: epoch, position: epochBegin ?? 0 })
 }
 
 /** Makes the next start on `place` begin a new epoch after `position`. */
 export function beginEpochAt(place: CheckpointDirectory, position: number): void {
-  writeEpoch(place, null, position)
+  writeEpoch(place, { id: null, position })
 }
 
-function writeEpoch({ disk, dir }: CheckpointDirectory, id: string | null, position: number): void {
-  replaceText(disk, join(dir, 'epoch'), `${JSON.stringify({ id, position })}\n`)
+interface EpochFile {
+  id: string | null
+  position: number
+  isOwn?: boolean
+}
+
+function writeEpoch({ disk, dir }: CheckpointDirectory, epoch: EpochFile): void {
+  replaceText(disk, join(dir, 'epoch'), `${JSON.stringify(epoch)}\n`)
 }
 
 const keyBytes = 32

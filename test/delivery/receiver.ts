@@ -32,13 +32,14 @@ export interface Certificates {
   remove(): void
 }
 
-export function makeCertificates(): Certificates {
+export function makeCertificates(
+  names = 'DNS:localhost,DNS:hooks.example,IP:127.0.0.1',
+): Certificates {
   const dir = mkdtempSync(join(tmpdir(), 'agent-forum-ca-'))
   const path = (name: string) => join(dir, name)
   const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: 'pipe' })
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-  const names = 'subjectAltName=DNS:localhost,DNS:hooks.example,IP:127.0.0.1'
-  writeFileSync(path('names'), names)
+  writeFileSync(path('names'), `subjectAltName=${names}`)
   openssl(
     ...['req', '-x509', ...newKey, '-keyout', path('ca.key'), '-out', path('ca.pem')],
     ...['-days', '2', '-subj', '/CN=test authority'],

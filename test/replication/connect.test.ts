@@ -4,7 +4,7 @@
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { nkeys } from '@nats-io/transport-node'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { connectEngine, type EngineOptions } from '../../src/replication/jetstream/connect.ts'
 import { dataDirectory, run } from '../api/process.ts'
 import { makeCertificates } from '../delivery/receiver.ts'
@@ -59,6 +59,59 @@ t.test(
     t.match(await outcome({ ...blank, servers, credentials: null, tls }), /authorization/i)
   },
 )
+
+/** Starts a server whose TLS has these settings, with a certificate for these names. */
+async function withTls(t: Test, { names = 'IP:127.0.0.1', tls = '', more = '' } = {}) {
+  const certificates = makeCertificates(names)
+  t.teardown(() => certificates.remove())
+  const { caFile, ca, cert, key } = certificates
+  const dir = dirname(caFile)
+  const files = `cert_file: "${dir}/cert", key_file: "${dir}/key", ca_file: "${caFile}"`
+  const configuration = `tls {\n${files}\n${tls}\n}\n${more}`
+  const { url } = await startCluster(t, { size: 1, configuration })
+  return { servers: [url.replace('nats:', 'tls:')], own: { ca, cert, key } }
+}
+
+t.test(
+  'connect: TLS by an IP address: its certificate names it, or is refused',
+  nats,
+  async (t) => {
+    const none = { cert: null, key: null }
+    for (const names of ['IP:127.0.0.1', 'DNS:localhost']) {
+      const { servers, own } = await withTls(t, { names })
+      const said = await outcome({ ...blank, servers, credentials: null, tls: { ...own, ...none } })
+      if (names === 'IP:127.0.0.1') t.equal(said, 'empty')
+      else t.match(said, /certificate of a server is not accepted: .*127\.0\.0\.1.*--replicate-ca/)
+    }
+  },
+)
+
+t.test('connect: another authority, no certificate, another one: each refused', nats, async (t) => {
+  const { servers, own } = await withTls(t, { tls: 'verify: true' })
+  const other = makeCertificates()
+  t.teardown(() => other.remove())
+  const said = (tls: EngineOptions['tls']) => outcome({ ...blank, servers, credentials: null, tls })
+  t.match(await said({ ...own, ca: other.ca }), /of a server is not accepted.*--replicate-ca/)
+  t.match(await said({ ...own, cert: null, key: null }), /of this node.*--replicate-cert/)
+  const stranger = { ...own, cert: other.cert, key: other.key }
+  t.match(await said(stranger), /of this node.*--replicate-cert/)
+  t.equal(await said(own), 'empty')
+})
+
+t.test('connect: verify_and_map: the certificate alone says who the node is', nats, async (t) => {
+  const more = 'authorization { users: [{ user: "CN=receiver" }] }'
+  const { servers, own } = await withTls(t, { tls: 'verify_and_map: true', more })
+  t.equal(await outcome({ ...blank, servers, credentials: null, tls: own }), 'empty')
+})
+
+t.test('connect: a name and a password from a file: served, else refused', nats, async (t) => {
+  const more = 'authorization { users: [{ user: forum, password: "a:b" }] }'
+  const { url } = await startCluster(t, { size: 1, configuration: more })
+  const said = (credentials: string) =>
+    outcome({ ...blank, servers: [url], credentials, tls: null })
+  t.equal(await said('forum:a:b\n'), 'empty')
+  t.match(await said('forum:b'), /the servers refuse this node.*--replicate-credentials/)
+})
 
 t.test('node: the servers refuse it: ends with 64, the flag is named', nats, async (t) => {
   const configuration = 'authorization { user: a, password: b }'

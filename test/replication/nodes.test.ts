@@ -373,11 +373,12 @@ t.test('nodes: without its flags, or restored: refused, as it may differ', nats,
   const refused = await alone(a.dir).catch((error: unknown) => error)
   t.match(refused, { message: /is a part of a replicated log; start it with --replicate/ })
   t.ok(refused instanceof ConfigError)
-  const restored = await alone(b.dir)
-  await restored.stop()
+  await (await alone(b.dir)).stop()
   const other = await b.start(['--follow']).catch((error: unknown) => error)
   t.ok(other instanceof ConfigError, `${other}`)
   t.match(other, { message: /was restored from a backup/ })
+  const begins = Object.assign(newNodes(t, 1)[0]!, { dir: b.dir })
+  t.ok(await begins.start(['--replicate']), 'it begins another one, without --begin-stream')
   t.ok(await a.start(['--replicate']), 'and with them it leads again')
 })
 
@@ -388,8 +389,7 @@ t.test('nodes: another secret, another store: refused', nats, async (t) => {
   const refused = await b.start(['--follow'], { key }).catch((error: unknown) => error)
   t.ok(refused instanceof ConfigError, `${refused}`)
   t.match(refused, { message: /secret/ })
-  streams += 1
-  const other = new TestNode(t, `nodes-${streams}`)
+  const [other] = newNodes(t, 1) as [TestNode]
   await other.start(['--replicate'])
   await other.stop()
   rmSync(c.dir, { recursive: true })

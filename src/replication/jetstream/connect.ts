@@ -8,33 +8,28 @@
 
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { Kvm } from '@nats-io/kv'
-import {
-  AuthorizationError,
-  type ConnectionOptions,
-  connect,
-  credsAuthenticator,
-  type NatsConnection,
-} from '@nats-io/transport-node'
+import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node'
 import type { Notice } from '../../../wal/journal/types.ts'
 import { bodyBytesMax } from '../../http/incoming-body.ts'
 import { StreamUnavailable } from '../log-stream.ts'
+import {
+  accessOptions,
+  type EngineAccess,
+  reasonOf,
+  refusalByServers,
+  refusalOf,
+} from './access.ts'
 import { NatsCalls } from './calls.ts'
 import { answerMs, hasNoJetStream, isTooFew, ServerLink } from './link.ts'
 import { JetStreamLog } from './log.ts'
 import { JetStreamLease, JetStreamNotes } from './notes.ts'
 import { JetStreamObjects } from './objects.ts'
 
-export interface EngineOptions {
-  /** The URLs of the servers: `nats://host:port` or `tls://host:port`. */
-  servers: readonly string[]
+export interface EngineOptions extends EngineAccess {
   /** The name of the stream, which is the prefix of the buckets' names. */
   stream: string
   /** The number of servers that keep a copy. */
   replicas: number
-  /** The content of a credentials file, or null. */
-  credentials: string | null
-  /** The PEM of the authority, of this node's certificate and of its key; each may be null. */
-  tls: { ca: string | null; cert: string | null; key: string | null } | null
   /** The id of this node. */
   node: string
   /** The time without a renewal after which the lease has lapsed. */
@@ -109,9 +104,9 @@ async function openConnection(options: EngineOptions): Promise<NatsConnection> {
   try {
     return await connect(connectionOptions(options))
   } catch (error) {
-    const why = reasonOf(error)
-    if (!(error instanceof AuthorizationError)) throw new StreamUnavailable(why, { cause: error })
-    throw new EngineRefused(`the servers refuse this node: ${why}; see --replicate-credentials`)
+    const refusal = refusalOf(error) ?? (await refusalByServers(options))
+    if (refusal !== null) throw new EngineRefused(refusal)
+    throw new StreamUnavailable(reasonOf(error), { cause: error })
   }
 }
 
@@ -124,14 +119,8 @@ function checkPayload({ info }: NatsConnection): void {
   )
 }
 
-function reasonOf(error: unknown): string {
-  const { message, cause } = error as Error
-  return cause instanceof Error ? `${message}: ${cause.message}` : message
-}
-
 function connectionOptions(options: EngineOptions): ConnectionOptions {
-  const { servers, credentials, tls, node } = options
-  const { ca, cert, key } = tls ?? { ca: null, cert: null, key: null }
+  const { servers, node } = options
   return {
     servers: [...servers],
     name: `agent-forum ${node}`,
@@ -148,18 +137,7 @@ function connectionOptions(options: EngineOptions): ConnectionOptions {
       }),
     ignoreClusterUpdates: true,
     noAsyncTraces: true, // each request would create two errors with stacks
-    ...(credentials === null
-      ? {}
-      : { authenticator: credsAuthenticator(new TextEncoder().encode(credentials)) }),
-    ...(tls === null
-      ? {}
-      : {
-          tls: {
-            ...(ca === null ? {} : { ca }),
-            ...(cert === null ? {} : { cert }),
-            ...(key === null ? {} : { key }),
-          },
-        }),
+    ...accessOptions(options),
   }
 }
 
