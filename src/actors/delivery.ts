@@ -1,16 +1,17 @@
-// A delivery: one wakeup for a webhook, and its outcome. Messages that arrive while it is pending
-// are merged into it.
+// A delivery: one wakeup for a webhook, and its outcome. It begins with its first attempt; the
+// messages before that need no delivery, because the feed has them (forum/due-webhooks.ts).
 //
-//   none ──queued──▶ pending ──started──▶ sending ──delivered──▶ delivered
-//                    │ ▲ merged           │  ├──retried──▶ pending (again at nextAttemptAt)
-//                    │ └──┘               │  ├──failed──▶ failed
-//                    └──cancelled──▶ cancelled ◀──┘ cancelled
+//   none ──started──▶ sending ──delivered──▶ delivered
+//                     ▲  │ │└──failed──▶ failed
+//              started│  │ └──cancelled──▶ cancelled ◀──┐
+//                     │  └──retried──▶ pending ──cancelled
+//                     └────────────────┘ (at nextAttemptAt)
 //
 //   sending ──started──▶ sending: a crash interrupted the attempt, which is repeated
 //
-// D1. A message is merged only into a delivery that is pending, never into one that is being sent,
-//     so an attempt in flight keeps its content. A merge after a failed attempt changes the event
-//     id (forum/deliveries.ts). first <= through.
+// D1. Messages that arrive while it is pending are merged into it by its next attempt; an attempt
+//     in flight keeps its content. A merge changes the event id (forum/deliveries.ts).
+//     first <= through.
 // D2. attempts counts every start, including the starts of attempts that a crash interrupted.
 // D3. nextAttemptAt is 0 unless the delivery is pending. lastHttpStatus 0 and lastError '' mean
 //     that there is none.
@@ -33,9 +34,7 @@ const layout = {
 } as const
 
 const events = {
-  queued: { position: 'f64', at: 'f64' },
-  merged: { position: 'f64' },
-  started: {},
+  started: { first: 'f64', through: 'f64', at: 'f64' },
   delivered: { at: 'f64', status: 'u32' },
   retried: { status: 'u32', error: 'text', nextAttemptAt: 'f64' },
   failed: { status: 'u32', error: 'text' },
@@ -45,15 +44,15 @@ const events = {
 const machine = setup({
   types: { context: {} as ContextOf<typeof layout>, events: {} as EventOf<typeof events> },
   actions: {
-    queue: assign(({ event }) => {
-      assertEvent(event, 'queued')
-      const { position, at } = event
-      return { first: position, through: position, createdAt: at, nextAttemptAt: at }
+    begin: assign(({ event }) => {
+      assertEvent(event, 'started')
+      const { first, through, at } = event
+      return { first, through, createdAt: at }
     }),
     merge: assign({
       through: ({ event }) => {
-        assertEvent(event, 'merged')
-        return event.position
+        assertEvent(event, 'started')
+        return event.through
       },
     }),
     count: assign({ attempts: ({ context }) => context.attempts + 1, nextAttemptAt: 0 }),
@@ -88,11 +87,10 @@ const machine = setup({
   },
   initial: 'none',
   states: {
-    none: { on: { queued: { target: 'pending', actions: 'queue' } } },
+    none: { on: { started: { target: 'sending', actions: ['begin', 'count'] } } },
     pending: {
       on: {
-        merged: { actions: 'merge' },
-        started: { target: 'sending', actions: 'count' },
+        started: { target: 'sending', actions: ['merge', 'count'] },
         cancelled: { target: 'cancelled', actions: 'stop' },
       },
     },

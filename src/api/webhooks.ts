@@ -2,8 +2,7 @@
 
 import type { Forum } from '../forum/forum.ts'
 import { isRejection } from '../forum/rejection.ts'
-import type { Delivery } from '../state/deliveries-by-age.ts'
-import type { Webhook } from '../state/webhook.ts'
+import type { Delivery, Webhook } from '../state/webhook.ts'
 import type { ErrorCode } from './errors.ts'
 import * as has from './fields.ts'
 import { route, type Service } from './route.ts'
@@ -244,12 +243,12 @@ function show({ state }: Forum, shown: Webhook) {
   }
 }
 
-function showDelivery({ forum, commands }: Service, webhook: Webhook, delivery: Delivery) {
+function showDelivery({ commands }: Service, webhook: Webhook, delivery: Delivery) {
   const { context } = delivery
   return {
     id: commands.eventId(webhook, delivery),
     message_seq: context.first,
-    state: forum.state.webhooks.state(delivery),
+    state: commands.deliveryState(delivery),
     attempts: context.attempts,
     created_at: context.createdAt,
     delivered_at: context.deliveredAt || null,

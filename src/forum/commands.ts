@@ -3,9 +3,10 @@
 // (api/route.ts), so that code which reads only declarations, such as the tools of agent-forum mcp,
 // loads no forum.
 
-export { retentionMs } from '../state/deliveries-by-age.ts'
+export { retentionMs } from '../state/delivery-receipts.ts'
 export { nobody } from '../state/state.ts'
 export { feedTopic, threadTopic } from '../state/topics.ts'
+export { deliveryState } from '../state/webhook.ts'
 export { listByActivity } from './activity-list.ts'
 export { eventId, readDeliveries } from './deliveries.ts'
 export { contentPage, isCurrent, readFeed } from './feed.ts'

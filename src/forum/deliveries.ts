@@ -4,14 +4,13 @@
 // D1. An attempt is sent only once the record of its start is durable. That record is newer than
 //     every message it announces, so a wakeup never announces a message that a crash could undo.
 // D2. An attempt that a crash interrupts is repeated with the same event id.
-// D3. Access is checked again at each attempt: nobody is woken for a message that their feed would
-//     not show, as far as one slice of a search can tell (feed.ts).
+// D3. Access is checked at each attempt: nobody is woken for a message that their feed would not
+//     show, as far as one slice of a search can tell (unannounced.ts).
 
 import { hash } from 'node:crypto'
-import type { Delivery } from '../state/deliveries-by-age.ts'
-import type { Webhook } from '../state/webhook.ts'
-import { mayHaveNews } from './feed.ts'
+import { type Delivery, isSending, type Webhook } from '../state/webhook.ts'
 import { type Forum, isRejection, type Positioned, timeOf } from './forum.ts'
+import { type Range, unannounced } from './unannounced.ts'
 import { secretOf } from './webhooks.ts'
 import { admitOwn, commit } from './write.ts'
 
@@ -38,11 +37,11 @@ export interface DeliveryPage extends Positioned {
 
 export function readDeliveries({ state }: Forum, read: DeliveriesRead): DeliveryPage {
   const webhook = state.webhooks.of(read.caller) ?? null
-  const all = webhook?.deliveries ?? []
+  const all = webhook === null ? [] : state.webhooks.deliveries(webhook, state.now)
   const first = all.findIndex(({ context }) => context.first > read.after)
   const deliveries = first === -1 ? [] : all.slice(first, first + read.limit)
   return {
-    position: state.webhooks.changedAt(read.caller),
+    position: state.position, // the time of the last record decides which receipts are old
     webhook,
     deliveries,
     nextAfter: deliveries.at(-1)?.context.first ?? read.after,
@@ -71,13 +70,13 @@ export interface Attempt extends Positioned {
   body: string
 }
 
-/** Takes a webhook that is due now, for `beginAttempt`; returns undefined if none is. */
+/** Takes a webhook that may be due now, for `beginAttempt`; returns undefined if none is. */
 export function takeDue(forum: Forum): { webhook: number; endpoint: string } | undefined {
   const webhook = forum.dueWebhooks.take(timeOf(forum))
   return webhook && { webhook: webhook.number, endpoint: webhook.endpoint }
 }
 
-/** Returns when the next webhook is due, in milliseconds since the epoch; Infinity if none is. */
+/** Returns when `takeDue` has work, in milliseconds since the epoch; Infinity if it has none. */
 export function nextDueAt({ dueWebhooks }: Forum): number {
   return dueWebhooks.nextAt
 }
@@ -91,27 +90,35 @@ export function beginAttempt(
   number: number,
   inboxUrl: string,
 ): Attempt | null | 'later' {
-  const { state } = forum
-  const webhook = state.webhooks.get(number)
-  const delivery = webhook && state.webhooks.next(webhook)
-  if (delivery === undefined) return null // replaced or removed meanwhile
+  const webhook = forum.state.webhooks.get(number)
+  if (webhook === undefined) return null // replaced or removed meanwhile
   const permit = admitOwn(forum)
   if (isRejection(permit)) return 'later'
 
   const { at } = permit
-  const { first, through, createdAt, nextAttemptAt } = delivery.context
-  if (state.webhooks.state(delivery) === 'pending' && nextAttemptAt > at) {
-    forum.dueWebhooks.plan(webhook!) // it was attempted after it had been found due
+  const { delivery } = webhook
+  if (delivery !== null && delivery.context.nextAttemptAt > at) {
+    forum.dueWebhooks.plan(webhook) // it was attempted after it had been found due
     return null
   }
-  const attempt = { at, webhook: number, first }
-  if (!hasNews(forum, webhook!.owner, delivery, at)) {
+  const range = rangeOf(forum, webhook, at)
+  if (range === null) {
+    if (delivery === null) return null
+    const attempt = { at, webhook: number, first: delivery.context.first }
     const cancelled = { outcome: 'cancelled', status: 0, error: '', nextAttemptAt: 0 } as const
     commit(forum, permit, { type: 'delivery.finished', ...attempt, ...cancelled })
     return null
   }
-  const position = commit(forum, permit, { type: 'delivery.started', ...attempt })
-  const id = eventId(webhook!, delivery)
+  const started = { type: 'delivery.started', at, webhook: number, ...range } as const
+  const position = commit(forum, permit, started)
+  return { position, ...attemptOf(forum, webhook, inboxUrl) }
+}
+
+/** Returns the attempt of a delivery that is being sent. */
+function attemptOf(forum: Forum, webhook: Webhook, inboxUrl: string) {
+  const { number, endpoint } = webhook
+  const { first, through, createdAt } = webhook.delivery!.context
+  const id = eventId(webhook, webhook.delivery!)
   const body = JSON.stringify({
     type: 'notifications.available',
     event_id: id,
@@ -121,23 +128,23 @@ export function beginAttempt(
     created_at: createdAt,
     content_included: false,
   })
-  const secret = secretOf(forum, webhook!)
-  return {
-    position,
-    webhook: number,
-    first,
-    endpoint: webhook!.endpoint,
-    secret,
-    eventId: id,
-    body,
-  }
+  const secret = secretOf(forum, webhook)
+  return { webhook: number, first, endpoint, secret, eventId: id, body }
 }
 
-/** Returns whether the owner's feed would show a message that the delivery announces. */
-function hasNews(forum: Forum, owner: number, { context }: Delivery, at: number): boolean {
-  if (!forum.state.identities.mayAct(owner, at)) return false
-  const range = { after: context.first - 1, through: context.through }
-  return mayHaveNews(forum.state, owner, range)
+/**
+ * Returns what the next attempt announces, or null if the owner's feed shows nothing of it. An
+ * attempt that was interrupted is repeated as it was; a later one covers what has arrived since.
+ */
+function rangeOf({ state }: Forum, webhook: Webhook, at: number): Range | null {
+  const { owner, announced, delivery } = webhook
+  if (!state.webhooks.isActive(webhook) || !state.identities.mayAct(owner, at)) return null
+  if (delivery === null) return unannounced(state, owner, announced)
+  const { first, through } = delivery.context
+  const news = unannounced(state, owner, first - 1)
+  if (news === null) return null
+  if (!isSending(webhook)) return { first, through: Math.max(through, news.through) }
+  return news.first <= through ? { first, through } : null
 }
 
 /** The outcome of an attempt: the HTTP status of the response or 0, and an error code or null. */
@@ -160,7 +167,7 @@ export function finishAttempt(forum: Forum, attempt: Attempt, result: AttemptRes
     commit(forum, permit, { type: 'delivery.finished', ...delivered })
     return true
   }
-  const { attempts, createdAt } = forum.state.webhooks.next(webhook)!.context
+  const { attempts, createdAt } = webhook.delivery!.context
   const nextAttemptAt = at + retryDelayMs(forum, attempts)
   commit(
     forum,

@@ -107,21 +107,6 @@ export function isCurrent({ state }: Forum, caller: number, feed: Feed): boolean
   return changedPosition.get(caller) === feed.changed && !hasFewer
 }
 
-/**
- * Returns whether the feed may have a message after the position `after`, up to and including
- * `through`. Does one slice of a search at most, and returns true if that does not settle it.
- */
-export function mayHaveNews(
-  state: State,
-  caller: number,
-  { after, through }: { after: number; through: number },
-): boolean {
-  const search = new FeedSearch(state, { caller, after, limit: 1 })
-  if (!search.step()) return true
-  const { messages } = search.feed()
-  return messages.length > 0 && state.messages.seq(messages[0]) <= through
-}
-
 /** The followed threads that one slice examines. */
 const chunk = new Uint32Array(sliceSteps)
 

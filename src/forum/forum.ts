@@ -94,8 +94,8 @@ const htmlCacheBytesMax = 8 << 20
 
 /** Makes a forum from a recovered state. */
 export function makeForum(parts: ForumParts): Forum {
-  const { text, webhooks } = parts.state
-  const dueWebhooks = new DueWebhooks(webhooks)
+  const { text } = parts.state
+  const dueWebhooks = new DueWebhooks(parts.state.webhooks)
   const [page, pageCache, slicedWork] = [new Page(text), new PageCache(), new SlicedWork()]
   const feedItems = new FeedItems(parts.state)
   const { textDisk: disk = unreadDisk, coldReadsLimits } = parts
@@ -104,6 +104,10 @@ export function makeForum(parts: ForumParts): Forum {
   const { clock } = parts.stamps
   const max = parts.waitingPollsMax ?? Number.POSITIVE_INFINITY
   const waiting = new Waiting(parts.state, { max, now: () => clock.elapsed() })
+  parts.state.onNews = (topic) => {
+    waiting.note(topic)
+    dueWebhooks.note(topic)
+  }
   const publishers = new Publishers(parts.state, slicedWork)
   const htmlCache: Forum['htmlCache'] = new Generations(htmlCacheBytesMax)
   const reads = {

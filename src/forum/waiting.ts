@@ -94,14 +94,13 @@ export class Waiting {
   #timer: NodeJS.Timeout | null = null
   #whenEmpty: (() => void) | null = null
 
-  /** From now on, requests that wait are resumed by news of this state. */
+  /** Requests that wait are resumed by news of this state, which `note` reports. */
   constructor(state: State, { max, now }: WaitingOptions) {
     this.#state = state
     this.max = max
     this.now = now
     this.#places = new Shares(max)
     this.#entries = new Shares(Math.max(max * entriesPerRequest, followedMax))
-    state.onNews = (topic) => this.#note(topic)
   }
 
   /** The number of requests that wait. */
@@ -231,7 +230,7 @@ export class Waiting {
   }
 
   /** Notes news of the topic, which the record that is being applied contains. */
-  #note(topic: number): void {
+  note(topic: number): void {
     const { position, subscriptions } = this.#state
     if (this.#rings.first(topic) !== -1) this.#news.push({ topic, position })
     if (this.#wide.size === 0) return

@@ -160,31 +160,18 @@ export function finishVerification(
   return { position, webhook }
 }
 
-/**
- * The limit of webhooks that one sweep removes, and of deliveries, except that deliveries which one
- * message queued are removed together.
- */
+/** The limit of webhooks that one sweep removes. */
 export const sweptAtOnce = 1_000
 
-/**
- * Records which webhooks have lapsed and which deliveries have expired; called by a timer. Returns
- * true when there are more.
- */
+/** Records which webhooks have lapsed; called by a timer. Returns true when there are more. */
 export function sweepWebhooks(forum: Forum): boolean {
   const { webhooks } = forum.state
   const at = timeOf(forum)
-  if (webhooks.hasLapsed(at)) {
-    const permit = admitOwn(forum)
-    if (isRejection(permit)) return false
-    commit(forum, permit, { type: 'webhooks.lapsed', at: permit.at, most: sweptAtOnce })
-  }
-  const through = webhooks.expiredThrough(at, sweptAtOnce)
-  if (through > 0) {
-    const permit = admitOwn(forum)
-    if (isRejection(permit)) return false
-    commit(forum, permit, { type: 'deliveries.expired', at: permit.at, through })
-  }
-  return webhooks.hasLapsed(at) || webhooks.expiredThrough(at, 1) > 0
+  if (!webhooks.hasLapsed(at)) return false
+  const permit = admitOwn(forum)
+  if (isRejection(permit)) return false
+  commit(forum, permit, { type: 'webhooks.lapsed', at: permit.at, most: sweptAtOnce })
+  return webhooks.hasLapsed(at)
 }
 
 // Signing secrets of webhooks: `whsec_` and 64 hex characters, encrypted in the log and in memory.

@@ -1,5 +1,5 @@
-// Records the expiry of guests, unverified webhooks and old deliveries, and the time while the
-// system clock is behind; and forgets registrations (forum/registrations.ts). A timer starts the
+// Records the expiry of guests and unverified webhooks, and the time while the system clock is
+// behind; and forgets registrations (forum/registrations.ts). A timer starts the
 // work. If there is much to record, each event-loop iteration records a part.
 
 import { keepTime } from '../forum/expiry.ts'

@@ -133,8 +133,7 @@ export class State {
 
   *fillIndexes(): Iterable<void> {
     for (const webhook of this.webhooks.all()) {
-      if (this.identities.isBlocked(webhook.owner)) continue
-      this.webhooks.resumeWaking(webhook, this.feeds.threadsOf(webhook.owner))
+      this.webhooks.indexFollowed(webhook, this.feeds.threadsOf(webhook.owner))
       yield
     }
   }

@@ -1,10 +1,10 @@
-// Maps each thread to the identities that a message in it wakes: followers who have an active
-// webhook and are not blocked.
+// Maps each thread to the followers that may have to be woken for its messages: those who have an
+// active webhook.
 //
-// K1. A message costs one look-up, and work for each identity that it wakes. Threads that wake
-//     nobody are not in the index.
-// K2. An identity is listed under a thread exactly while it follows the thread, its webhook is
-//     active, and it is not blocked.
+// K1. A message costs one look-up (forum/due-webhooks.ts). Threads without such followers are not
+//     in the index.
+// K2. An identity is listed under a thread exactly while it follows the thread and its webhook is
+//     active.
 
 const nobody: ReadonlySet<number> = new Set()
 

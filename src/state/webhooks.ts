@@ -1,95 +1,71 @@
-// Webhooks and their deliveries: plain objects, because few identities have a webhook.
+// Webhooks and their deliveries. Webhooks are plain objects, because few identities have one.
 //
-//   identity ──▶ webhook ──▶ deliveries   all that are kept, oldest first
-//                        ──▶ open         those of them that are not finished
+//   identity ──▶ webhook ──▶ delivery   the one that is not finished
+//                        ──▶ receipt    the newest of those that are (delivery-receipts.ts)
 //
 // H1. An identity has at most one webhook. A webhook that was replaced, was removed or has lapsed
-//     is dropped with its deliveries. Its number is never reused.
-// H2. At most two deliveries of a webhook are open, and at most one of them is being sent, because
-//     a message is merged into a pending delivery if there is one (actors/delivery.ts, D1).
-// H3. Finished deliveries are kept for `retentionMs`, measured by the times of records, and at most
-//     the newest `deliveriesKeptMax` of a webhook are kept.
+//     is dropped, and its receipts with it. Its number is never reused.
+// H2. At most one delivery of a webhook is unfinished. Messages need none: what a wakeup has to
+//     announce is whatever the feed has after the position `announced`. So a message costs the same
+//     whether its thread has no followers with a webhook or ten thousand.
+// H3. The memory for receipts is bounded over all webhooks, and outside the heap.
 //
-// Neighbours: forum/records/webhooks.ts and posts.ts change this; delivery/ sends due deliveries.
+// Neighbours: forum/records/webhooks.ts and deliveries.ts change this; forum/due-webhooks.ts finds
+// the webhooks that must be woken; delivery/ sends.
 
 import assert from 'node:assert/strict'
 import { RowSnapshot } from '../columns/row-snapshot.ts'
+import { DeliveryReceipts, noReceipt } from './delivery-receipts.ts'
+import { WakeIndex } from './wake-index.ts'
 import {
-  DeliveriesByAge,
   type Delivery,
   type DeliveryEvent,
-  type DeliveryState,
   deliveryActors,
   isOpen,
-  isSending,
-} from './deliveries-by-age.ts'
-import { WakeIndex } from './wake-index.ts'
-import { type NewWebhook, type Webhook, type WebhookEvent, webhookActors } from './webhook.ts'
-import { deliveryRow, webhookRow, webhooksFrom } from './webhook-rows.ts'
+  type NewWebhook,
+  type Webhook,
+  type WebhookEvent,
+  webhookActors,
+  webhookRow,
+  webhooksFrom,
+} from './webhook.ts'
 
-/** Covers most of a day at one wakeup a minute. A client that reads later misses only receipts. */
-export const deliveriesKeptMax = 1_000
 export const lapseAfterMs = 24 * 3_600_000
 
-/** The part of a message that determines whom it wakes. */
-interface Waking {
-  by: number
-  mentions: readonly number[]
-  at: number
-}
-
 export class Webhooks {
-  /** Called when the next delivery of a webhook may have changed. */
-  onDeliveries: (webhook: Webhook) => void = () => {}
+  /** Called when the delivery of a webhook has changed, and when a webhook is dropped. */
+  onDelivery: (webhook: Webhook) => void = () => {}
   readonly #wakes = new WakeIndex()
   readonly #byOwner = new Map<number, Webhook>()
   readonly #byNumber = new Map<number, Webhook>()
   /** In order of registration, which is also the order in which they lapse. */
   readonly #unverified = new Set<Webhook>()
-  readonly #deliveries = new DeliveriesByAge<Webhook>()
-  /** By identity, the position of the last record that changed what it sees of its webhook. */
-  readonly #changed = new Map<number, number>()
+  readonly receipts = new DeliveryReceipts()
   #registrations = 0
-  /** The rows that a checkpoint saves; see saved.ts. */
+  /** The position of the last record that dropped a webhook, or 0 if it is durable. */
+  #dropped = 0
+  /** What a checkpoint saves; see saved.ts. */
   readonly rows = {
     webhooks: new RowSnapshot<Webhook>(() => this.#byNumber.values(), webhookRow),
-    deliveries: new RowSnapshot<Delivery>(
-      () => this.#deliveries.all(),
-      (delivery) => deliveryRow(delivery, this.#deliveries.webhookOf(delivery)),
-    ),
   }
+  readonly parts = { receipts: this.receipts }
 
   facts(): number {
     return this.#registrations
   }
 
-  /**
-   * Restores everything but the wake index, to which `resumeWaking` adds webhooks. Changes before a
-   * checkpoint are durable, so `#changed` starts empty.
-   */
+  /** Restores everything but the index of whom threads wake, which `indexFollowed` fills. */
   restore(facts: unknown): void {
     this.#registrations = facts as number
-    const { webhooks, deliveries } = this.rows
-    const filled = webhooksFrom(webhooks.takeFilled(), deliveries.takeFilled())
-    for (const webhook of filled.webhooks) {
+    for (const webhook of webhooksFrom(this.rows.webhooks.takeFilled())) {
       this.#byOwner.set(webhook.owner, webhook)
       this.#byNumber.set(webhook.number, webhook)
       if (!this.isActive(webhook)) this.#unverified.add(webhook)
     }
-    for (const { delivery, webhook } of filled.deliveries) this.#deliveries.add(delivery, webhook)
   }
 
-  /** Keeps messages from waking a blocked owner; `followed` is as in `resumeWaking`. */
-  pauseWaking(owner: number, followed: Iterable<number>): void {
-    if (this.of(owner) === undefined) return
-    for (const thread of followed) this.#wakes.delete(thread, owner)
-  }
-
-  /**
-   * Ends a pause, or completes `restore` for a webhook whose owner is not blocked. `followed` are
-   * the threads that the owner follows.
-   */
-  resumeWaking(webhook: Webhook, followed: Iterable<number>): void {
+  /** Notes the threads that the owner of a webhook follows, if the webhook is active. */
+  indexFollowed(webhook: Webhook, followed: Iterable<number>): void {
     if (!this.isActive(webhook)) return
     for (const thread of followed) this.#wakes.add(thread, webhook.owner)
   }
@@ -118,9 +94,17 @@ export class Webhooks {
     return webhookActors.state(actor) === 'active'
   }
 
-  /** Returns the position of the last record that changed what the identity sees of its webhook. */
+  /** Returns the identities with an active webhook that follow the thread. */
+  followersOf(thread: number): ReadonlySet<number> {
+    return this.#wakes.of(thread)
+  }
+
+  /**
+   * Returns a position that covers the last change of what the identity sees of its webhook. Where
+   * it has none, this is the last position at which anybody's was dropped.
+   */
   changedAt(owner: number): number {
-    return this.#changed.get(owner) ?? 0
+    return this.of(owner)?.changed ?? this.#dropped
   }
 
   /**
@@ -129,36 +113,35 @@ export class Webhooks {
    */
   register(fields: NewWebhook, position: number, at: number, followed: Iterable<number>): void {
     const before = this.of(fields.owner)
-    if (before !== undefined) this.#drop(before, { type: 'replaced' }, followed)
+    if (before !== undefined) this.#drop(before, { type: 'replaced' }, position, followed)
     const actor = webhookActors.create()
-    const number = this.#registrations
-    const webhook = { ...fields, number, position, actor, deliveries: [], open: [] }
     webhookActors.tell(actor, { type: 'registered', at, lapsesAt: at + lapseAfterMs })
+    const empty = { announced: 0, delivery: null, receipt: noReceipt }
+    const number = this.#registrations
+    const webhook: Webhook = { ...fields, number, position, actor, ...empty, changed: position }
     this.#registrations += 1
     this.#byOwner.set(fields.owner, webhook)
     this.#byNumber.set(webhook.number, webhook)
     this.rows.webhooks.add(webhook)
     this.#unverified.add(webhook)
-    this.#changed.set(fields.owner, position)
   }
 
+  /** Makes a webhook active, unless it is: from then on it is woken. */
   verify(webhook: Webhook, position: number, at: number, followed: Iterable<number>): void {
-    this.rows.webhooks.touch(webhook)
+    this.#touch(webhook, position)
+    if (!this.isActive(webhook)) webhook.announced = position
     webhookActors.tell(webhook.actor, { type: 'verified', at })
     this.#unverified.delete(webhook)
-    for (const thread of followed) this.#wakes.add(thread, webhook.owner)
-    this.#changed.set(webhook.owner, position)
+    this.indexFollowed(webhook, followed)
   }
 
   noteFailedVerification(webhook: Webhook, position: number, error: string): void {
-    this.rows.webhooks.touch(webhook)
+    this.#touch(webhook, position)
     webhookActors.tell(webhook.actor, { type: 'verifyFailed', error })
-    this.#changed.set(webhook.owner, position)
   }
 
   remove(webhook: Webhook, position: number, followed: Iterable<number>): void {
-    this.#drop(webhook, { type: 'removed' }, followed)
-    this.#changed.set(webhook.owner, position)
+    this.#drop(webhook, { type: 'removed' }, position, followed)
   }
 
   /** Returns whether a webhook that was not verified in time is due to lapse at this time. */
@@ -171,8 +154,7 @@ export class Webhooks {
   lapse(position: number, at: number, most: number): void {
     for (let left = most; left > 0 && this.hasLapsed(at); left--) {
       const [webhook] = this.#unverified
-      this.#drop(webhook, { type: 'lapsed', at }, [])
-      this.#changed.set(webhook.owner, position)
+      this.#drop(webhook, { type: 'lapsed', at }, position, [])
     }
   }
 
@@ -187,101 +169,54 @@ export class Webhooks {
     this.#wakes.delete(thread, identity)
   }
 
-  /**
-   * Queues a message of the thread for each follower and each mentioned identity that has an active
-   * webhook, except the author.
-   */
-  wake(thread: number, { by, mentions, at }: Waking, position: number): void {
-    const followers = this.#wakes.of(thread)
-    for (const identity of followers) {
-      if (identity !== by) this.#queue(this.of(identity)!, position, at)
-    }
-    for (const identity of mentions) {
-      if (identity === by || followers.has(identity)) continue
-      const webhook = this.of(identity) // a blocked identity cannot be mentioned
-      if (webhook !== undefined && this.isActive(webhook)) this.#queue(webhook, position, at)
-    }
-  }
-
-  state(delivery: Delivery): DeliveryState {
-    return deliveryActors.state(delivery) as DeliveryState
-  }
-
-  /**
-   * Returns the delivery to attempt next: an interrupted one, or else the one that is due first.
-   */
-  next({ open }: Webhook): Delivery | undefined {
-    const [first, second] = open
-    if (second === undefined || isSending(first)) return first
-    if (isSending(second)) return second
-    return first.context.nextAttemptAt <= second.context.nextAttemptAt ? first : second
-  }
-
-  /** Sends an event to the open delivery whose first message has the position `first`. */
-  tell(webhook: Webhook, first: number, event: DeliveryEvent, position: number): void {
-    const delivery = webhook.open.find(({ context }) => context.first === first)
-    assert(delivery !== undefined, 'an attempt belongs to an open delivery')
-    this.rows.deliveries.touch(delivery)
-    deliveryActors.tell(delivery, event)
-    this.#changed.set(webhook.owner, position)
-    if (!isOpen(delivery)) webhook.open = webhook.open.filter(isOpen)
-    this.onDeliveries(webhook)
-  }
-
-  /**
-   * Returns the position of the first message of the `most`-th expired delivery, or of the last one
-   * if there are fewer, or 0 if there are none.
-   */
-  expiredThrough(at: number, most: number): number {
-    return this.#deliveries.expiredThrough(at, most)
-  }
-
-  /** Drops the deliveries expired by `at` whose first message has at most position `through`. */
-  expireDeliveries(position: number, at: number, through: number): void {
-    for (const [delivery, webhook] of this.#deliveries.expired(at)) {
-      if (delivery.context.first > through) return
-      this.#forget(webhook, delivery)
-      this.#changed.set(webhook.owner, position)
-    }
-  }
-
-  #queue(webhook: Webhook, position: number, at: number): void {
-    const merged = { type: 'merged', position } as const
-    const waiting = webhook.open.find((delivery) => deliveryActors.may(delivery, merged))
-    if (waiting !== undefined) {
-      this.rows.deliveries.touch(waiting)
-      deliveryActors.tell(waiting, merged)
-      this.#changed.set(webhook.owner, position) // the delivery's id covers merged messages
-      return
-    }
-    const delivery = deliveryActors.create()
-    deliveryActors.tell(delivery, { type: 'queued', position, at })
-    webhook.deliveries.push(delivery)
-    webhook.open.push(delivery)
-    this.#deliveries.add(delivery, webhook)
-    this.rows.deliveries.add(delivery)
-    this.#changed.set(webhook.owner, position)
-    if (webhook.deliveries.length > deliveriesKeptMax) {
-      this.#forget(webhook, webhook.deliveries.find((kept) => !isOpen(kept))!)
-    }
-    this.onDeliveries(webhook)
-  }
-
-  #forget(webhook: Webhook, delivery: Delivery): void {
-    this.rows.deliveries.touch(delivery)
-    this.#deliveries.delete(delivery)
-    webhook.deliveries.splice(webhook.deliveries.indexOf(delivery), 1)
-  }
-
-  #drop(webhook: Webhook, event: WebhookEvent, followed: Iterable<number>): void {
+  /** Has the identity not be woken for messages up to this position. */
+  skipTo(identity: number, position: number): void {
+    const webhook = this.of(identity)
+    if (webhook === undefined) return
     this.rows.webhooks.touch(webhook)
+    webhook.announced = position
+  }
+
+  /** Returns the deliveries of a webhook that are shown at the time `now`, oldest first. */
+  deliveries(
+    { receipt, delivery }: Pick<Webhook, 'receipt' | 'delivery'>,
+    now: number,
+  ): Delivery[] {
+    const finished = this.receipts.shown(receipt, now)
+    return delivery === null ? finished : [...finished, delivery]
+  }
+
+  /**
+   * Sends an event to the unfinished delivery, whose first message has the position `first`. If
+   * there is none, the event begins one.
+   */
+  tell(webhook: Webhook, first: number, event: DeliveryEvent, position: number): void {
+    this.#touch(webhook, position)
+    webhook.delivery ??= deliveryActors.create()
+    const { delivery } = webhook
+    deliveryActors.tell(delivery, event)
+    assert(delivery.context.first === first, 'an attempt belongs to the unfinished delivery')
+    if (!isOpen(delivery)) {
+      webhook.announced = Math.max(webhook.announced, delivery.context.through)
+      webhook.receipt = this.receipts.add(delivery, webhook.receipt)
+      webhook.delivery = null
+    }
+    this.onDelivery(webhook)
+  }
+
+  #touch(webhook: Webhook, position: number): void {
+    this.rows.webhooks.touch(webhook)
+    webhook.changed = position
+  }
+
+  #drop(webhook: Webhook, event: WebhookEvent, position: number, followed: Iterable<number>): void {
+    this.#touch(webhook, position)
+    this.#dropped = position
     webhookActors.tell(webhook.actor, event)
-    for (const delivery of webhook.deliveries) this.rows.deliveries.touch(delivery)
     for (const thread of followed) this.#wakes.delete(thread, webhook.owner)
-    for (const delivery of webhook.deliveries) this.#deliveries.delete(delivery)
     this.#unverified.delete(webhook)
     this.#byOwner.delete(webhook.owner)
     this.#byNumber.delete(webhook.number)
-    this.onDeliveries(webhook)
+    this.onDelivery(webhook)
   }
 }

@@ -7,6 +7,7 @@ import { actorKinds } from '../../src/actors/kinds.ts'
 import { proposalKinds } from '../../src/actors/proposal.ts'
 import { visibilities } from '../../src/actors/thread.ts'
 import { kindOf } from '../../src/forum/records.ts'
+import { deliveryErrors } from '../../src/state/delivery-receipts.ts'
 import { actKinds } from '../../src/state/moderation.ts'
 import { receiptOperations } from '../../src/state/receipts.ts'
 
@@ -30,6 +31,15 @@ t.test('K1: choices that are kept as their index: in the order on disk', async (
   t.strictSame(proposalKinds, ['code', 'policy', 'maintainer'])
   t.strictSame(actKinds, ['locked', 'removed', 'blocked'])
   t.strictSame(receiptOperations, ['thread', 'reply', 'webhook', 'proposal', 'review'])
+  t.strictSame(deliveryErrors, [
+    '',
+    'webhook_http_',
+    'webhook_unreachable',
+    'webhook_timeout',
+    'webhook_invalid_response',
+    'nonpublic_webhook_address',
+    'dns_lookup_failed',
+  ])
 })
 
 t.test('K1: codes of records: as they are in the log', async (t) => {
@@ -51,7 +61,6 @@ t.test('K1: codes of records: as they are in the log', async (t) => {
     24: 'webhooks.lapsed',
     25: 'delivery.started',
     26: 'delivery.finished',
-    27: 'deliveries.expired',
     30: 'proposal.saved',
     31: 'proposal.reviewed',
     40: 'message.erased',

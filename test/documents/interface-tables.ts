@@ -14,8 +14,8 @@ import { guestLifetimeMs } from '../../src/forum/identities.ts'
 import { textBytesMax } from '../../src/forum/proposal-rules.ts'
 import { bodyBytesMax } from '../../src/http/incoming-body.ts'
 import { depthMax, valuesMax } from '../../src/http/parse.ts'
-import { retentionMs } from '../../src/state/deliveries-by-age.ts'
-import { deliveriesKeptMax, lapseAfterMs } from '../../src/state/webhooks.ts'
+import { receiptsMax, receiptsShownMax, retentionMs } from '../../src/state/delivery-receipts.ts'
+import { lapseAfterMs } from '../../src/state/webhooks.ts'
 import { type Section, table } from './generated.ts'
 import { fieldsOf, titledSchemas, typeOf } from './schema-words.ts'
 
@@ -179,7 +179,7 @@ function limitTable(): string {
       ['minutes after which a wakeup is tried again', minutes.join(', ')],
       [
         'delivery receipts are kept',
-        `${retentionMs / dayMs} days, the newest ${deliveriesKeptMax}`,
+        `${retentionMs / dayMs} days, the newest ${receiptsShownMax}, of all ${receiptsMax}`,
       ],
     ],
   )

@@ -1,15 +1,22 @@
 // Deliveries: merging, attempts and their outcomes, and receipts.
 
 import t from 'tap'
-import { beginAttempt, finishAttempt, readDeliveries, takeDue } from '../../src/forum/deliveries.ts'
+import {
+  beginAttempt,
+  eventId,
+  finishAttempt,
+  readDeliveries,
+  takeDue,
+} from '../../src/forum/deliveries.ts'
 import { expireGuests } from '../../src/forum/identities.ts'
 import { eraseMessage } from '../../src/forum/moderation.ts'
-import { removeWebhook, sweepWebhooks } from '../../src/forum/webhooks.ts'
-import { deliveriesKeptMax } from '../../src/state/webhooks.ts'
+import { removeWebhook } from '../../src/forum/webhooks.ts'
+import { DeliveryReceipts, noReceipt, receiptsShownMax } from '../../src/state/delivery-receipts.ts'
+import { type Delivery, deliveryActors } from '../../src/state/webhook.ts'
 import { dayMs, hourMs, replayed } from './doubles.ts'
 import { bad, inbox, ok, Scene, seen, sent } from './webhook-scene.ts'
 
-t.test('delivery: pending: more messages, own ones too: one wakeup for the others', async (t) => {
+t.test('wakeup: not begun: more messages, own ones too: one wakeup for the others', async (t) => {
   const scene = new Scene()
   scene.woken(1)
   const first = scene.reply(2, 0)
@@ -23,22 +30,11 @@ t.test('delivery: pending: more messages, own ones too: one wakeup for the other
     inbox_url: inbox,
     after: first - 1,
     through: last,
-    created_at: scene.state.messages.createdAt(scene.state.messages.count - 4),
+    created_at: scene.state.now,
     content_included: false,
   })
   t.ok(attempt.position > last, 'D1: its start is newer than its messages')
   t.equal(scene.begin(), undefined)
-})
-
-t.test('delivery: pending: a message is merged in: its new id waits for the record', async (t) => {
-  const scene = new Scene()
-  scene.woken(1)
-  scene.reply(2, 0)
-  const [{ id }] = scene.deliveries(1)
-  const merged = scene.reply(2, 0)
-  t.not(scene.deliveries(1)[0].id, id, 'the id names the range')
-  const { position } = readDeliveries(scene.forum, { caller: 1, after: 0, limit: 1 })
-  t.equal(position, merged)
 })
 
 t.test('delivery: not verified yet: a message comes: nobody is woken', async (t) => {
@@ -94,10 +90,9 @@ t.test('D2: delivery: sending in a crash: sent again with the same id, and count
   t.equal(after.eventId, before.eventId)
   t.equal(after.body, before.body)
   finishAttempt(scene.forum, after, ok)
-  t.match(scene.deliveries(1), [
-    { state: 'delivered', attempts: 2, lastHttpStatus: 204 },
-    { state: 'pending', attempts: 0 },
-  ])
+  t.match(scene.deliveries(1), [{ state: 'delivered', attempts: 2, lastHttpStatus: 204 }])
+  const rest = sent(scene.begin())
+  t.equal(rest.first, after.first + 2, 'what has come meanwhile')
 })
 
 t.test(
@@ -164,6 +159,8 @@ t.test('delivery: a message is merged in between attempts: another id, same curs
   t.not(second.eventId, first.eventId, 'a receiver that drops repeated ids still gets it')
   t.equal(second.first, seq)
   t.equal(scene.deliveries(1)[0].id, second.eventId)
+  const { position } = readDeliveries(scene.forum, { caller: 1, after: 0, limit: 1 })
+  t.equal(position, second.position, 'the new id waits for the record')
 })
 
 t.test('D3: delivery: access lost before the attempt: cancelled, nothing is sent', async (t) => {
@@ -172,10 +169,16 @@ t.test('D3: delivery: access lost before the attempt: cancelled, nothing is sent
   scene.woken(2)
   scene.reply(3, 0)
   scene.leave(1, 0)
+  finishAttempt(scene.forum, sent(scene.begin()), bad)
+  t.match(scene.deliveries(1), [], 'nothing begins for who has left')
+  scene.leave(2, 0)
+  scene.world.clock.now += hourMs
   t.equal(scene.begin(), null)
-  t.match(scene.deliveries(1), [{ state: 'cancelled', attempts: 0, nextAttemptAt: 0 }])
+  t.match(scene.deliveries(2), [{ state: 'cancelled', attempts: 1, nextAttemptAt: 0 }])
+  scene.follow(2, 0)
+  scene.reply(3, 0)
   scene.world.clock.now += 7 * dayMs
-  t.equal(scene.begin(), null, 'an expired guest is not woken')
+  t.equal(scene.begin(), undefined, 'an expired guest is not woken')
   expireGuests(scene.forum)
   t.equal(scene.state.webhooks.of(2), undefined, 'and has no webhook')
   t.same(seen(replayed(scene.world.rows)), seen(scene.state))
@@ -222,27 +225,53 @@ t.test('webhook: replaced or removed while sending: the outcome is dropped', asy
   }
 })
 
-t.test('H4: deliveries: kept for seven days, at most the newest thousand', async (t) => {
+t.test('D2: receipts: shown for seven days, at most the newest thousand', async (t) => {
   const scene = new Scene()
   scene.woken(1)
-  for (let n = 0; n < deliveriesKeptMax + 10; n++) {
+  for (let n = 0; n < receiptsShownMax + 10; n++) {
     scene.reply(2, 0)
     finishAttempt(scene.forum, sent(scene.begin()), ok)
   }
-  const { deliveries } = scene.state.webhooks.of(1)!
-  t.equal(deliveries.length, deliveriesKeptMax)
-  t.equal(deliveries.at(-1)!.context.first, scene.state.position - 2)
+  const firsts = () => {
+    const webhook = scene.state.webhooks.of(1)!
+    const deliveries = scene.state.webhooks.deliveries(webhook, scene.state.now)
+    return deliveries.map(({ context }) => context.first)
+  }
+  t.equal(firsts().length, receiptsShownMax)
+  t.equal(firsts().at(-1), scene.state.position - 2)
   scene.world.clock.now += 7 * dayMs - 1
   const recent = scene.reply(2, 0)
-  sweepWebhooks(scene.forum)
-  t.equal(deliveries.length, deliveriesKeptMax, 'the oldest are dropped for the newest')
+  finishAttempt(scene.forum, sent(scene.begin()), ok)
+  t.equal(firsts().length, receiptsShownMax, 'the newest in place of the oldest')
   scene.world.clock.now += 1
-  sweepWebhooks(scene.forum)
-  t.same(
-    deliveries.map(({ context }) => context.first),
-    [recent],
-  )
+  scene.reply(1, 0)
+  t.same(firsts(), [recent])
   t.same(seen(replayed(scene.world.rows)), seen(scene.state))
+})
+
+t.test('D1: receipts: more than are kept of all webhooks: the oldest are replaced', async (t) => {
+  const receipts = new DeliveryReceipts(4)
+  const finished = (first: number): Delivery => {
+    const delivery = deliveryActors.create()
+    deliveryActors.tell(delivery, { type: 'started', first, through: first, at: 1 })
+    deliveryActors.tell(delivery, { type: 'failed', status: 500, error: 'webhook_http_500' })
+    return delivery
+  }
+  let [one, other] = [receipts.add(finished(1), noReceipt), receipts.add(finished(2), noReceipt)]
+  for (const first of [3, 4]) one = receipts.add(finished(first), one)
+  other = receipts.add(finished(5), other)
+  const firsts = (of: number) => receipts.shown(of, 2).map(({ context }) => context.first)
+  t.strictSame(
+    [firsts(one), firsts(other)],
+    [
+      [3, 4],
+      [2, 5],
+    ],
+  )
+  t.strictSame(receipts.shown(other, 2).at(-1), finished(5), 'as it was')
+  one = receipts.add(finished(6), one)
+  t.strictSame([firsts(one), firsts(other)], [[3, 4, 6], [5]])
+  t.equal(receipts.stores.first.length, 4, 'no further memory')
 })
 
 t.test('delivery: due, sent or retried: its message is erased: the same wakeup', async (t) => {
@@ -251,7 +280,9 @@ t.test('delivery: due, sent or retried: its message is erased: the same wakeup',
       const scene = new Scene()
       scene.woken(1)
       scene.reply(2, 0)
-      const [{ id }] = scene.deliveries(1)
+      const webhook = scene.state.webhooks.of(1)!
+      const [first] = scene.owed(1, 0)
+      const id = eventId(webhook, { state: 0, context: { first, through: first } } as Delivery)
       let attempt = when === 'due' ? null : sent(scene.begin())
       if (when === 'retried') finishAttempt(scene.forum, attempt!, bad)
       if (when === 'delivered') finishAttempt(scene.forum, attempt!, ok)

@@ -1,14 +1,11 @@
 // Expiry is recorded in pieces: no event-loop iteration records more than one of them.
 
 import t from 'tap'
-import { finishAttempt } from '../../src/forum/deliveries.ts'
 import { createIdentity, expireGuests, guestsAtOnce } from '../../src/forum/identities.ts'
 import { registerWebhook, sweepWebhooks, sweptAtOnce } from '../../src/forum/webhooks.ts'
 import { admit } from '../../src/forum/write.ts'
 import { startExpiry } from '../../src/role/expiry.ts'
-import { deliveriesKeptMax } from '../../src/state/webhooks.ts'
 import { dayMs, newWorld, replayed, type World } from './doubles.ts'
-import { Scene } from './webhook-scene.ts'
 
 function crowd(count: number): World {
   const world = newWorld()
@@ -49,31 +46,6 @@ t.test('webhooks: more unverified than one piece: the oldest first, then the res
   t.equal([...replayed(rows).webhooks.all()].length, 3)
   t.notOk(sweepWebhooks(forum))
   t.equal([...forum.state.webhooks.all()].length, 0)
-})
-
-t.test('deliveries: more old ones than one piece: the oldest first, then the rest', async (t) => {
-  const scene = new Scene()
-  const { forum, world } = scene
-  scene.woken(1)
-  scene.woken(2)
-  for (let n = 0; n < deliveriesKeptMax - 1; n++) {
-    scene.reply(3, 0)
-    for (const _ of [1, 2]) {
-      const attempt = scene.begin()
-      if (attempt && attempt !== 'later')
-        finishAttempt(forum, attempt, { status: 200, error: null })
-    }
-  }
-  const kept = () => [1, 2].map((n) => scene.state.webhooks.of(n)!.deliveries.length)
-  const before = kept().reduce((sum, n) => sum + n)
-  t.ok(before > sweptAtOnce)
-  world.clock.now += 7 * dayMs
-  t.ok(sweepWebhooks(forum), 'there are more')
-  const after = kept().reduce((sum, n) => sum + n)
-  t.ok(before - after >= sweptAtOnce && before - after <= sweptAtOnce + 1, 'with the wakeup itself')
-  t.notOk(sweepWebhooks(forum))
-  t.strictSame(kept(), [0, 0])
-  t.equal(replayed(world.rows).webhooks.of(1)!.deliveries.length, 0)
 })
 
 t.test('expiry: much to do: one piece in each iteration, until it is stopped', async (t) => {

@@ -4,16 +4,10 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  type Feed,
-  type FeedRead,
-  FeedSearch,
-  mayHaveNews,
-  readFeed,
-  sliceSteps,
-} from '../../src/forum/feed.ts'
+import { type Feed, type FeedRead, FeedSearch, readFeed, sliceSteps } from '../../src/forum/feed.ts'
 import type { Rejection } from '../../src/forum/forum.ts'
 import { SlicedWork } from '../../src/forum/sliced-work.ts'
+import { unannounced } from '../../src/forum/unannounced.ts'
 import { connection } from './doubles.ts'
 import { type Posted, Scene } from './scene.ts'
 
@@ -324,14 +318,15 @@ t.test('news in a range: found within one slice, otherwise assumed', async (t) =
   scene.reply(3, 4999)
   scene.reply(0, 4998)
   const looks = countLooks(scene)
-  t.equal(mayHaveNews(state, 0, { after: end, through: end + 1 }), true)
-  t.equal(mayHaveNews(state, 0, { after: end + 1, through: end + 2 }), false, 'an own message')
-  t.equal(mayHaveNews(state, 2, { after: end, through: end + 2 }), false, 'it follows neither')
-  t.equal(mayHaveNews(state, 1, { after: end - 10, through: end + 2 }), true)
-  t.ok(looks.now < 500, `${looks.now} looks`)
+  const widest = { first: end + 1, through: end + 2 }
+  t.strictSame(unannounced(state, 0, end), widest, 'it follows too many to find the last one')
+  t.equal(unannounced(state, 0, end + 1), null, 'an own message')
+  t.equal(unannounced(state, 2, end), null, 'it follows neither')
+  t.ok(looks.now < 1000, `${looks.now} looks`)
   for (let i = 0; i < 5000; i++) scene.unsubscribe(2, i)
-  t.equal(mayHaveNews(state, 2, { after: 0, through: end }), false, 'it follows nothing any more')
+  t.equal(unannounced(state, 2, 0), null, 'it follows nothing any more')
   looks.now = 0
-  t.equal(mayHaveNews(state, 0, { after: 1, through: 2 }), true, 'not known after one slice')
+  const all = { first: 2, through: end + 2 }
+  t.strictSame(unannounced(state, 0, 1), all, 'not known after one slice')
   t.ok(looks.now <= sliceSteps + overshoot, `${looks.now} looks`)
 })

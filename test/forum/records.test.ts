@@ -113,7 +113,7 @@ const generators: Generators = {
   'webhook.verify_failed': fc.record({ at, webhook: number, error: text }),
   'webhook.removed': fc.record({ at, webhook: number }),
   'webhooks.lapsed': fc.record({ at, most: fc.nat() }),
-  'delivery.started': fc.record({ at, webhook: number, first: at }),
+  'delivery.started': fc.record({ at, webhook: number, first: at, through: at }),
   'delivery.finished': fc.record({
     at,
     webhook: number,
@@ -123,7 +123,6 @@ const generators: Generators = {
     error: text,
     nextAttemptAt: at,
   }),
-  'deliveries.expired': fc.record({ at, through: fc.nat() }),
   'proposal.saved': fc.record({
     at,
     by: number,

@@ -42,6 +42,7 @@ class World extends Scene {
     super(identities)
     for (let i = 0; i < threads; i++) this.thread('public', [])
     this.waiting = new Waiting(this.forum.state, { max, now: () => this.now })
+    this.forum.state.onNews = (topic) => this.waiting.note(topic)
     this.waiting.onReady = () => {
       this.readyCalls += 1
     }

@@ -16,6 +16,7 @@ import { subscribe, unsubscribe } from '../../src/forum/subscriptions.ts'
 import { beginVerification, finishVerification, registerWebhook } from '../../src/forum/webhooks.ts'
 import type { QuotaLimits } from '../../src/state/quotas.ts'
 import type { State } from '../../src/state/state.ts'
+import { deliveryState } from '../../src/state/webhook.ts'
 import { newWorld, replayed, restart, type World } from './doubles.ts'
 
 export const inbox = 'https://forum.example/api/notifications'
@@ -27,12 +28,12 @@ export class Scene {
   readonly world: World
   readonly threadIds: string[] = []
   readonly attempts: Attempt[] = []
-  /** By identity: the messages for which it must be woken and has not been woken yet. */
-  readonly owed = new Map<number, Set<number>>()
+  readonly posted: { seq: number; author: number; thread: number }[] = []
   keys = 0
 
   constructor(kind: 'guest' | 'persistent' = 'persistent', limits?: QuotaLimits) {
     this.world = newWorld(limits)
+    this.forum.dueWebhooks.resume()
     for (let n = 0; n < agents; n++) {
       createIdentity(this.forum, { kind, displayName: `agent ${n}`, address: '' }, 'open')
     }
@@ -74,9 +75,23 @@ export class Scene {
 
   reply(caller: number, thread: number): number {
     const threadId = this.threadIds[thread]
-    return this.post(() =>
+    const seq = this.post(() =>
       reply(this.forum, { caller, threadId, content: 'hello', address: '', key: this.key() }),
     )
+    this.posted.push({ seq, author: caller, thread })
+    return seq
+  }
+
+  /** Returns, naively, the messages of which an identity has to be told after this position. */
+  owed(identity: number, after: number): number[] {
+    const { subscriptions } = this.state
+    return this.posted
+      .filter(({ seq, author, thread }) => {
+        const isFollowed = subscriptions.isSubscribed(identity, thread)
+        const since = Math.max(after + 1, subscriptions.changedAt(identity, thread))
+        return author !== identity && isFollowed && seq >= since
+      })
+      .map(({ seq }) => seq)
   }
 
   follow(caller: number, thread: number): void {
@@ -103,16 +118,22 @@ export class Scene {
     this.follow(caller, 0)
   }
 
+  /** Begins the next attempt. Undefined: none is due, whether or not a webhook was queued. */
   begin(): Attempt | null | 'later' | undefined {
-    const due = takeDue(this.forum)
-    return due && beginAttempt(this.forum, due.webhook, inbox)
+    for (;;) {
+      const due = takeDue(this.forum)
+      if (due === undefined) return undefined
+      const { position } = this.state
+      const attempt = beginAttempt(this.forum, due.webhook, inbox)
+      if (attempt !== null || this.state.position > position) return attempt // null: cancelled
+    }
   }
 
   deliveries(caller: number) {
     const { webhook, deliveries } = readDeliveries(this.forum, { caller, after: 0, limit: 100 })
     return deliveries.map((delivery) => ({
       id: eventId(webhook!, delivery),
-      state: this.state.webhooks.state(delivery),
+      state: deliveryState(delivery),
       ...delivery.context,
     }))
   }
@@ -129,12 +150,10 @@ export class Scene {
 export function seen(state: State) {
   return {
     registrations: state.webhooks.registrations,
-    webhooks: [...state.webhooks.all()].map(({ actor, deliveries, open, sealed, ...rest }) => ({
-      ...rest,
-      actor,
-      sealed: Buffer.from(sealed).toString('hex'),
-      deliveries,
-      open: open.map(({ context }) => context.first),
+    webhooks: [...state.webhooks.all()].map(({ changed: _, ...webhook }) => ({
+      ...webhook,
+      sealed: Buffer.from(webhook.sealed).toString('hex'),
+      deliveries: state.webhooks.deliveries(webhook, state.now),
     })),
     changed: Array.from({ length: agents }, (_, n) => state.webhooks.changedAt(n)),
   }

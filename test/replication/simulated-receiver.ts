@@ -33,6 +33,8 @@ export class SimulatedReceiver {
   readonly #open: (() => void)[] = []
   readonly #world: Chance
   #isActive = false
+  /** A position after its verification. */
+  #since = 0
   /** The newest message that a wakeup has announced successfully. */
   through = 0
 
@@ -79,12 +81,17 @@ export class SimulatedReceiver {
     node.ask(register, (status) => {
       if (status >= 300) return
       node.ask({ method: 'post', path: `${path}/verify`, token, address }, (verified, text) => {
-        if (verified === 200 && JSON.parse(text).verified) this.#isActive = true
+        if (verified !== 200 || !JSON.parse(text).verified) return
+        node.ask({ method: 'get', path: '/api/status', address }, (status, text) => {
+          if (status !== 200) return
+          this.#since = JSON.parse(text).position
+          this.#isActive = true
+        })
       })
     })
   }
 
-  /** Calls `done` with whether every wakeup has been delivered, if the node answers. */
+  /** Calls `done` with whether everything was announced and delivered, if the node answers. */
   whetherAllDelivered(node: Asked, token: string, done: (all: boolean) => void): void {
     const path = '/api/notifications/deliveries'
     const readOn = (after: number) => {
@@ -106,9 +113,20 @@ export class SimulatedReceiver {
         for (const { state } of deliveries) assert.notEqual(state, 'cancelled')
         if (deliveries.some(({ state }) => state !== 'delivered')) done(false)
         else if (page.has_more) readOn(page.next_after)
-        else done(true)
+        else this.#whetherAllAnnounced(node, token, done)
       })
     }
     readOn(0)
+  }
+
+  /** Calls `done` with whether the feed has nothing that no wakeup has announced. */
+  #whetherAllAnnounced(node: Asked, token: string, done: (all: boolean) => void): void {
+    const query = `limit=1&after=${Math.max(this.#since, this.through)}`
+    node.ask(
+      { method: 'get', path: '/api/notifications', query, token, address },
+      (status, text) => {
+        if (status === 200) done(JSON.parse(text).notifications.length === 0)
+      },
+    )
   }
 }

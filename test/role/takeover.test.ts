@@ -12,7 +12,7 @@ import { getThread, getThreads } from '../../src/api/threads.ts'
 import { DueWebhooks } from '../../src/forum/due-webhooks.ts'
 import { type Forum, type ForumParts, makeForum } from '../../src/forum/forum.ts'
 import { State } from '../../src/state/state.ts'
-import type { Webhook } from '../../src/state/webhook.ts'
+import { isSending, type Webhook } from '../../src/state/webhook.ts'
 import { recordHeaderBytes } from '../../wal/journal/format.ts'
 import type { Journal } from '../../wal/journal/types.ts'
 import { sizeOf } from '../depth.ts'
@@ -130,7 +130,6 @@ t.test('takeover: whatever was followed: derived like that of a node just starte
 
       const started = newNode(scene, replayed(scene.world.rows))
       const { webhooks } = started.forum.state
-      const isSending = ({ open }: Webhook) => open.some((one) => webhooks.state(one) === 'sending')
       interrupted += [...webhooks.all()].filter(isSending).length
       started.role.lead(journal(), standing)
       assert.deepEqual(seen(follower.forum.state), seen(started.forum.state))

@@ -282,7 +282,6 @@ export class Model {
     thread.messages.push(message)
     assert.ok(!this.messages.has(message.id), 'a message is published once')
     this.messages.set(message.id, message)
-    this.webhooks.wake(message)
     return message
   }
 

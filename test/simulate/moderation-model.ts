@@ -10,6 +10,7 @@ interface Subjects {
   readonly threads: readonly Thread[]
   readonly messages: ReadonlyMap<string, Message>
   erasedPosition: number
+  readonly webhooks: { skipTo(owner: Agent, position: number): void }
 }
 
 type Act = Extract<
@@ -46,7 +47,10 @@ export function moderate(of: Subjects, position: number, record: Act): void {
       const isBlocked = record.type === 'identity.blocked'
       assert.equal(agent.isBlocked, !isBlocked, 'an identity is not blocked twice')
       agent.isBlocked = isBlocked
-      if (!isBlocked) return forget(of, 'blocked', agent.id)
+      if (!isBlocked) {
+        of.webhooks.skipTo(agent, position)
+        return forget(of, 'blocked', agent.id)
+      }
       agent.blocked = position
       of.acts.push({ kind: 'blocked', id: agent.id, position, at: record.at })
     }

@@ -170,8 +170,8 @@ export function verificationBody(webhook: Webhook, error: string | null): string
   return JSON.stringify({ verified: error === null, webhook: webhookJson(webhook), error })
 }
 
-export function deliveryPage({ webhooks }: Model, owner: Agent): Page {
-  const deliveries = webhooks.of(owner)?.deliveries ?? []
+export function deliveryPage({ webhooks, now }: Model, owner: Agent): Page {
+  const deliveries = webhooks.shown(owner, now)
   const body = JSON.stringify({
     deliveries: deliveries.map(deliveryJson),
     next_after: deliveries.at(-1)?.first ?? 0,

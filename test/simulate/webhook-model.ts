@@ -34,6 +34,8 @@ export interface Webhook {
   verifiedAt: number
   lastError: string
   isGone: boolean
+  /** Messages up to this position do not wake its owner any more. */
+  announced: number
   deliveries: Delivery[]
 }
 
@@ -49,7 +51,7 @@ interface Identities {
 /** The records about webhooks and deliveries, which model.ts hands to the webhook model. */
 export type WebhookRecord = Extract<
   ForumRecord,
-  { type: `webhook.${string}` | 'webhooks.lapsed' | `delivery.${string}` | 'deliveries.expired' }
+  { type: `webhook.${string}` | 'webhooks.lapsed' | `delivery.${string}` }
 >
 
 export class WebhookModel {
@@ -79,31 +81,32 @@ export class WebhookModel {
   }
 
   /**
-   * A message wakes every follower of its thread and every identity that it mentions, as long as
-   * that identity has an active webhook, is not blocked, and is not the author.
+   * Returns the positions of the messages after `after` for which the owner has to be woken: those
+   * by others that mention it, or that came while it followed their thread.
    */
-  wake({ seq, thread, author, mentions, at }: Message): void {
-    for (const webhook of this.all) {
-      const { owner } = webhook
-      if (webhook.isGone || webhook.verifiedAt === 0 || owner === author) continue
-      const isConcerned = owner.follows.has(thread) || mentions.includes(owner)
-      if (!isConcerned || owner.isBlocked) continue
-      this.changed.set(owner, seq)
-      const waiting = webhook.deliveries.find(({ state }) => state === 'pending')
-      if (waiting !== undefined) waiting.through = seq
-      else webhook.deliveries.push(newDelivery(webhook, seq, at))
-    }
+  news({ owner, isGone, verifiedAt }: Webhook, after: number, at: number): number[] {
+    if (isGone || verifiedAt === 0 || !this.#identities.isActive(owner, at)) return []
+    const { follows, followed } = owner
+    const later = [...this.#identities.messages.values()].filter(({ seq, author }) => {
+      return author !== owner && seq > after
+    })
+    const concerning = later.filter(({ seq, thread, mentions, isErased }) => {
+      const isFollowed = follows.has(thread) && seq >= followed.get(thread)!
+      return isFollowed || (!isErased && mentions.includes(owner))
+    })
+    return concerning.map(({ seq }) => seq)
   }
 
-  /** Returns whether the owner's feed shows any message in the range of the delivery. */
-  hasNews({ webhook: { owner }, first, through }: Delivery, at: number): boolean {
-    if (!this.#identities.isActive(owner, at)) return false
-    const inRange = [...this.#identities.messages.values()].filter(({ seq, author }) => {
-      return author !== owner && seq >= first && seq <= through
-    })
-    return inRange.some(({ thread, mentions, isErased }) => {
-      return owner.follows.has(thread) || (!isErased && mentions.includes(owner))
-    })
+  /** Has the owner of a webhook not be woken for messages up to this position. */
+  skipTo(owner: Agent, position: number): void {
+    const webhook = this.of(owner)
+    if (webhook !== undefined) webhook.announced = position
+  }
+
+  /** Returns the receipts that are shown when the last record has this time. */
+  shown(owner: Agent, at: number): Delivery[] {
+    const deliveries = this.of(owner)?.deliveries ?? []
+    return deliveries.filter((delivery) => isOpen(delivery) || delivery.at + retentionMs > at)
   }
 
   apply(position: number, record: WebhookRecord): void {
@@ -113,7 +116,10 @@ export class WebhookModel {
       case 'webhook.verified':
       case 'webhook.verify_failed': {
         const webhook = this.#living(record.webhook)
-        if (record.type === 'webhook.verified') webhook.verifiedAt = record.at
+        if (record.type === 'webhook.verified') {
+          if (webhook.verifiedAt === 0) webhook.announced = position
+          webhook.verifiedAt = record.at
+        }
         webhook.lastError = record.type === 'webhook.verified' ? '' : record.error
         this.changed.set(webhook.owner, position)
         return
@@ -130,8 +136,6 @@ export class WebhookModel {
         return this.#start(position, record)
       case 'delivery.finished':
         return this.#finish(position, record)
-      case 'deliveries.expired':
-        return this.#expire(position, record.at)
       default:
         // A new type of record does not compile until the model handles it.
         record satisfies never
@@ -150,7 +154,8 @@ export class WebhookModel {
     this.drop(owner, position)
     const number = this.all.length
     const about = { number, id, owner, endpoint, sealed, position, at }
-    this.all.push({ ...about, verifiedAt: 0, lastError: '', isGone: false, deliveries: [] })
+    const empty = { verifiedAt: 0, lastError: '', isGone: false, announced: 0, deliveries: [] }
+    this.all.push({ ...about, ...empty })
     this.changed.set(owner, position)
     const request = JSON.stringify(['webhook', endpoint])
     owner.uses.set(key, { request, position, made: { webhook: number } })
@@ -158,23 +163,24 @@ export class WebhookModel {
 
   /** The delivery that a record is about. */
   open({ webhook: number, first }: { webhook: number; first: number }): Delivery {
-    const { deliveries } = this.#living(number)
-    const delivery = deliveries.find((one) => one.first === first)
-    const isOpen = delivery?.state === 'pending' || delivery?.state === 'sending'
-    assert.ok(delivery !== undefined && isOpen, 'an attempt belongs to an open delivery')
-    return delivery
+    const delivery = this.#living(number).deliveries.find(isOpen)
+    assert.equal(delivery?.first, first, 'an attempt belongs to the open delivery')
+    return delivery!
   }
 
   #start(position: number, record: RecordOf<'delivery.started'>): void {
-    const delivery = this.open(record)
-    const { state, nextAttemptAt } = delivery
-    assert.ok(state === 'sending' || nextAttemptAt <= record.at, 'no attempt before it is due')
-    const isBeside = delivery.webhook.deliveries.some(
-      (other) => other !== delivery && other.state === 'sending',
-    )
-    assert.ok(!isBeside, 'one attempt at a time for each webhook')
-    assert.ok(this.hasNews(delivery, record.at), 'a wakeup has news in the feed')
+    const { first, through, at } = record
+    const webhook = this.#living(record.webhook)
+    const open = webhook.deliveries.find(isOpen)
+    const news = this.news(webhook, open === undefined ? webhook.announced : first - 1, at)
+    assert.ok(news.length > 0, 'a wakeup has news in the feed')
+    const last = open?.state === 'sending' ? open.through : Math.max(open?.through ?? 0, ...news)
+    assert.deepEqual([first, through], [open?.first ?? news[0], last], 'what it announces')
+    assert.ok((open?.nextAttemptAt ?? 0) <= at, 'no attempt before it is due')
+    const delivery = open ?? newDelivery(webhook, first, at)
+    if (open === undefined) webhook.deliveries.push(delivery)
     delivery.state = 'sending'
+    delivery.through = through
     delivery.attempts += 1
     delivery.nextAttemptAt = 0
     delivery.started = position
@@ -187,8 +193,11 @@ export class WebhookModel {
     this.changed.set(delivery.webhook.owner, position)
     delivery.nextAttemptAt = 0
     if (outcome === 'cancelled') {
-      assert.ok(!this.hasNews(delivery, at), 'a delivery with news is not cancelled')
+      const end = delivery.state === 'sending' ? delivery.through : Number.POSITIVE_INFINITY
+      const news = this.news(delivery.webhook, delivery.first - 1, at)
+      assert.ok(!news.some((seq) => seq <= end), 'a delivery with news is not cancelled')
       delivery.state = 'cancelled'
+      announce(delivery)
       return
     }
     assert.equal(delivery.state, 'sending', 'an attempt ends after it began')
@@ -198,19 +207,17 @@ export class WebhookModel {
     if (outcome === 'retried') checkRetry(delivery, at, nextAttemptAt)
     delivery.nextAttemptAt = nextAttemptAt
     delivery.state = outcome === 'retried' ? 'pending' : outcome
+    if (outcome !== 'retried') announce(delivery)
   }
+}
 
-  #expire(position: number, at: number): void {
-    for (const webhook of this.all) {
-      const kept = webhook.deliveries.filter((delivery) => {
-        const isOpen = delivery.state === 'pending' || delivery.state === 'sending'
-        return isOpen || delivery.at + retentionMs > at
-      })
-      if (kept.length === webhook.deliveries.length) continue
-      webhook.deliveries = kept
-      if (!webhook.isGone) this.changed.set(webhook.owner, position)
-    }
-  }
+function isOpen({ state }: Delivery): boolean {
+  return state === 'pending' || state === 'sending'
+}
+
+/** Notes that a delivery is finished. */
+function announce({ webhook, through }: Delivery): void {
+  webhook.announced = Math.max(webhook.announced, through)
 }
 
 const minuteMs = 60_000
@@ -228,9 +235,9 @@ function checkRetry(
 }
 
 function newDelivery(webhook: Webhook, first: number, at: number): Delivery {
-  const about = { webhook, first, through: first, state: 'pending', at } as const
+  const about = { webhook, first, through: first, state: 'sending', at } as const
   const none = { attempts: 0, deliveredAt: 0, lastStatus: 0, lastError: '', started: 0 }
-  return { ...about, ...none, nextAttemptAt: at }
+  return { ...about, ...none, nextAttemptAt: 0 }
 }
 
 export function secretOf({ id, sealed }: Webhook): string {

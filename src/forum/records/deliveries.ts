@@ -1,6 +1,6 @@
-// Records of deliveries. Queueing one needs no record: that of its message does it (posts.ts).
+// Records of deliveries. A delivery begins with the record of its first attempt.
 
-import type { DeliveryEvent } from '../../state/deliveries-by-age.ts'
+import type { DeliveryEvent } from '../../state/webhook.ts'
 import { kind, type Timed } from './kind.ts'
 
 interface OfDelivery extends Timed {
@@ -13,6 +13,8 @@ interface OfDelivery extends Timed {
 /** An attempt is sent only once this record is durable, so no attempt is ever forgotten. */
 export interface DeliveryStarted extends OfDelivery {
   type: 'delivery.started'
+  /** Position of the last message that the attempt announces. */
+  through: number
 }
 
 export interface DeliveryFinished extends OfDelivery {
@@ -26,20 +28,18 @@ export interface DeliveryFinished extends OfDelivery {
   nextAttemptAt: number
 }
 
-/** Finished deliveries whose retention has ended by this record's time are removed. */
-export interface DeliveriesExpired extends Timed {
-  type: 'deliveries.expired'
-  /** The limit: only deliveries whose first message has at most this position are removed. */
-  through: number
-}
-
 export const deliveryRecords = {
   'delivery.started': kind<DeliveryStarted>({
     code: 25,
     version: 1,
-    fields: ['webhook', 'first'],
-    apply({ webhooks }, position, { webhook, first }) {
-      webhooks.tell(webhooks.get(webhook)!, first, { type: 'started' }, position)
+    fields: ['webhook', 'first', 'through'],
+    apply({ webhooks }, position, { webhook, first, through, at }) {
+      webhooks.tell(
+        webhooks.get(webhook)!,
+        first,
+        { type: 'started', first, through, at },
+        position,
+      )
     },
   }),
 
@@ -50,14 +50,6 @@ export const deliveryRecords = {
     apply({ webhooks }, position, record) {
       webhooks.tell(webhooks.get(record.webhook)!, record.first, eventOf(record), position)
     },
-  }),
-
-  'deliveries.expired': kind<DeliveriesExpired>({
-    code: 27,
-    version: 1,
-    fields: ['through'],
-    apply: ({ webhooks }, position, { at, through }) =>
-      webhooks.expireDeliveries(position, at, through),
   }),
 }
 

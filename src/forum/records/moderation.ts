@@ -81,7 +81,6 @@ export const moderationRecords = {
     apply(state, position, record) {
       const { identity } = record
       state.identities.actors.tell(identity, { type: 'blocked' })
-      state.webhooks.pauseWaking(identity, state.feeds.threadsOf(identity))
       addAct(state, position, 'blocked', identity, record)
       state.onNews(feedTopic(identity)) // to refuse its waiting polls
     },
@@ -91,12 +90,9 @@ export const moderationRecords = {
     code: 44,
     version: 1,
     fields: ['identity', 'reason'],
-    apply(state, _, { identity }) {
+    apply(state, position, { identity }) {
       state.identities.actors.tell(identity, { type: 'unblocked' })
-      const webhook = state.webhooks.of(identity)
-      if (webhook !== undefined) {
-        state.webhooks.resumeWaking(webhook, state.feeds.threadsOf(identity))
-      }
+      state.webhooks.skipTo(identity, position)
       state.moderation.delete('blocked', identity)
     },
   }),

@@ -96,8 +96,8 @@ export function addThread(state: State, record: NewThread): number {
 }
 
 /**
- * Adds a message to its thread and to the feeds of the identities that it mentions, queues wakeups,
- * notifies requests that wait for it, and counts it for quotas; returns its number.
+ * Adds a message to its thread and to the feeds of the identities that it mentions, reports it as
+ * news, and counts it for quotas; returns its number. Nothing here depends on how many follow.
  */
 export function addMessage(state: State, seq: number, thread: number, record: NewMessage): number {
   const { by, messageId: id, content, mentions, at } = record
@@ -107,7 +107,6 @@ export function addMessage(state: State, seq: number, thread: number, record: Ne
   const entry = { id, seq, author: by, signature, thread, content, mentionIds, at }
   const message = state.messages.add(entry)
   state.threads.addMessage(thread, message)
-  state.webhooks.wake(thread, record, seq)
   state.quotas.count('messages', record)
   state.onNews(threadTopic(thread))
   for (const identity of mentions) {
