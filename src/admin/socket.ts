@@ -15,6 +15,7 @@ import type { Forum } from '../forum/forum.ts'
 import { listInvitations } from '../forum/invitations.ts'
 import { findMessage } from '../forum/reads.ts'
 import { ownWork } from '../forum/sliced-work.ts'
+import type { Listener } from '../http/exchange.ts'
 import type { Gate } from '../http/gate.ts'
 import type { CheckpointSchedule, Erasure } from '../storage/checkpoints.ts'
 import { invitationJson } from './access.ts'
@@ -164,6 +165,7 @@ interface AdminOptions {
   search: { isGone(position: number): boolean } | null
   /** The pages of the operators' port, or null if there is no such port. */
   pages: Pages | null
+  listener: Pick<Listener, 'overwriteBuffers'>
   /** The origin of the pages for people, or null if it is unknown. */
   publicUrl: string | null
 }
@@ -171,11 +173,8 @@ interface AdminOptions {
 export type Admin = Omit<Administered, 'state'> & { stop(): void }
 
 /** Starts the socket, unless the disk is simulated, and opens the pages of the operators' port. */
-export function startAdmin(
-  forum: Forum,
-  gate: Gate,
-  { config, log, environment, checkpoints, readers, search, pages, publicUrl }: AdminOptions,
-): Admin {
+export function startAdmin(forum: Forum, gate: Gate, options: AdminOptions): Admin {
+  const { config, log, environment, checkpoints, readers, search, pages, publicUrl } = options
   const erasure = (position: number) => {
     const erased = checkpoints.erasure(position)
     const haveApplied = readers?.haveApplied(position) ?? true
@@ -186,7 +185,11 @@ export function startAdmin(
     state: forum.state,
     invitations: () => listInvitations(forum),
     administer: (run) => administer(forum, gate, run),
-    moderate: (command, about) => moderate(forum, gate, command, about),
+    moderate: async (command, about) => {
+      const outcome = await moderate(forum, gate, command, about)
+      if (command === 'remove-message') await options.listener.overwriteBuffers?.()
+      return outcome
+    },
     erasure,
     findMessage: (id) => findMessage(forum, ownWork, id),
     textOf: (message) => textOf(forum, message),

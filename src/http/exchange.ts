@@ -139,4 +139,6 @@ export interface Listener {
    * because another process has taken the port or because opening takes a moment, call it again.
    */
   setOpen?(isOpen: boolean): boolean
+  /** Overwrites what the server's buffers keep of earlier requests and answers. */
+  overwriteBuffers?(): Promise<void>
 }

@@ -28,13 +28,9 @@ import type { Load } from './load.ts'
 import type { RouteMeter } from './meter.ts'
 import { findPortError, tryPort } from './port-error.ts'
 import { SlowBodies } from './slow-bodies.ts'
-import type {
-  Binding,
-  HttpRequest,
-  HttpResponse,
-  TemplatedApp,
-  us_listen_socket,
-} from './uws-binding.ts'
+import { overwriteOf } from './used-buffers.ts'
+import type { Binding, HttpRequest, HttpResponse, TemplatedApp } from './uws-binding.ts'
+import { openPort } from './uws-port.ts'
 
 /** The heads of most answers, by status, as bytes: a string would be traversed twice. */
 const usualHeads = Object.fromEntries(
@@ -218,7 +214,9 @@ interface UwsEdge {
 }
 
 /** Returns the `Listen` of exchange.ts that serves with uWebSockets.js by this binding. */
-export function listenUws({ uws }: Binding): Listen {
+export function listenUws(binding: Binding): Listen {
+  const { uws } = binding
+  const overwriteBuffers = overwriteOf(binding)
   return async (host, wanted, handler, { load, behindProxy, sharing }) => {
     const port = sharing === 'first' ? await tryPort(host, wanted) : wanted
     const slow = new SlowBodies<UwsExchange>(load.limits.bodySeconds * 1000)
@@ -240,7 +238,7 @@ export function listenUws({ uws }: Binding): Listen {
       slow.stop()
       open.setOpen(false)
     }
-    return { ...open, stop, close: () => void app.close() }
+    return { ...open, stop, close: () => void app.close(), overwriteBuffers }
   }
 }
 
@@ -266,65 +264,4 @@ function randomChoice(): (oneIn: number) => boolean {
     seed ^= seed << 5
     return (seed >>> 0) % oneIn === 0
   }
-}
-
-// The port on which uWebSockets.js listens: its own, or shared with other processes. By default the
-// library has the kernel share it (SO_REUSEPORT): each process has a queue of connections, and the
-// kernel chooses one by a hash of the addresses. It does so only if the port is named, so port 0 is
-// replaced by a free one first (port-error.ts).
-
-// The type declarations lack the options; the default has no name in the library.
-interface PortOptions {
-  LIBUS_LISTEN_EXCLUSIVE_PORT: number
-}
-const shared = 0
-type ListenWithOptions = (
-  host: string,
-  port: number,
-  options: number,
-  done: (socket: us_listen_socket | false) => void,
-) => void
-
-interface PortOf {
-  uws: Binding['uws']
-  app: TemplatedApp
-  host: string
-  isShared: boolean
-}
-
-interface OpenPort {
-  port: number
-  /** Implements `setOpen` of exchange.ts. */
-  setOpen(isOpen: boolean): boolean
-}
-
-/** Binds the port. Returns null if that fails. */
-function openPort(of: PortOf, wanted: number): OpenPort | null {
-  const { uws } = of
-  let socket = listen(of, wanted)
-  if (socket === false) return null
-  const port = uws.us_socket_local_port(socket)
-  return {
-    port,
-    setOpen(isOpen) {
-      if (isOpen && socket === false) socket = listen(of, port)
-      else if (!isOpen && socket !== false) {
-        uws.us_listen_socket_close(socket)
-        socket = false
-      }
-      return (socket !== false) === isOpen
-    },
-  }
-}
-
-function listen({ uws, app, host, isShared }: PortOf, port: number): us_listen_socket | false {
-  const { LIBUS_LISTEN_EXCLUSIVE_PORT: exclusive } = uws as unknown as PortOptions
-  const option = isShared ? shared : exclusive
-  let bound: us_listen_socket | false = false
-  // `listen` calls back before it returns.
-  const listening = (socket: us_listen_socket | false) => {
-    bound = socket
-  }
-  ;(app.listen as unknown as ListenWithOptions).call(app, host, port, option, listening)
-  return bound
 }

@@ -103,7 +103,7 @@ export async function startNode(
   const recovering = recover(config, vitals, checkpoints, log, recovery, replication)
   const journal = await orElse(giveUp, recovering)
   const { listener, url, operatorPages: pages } = ports
-  const options = { config, log, environment, checkpoints }
+  const options = { config, log, environment, checkpoints, listener }
   const { forum, epoch } = await orElse(giveUp, openForum(journal, vitals, options))
   const publicUrl = publicUrlOf(config, url, log)
   const { send } = environment

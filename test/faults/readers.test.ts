@@ -8,7 +8,6 @@
 //             continues, because the hub gives it up after ten seconds (test/readers/hub.test.ts).
 
 import { once } from 'node:events'
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -19,6 +18,7 @@ import { dataDirectory, run } from '../api/process.ts'
 import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
 import { limitFiles } from './file-limit.ts'
+import { remotePortsOf } from './remote-ports.ts'
 import { notWidened, widenSendBuffers } from './send-buffer.ts'
 
 t.setTimeout(240_000)
@@ -236,17 +236,6 @@ class Connection {
   end(): void {
     this.#socket.destroy()
   }
-}
-
-/** Returns the remote ports of the TCP connections that the process has. */
-function remotePortsOf(pid: number): Set<number> {
-  const inodes = new Set<string | undefined>()
-  for (const fd of readdirSync(`/proc/${pid}/fd`)) {
-    inodes.add(/^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1])
-  }
-  const rows = readFileSync('/proc/net/tcp', 'utf8').trim().split('\n')
-  const own = rows.map((row) => row.trim().split(/\s+/)).filter((row) => inodes.has(row[9]))
-  return new Set(own.map(([, , remote]) => Number.parseInt(remote!.split(':')[1]!, 16)))
 }
 
 const skip = widenSendBuffers(process.pid) ? false : notWidened
