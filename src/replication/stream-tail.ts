@@ -139,6 +139,11 @@ export class StreamTail {
     return { positions: Math.max(0, this.#last - position), seconds: behindMs / 1000 }
   }
 
+  /** The number of positions that lookups have found and that have not arrived yet. */
+  get missing(): number {
+    return this.#missing.length
+  }
+
   /** Forgets what is no longer missing. Each lookup does it, whether or not somebody asks. */
   #forgetArrived(): void {
     const { position } = this.#options.receiver

@@ -255,6 +255,24 @@ t.test('tail: lag: positions and seconds, which grow while the stream is away', 
   t.ok(tail.lag().seconds >= 57.5, 'nobody knows for 57.5 seconds, at least')
 })
 
+t.test('tail: the log grows, and nobody asks for the lag: nothing gathers', async (t) => {
+  const stream = new MemoryStream()
+  let looks = 0
+  const look = stream.last.bind(stream)
+  stream.last = () => {
+    looks += 1
+    return look()
+  }
+  const { tail, receiver } = follow(t, stream, { lookEveryMs: 1 })
+  for (let position = 1; position <= 20; position++) {
+    await publish(stream, position, position)
+    const before = looks
+    await until('two looks', () => looks > before + 1)
+  }
+  await until('the end', () => receiver.position === 20)
+  t.ok(tail.missing <= 1, `${tail.missing} positions are kept of 20 that have arrived`)
+})
+
 t.test(
   'tail: no message any more: it says so, and nobody knows how far behind it is',
   async (t) => {
