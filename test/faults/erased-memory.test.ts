@@ -61,18 +61,21 @@ async function readAfresh(forum: Forum, thread: string): Promise<void> {
 }
 
 /**
- * Requests heap snapshots and returns their contents. A file is complete some time after the
- * signal.
+ * Requests heap snapshots, one after the other, and returns their contents. A process that makes one
+ * is silent meanwhile: the readers come first, because the main process ends silent ones.
  */
 async function snapshotsOf(forum: Forum, dir: string): Promise<string[]> {
-  const processes = processesOf(forum)
-  for (const pid of processes) process.kill(pid, snapshotSignal)
-  const files = await until('a snapshot of each process', () => {
-    const names = readdirSync(dir).filter((name) => name.endsWith('.heapsnapshot'))
-    const whole = names.map((name) => join(dir, name)).filter((file) => endOf(file).endsWith(']}'))
-    return whole.length === processes.length && whole
-  })
-  return files.map((file) => readFileSync(file, 'latin1'))
+  const snapshots: string[] = []
+  for (const pid of processesOf(forum).reverse()) {
+    process.kill(pid, snapshotSignal)
+    const file = await until(`a snapshot of process ${pid}`, () => {
+      const isIts = (name: string) => name.endsWith('.heapsnapshot') && name.includes(`.${pid}.`)
+      const found = readdirSync(dir).find(isIts)
+      return found !== undefined && endOf(join(dir, found)).endsWith(']}') && join(dir, found)
+    })
+    snapshots.push(readFileSync(file, 'latin1'))
+  }
+  return snapshots
 }
 
 /** Returns the last characters of a file. A snapshot is too long to be read again and again. */
