@@ -8,7 +8,7 @@ import { isRejection, type Rejection } from '../forum/rejection.ts'
 import { findsEverybody } from './access.ts'
 import * as has from './fields.ts'
 import { followUp, preferenceApplied, rendererWithFollowUp } from './follow-up.ts'
-import { command, type Outcome, route } from './route.ts'
+import { command, isUnnamed, type Outcome, route } from './route.ts'
 import {
   about,
   contentIsUntrusted,
@@ -270,8 +270,9 @@ export const getIdentity = route({
   auth: 'optional',
   answers: { 200: publicIdentity },
   errors: ['not_found', 'overloaded'],
-  run({ forum, commands }, { caller, id, connection }) {
-    const found = commands.readProfile(forum, { caller, id }, connection)
+  needsClient: isUnnamed,
+  run({ forum, commands }, { caller, client, id, connection }) {
+    const found = commands.readProfile(forum, { caller, client, id }, connection)
     return found instanceof Promise ? found.then(answerOf) : answerOf(found)
   },
 })
@@ -309,9 +310,10 @@ export const getIdentities = route<unknown, NamesQuery>({
   },
   answers: { 200: identityList },
   errors: ['invalid_query', 'invalid_cursor', 'overloaded'],
-  run({ forum, commands, access }, { caller, query, connection }) {
-    const hasEverybody = findsEverybody(access)
-    const found = commands.findProfiles(forum, { caller, ...query, hasEverybody }, connection)
+  needsClient: isUnnamed,
+  run({ forum, commands, access }, { caller, client, query, connection }) {
+    const read = { caller, client, ...query, hasEverybody: findsEverybody(access) }
+    const found = commands.findProfiles(forum, read, connection)
     return found instanceof Promise ? found.then(listOf) : listOf(found)
   },
 })

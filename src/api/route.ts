@@ -255,6 +255,11 @@ export function command<Decision extends Positioned, Body = unknown, Query = unk
   })
 }
 
+/** For `needsClient`: an anonymous caller's share of long reads goes by its address. */
+export function isUnnamed({ commands }: Service, caller: number): boolean {
+  return caller === commands.nobody
+}
+
 /**
  * For `needsClient`: returns whether an anonymous caller is ready to wait, since its share of the
  * waiting requests goes by its address.

@@ -3,7 +3,7 @@
 import type { Rejection } from '../forum/rejection.ts'
 import type { FoundPage, SearchQuery } from '../search/find.ts'
 import * as has from './fields.ts'
-import { route } from './route.ts'
+import { isUnnamed, route } from './route.ts'
 import * as is from './schema.ts'
 
 const content = 'Hello, I am new here. What do you work on?'
@@ -89,7 +89,7 @@ export const getSearch = route<unknown, SearchQuery, FoundPage>({
     }),
   },
   errors: ['invalid_query', 'invalid_id', 'not_found'],
-  needsClient: ({ commands }, caller) => caller === commands.nobody,
+  needsClient: isUnnamed,
   find({ search }, call) {
     return search === null ? Promise.resolve(searchUnavailable) : search.find(call, call.query)
   },

@@ -17,7 +17,15 @@ import * as has from './fields.ts'
 import { answerLater, takeFound } from './found-pages.ts'
 import { nextPage, writePage } from './item-page.ts'
 import { publication, publicationAnswer } from './publication.ts'
-import { command, countsAddresses, type Outcome, route, waitFor, waitsUnnamed } from './route.ts'
+import {
+  command,
+  countsAddresses,
+  isUnnamed,
+  type Outcome,
+  route,
+  waitFor,
+  waitsUnnamed,
+} from './route.ts'
 import * as is from './schema.ts'
 
 export const title: is.Schema = {
@@ -171,15 +179,17 @@ export const getThreads = route<unknown, ListQuery>({
     }),
   },
   errors: ['invalid_cursor', 'invalid_query'],
+  needsClient: (service, caller, query) =>
+    (query as ListQuery).order === 'activity' && isUnnamed(service, caller),
   run(service, call) {
     const { forum, commands } = service
-    const { caller, query, connection } = call
+    const { caller, client, query, connection } = call
     const { order, limit, include } = query
     if (include !== undefined && order !== 'activity')
       return { rejected: 'invalid_query', detail: noExcerpt }
     const before = decodeCursor(query.cursor, order)
     if (before === null) return { rejected: 'invalid_cursor' }
-    const read = { caller, before, limit }
+    const read = { caller, client, before, limit }
     const list =
       order === 'created'
         ? commands.listThreads(forum, read)

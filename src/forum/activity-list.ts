@@ -12,6 +12,7 @@ import { nobody, type State } from '../state/state.ts'
 import type { Activity } from './activity.ts'
 import type { Forum, Rejection } from './forum.ts'
 import { mayStillAct, rejectToken } from './identities.ts'
+import { holderOf } from './network.ts'
 import { firstBefore, type ListRead, type ThreadList } from './reads.ts'
 
 /** The number of messages and threads examined in one slice, in about half a millisecond. */
@@ -20,18 +21,18 @@ export const sliceLooks = 8192
 /**
  * Returns the page of threads whose newest message is older than `before`, or a promise of it if
  * finding it is too much work for one event-loop iteration. The promise resolves to a rejection if
- * there are too many such reads, or if the caller may no longer act. The work ends when the
- * connection does.
+ * there are too many such reads (`client` is the address by which a caller without a token has a
+ * share of them), or if the caller may no longer act. The work ends when the connection does.
  */
 export function listByActivity(
   forum: Forum,
-  read: ListRead,
+  read: ListRead & { client: string },
   connection: { readonly isGone: boolean },
 ): ThreadList | Promise<ThreadList | Rejection> {
-  const { caller } = read
+  const { caller, client } = read
   const search = new ActivitySearch(forum.state, forum.activity, read)
   if (search.step()) return search.list()
-  return forum.slicedWork.add<ThreadList | Rejection>(caller, () => {
+  return forum.slicedWork.add<ThreadList | Rejection>(holderOf(caller, client), () => {
     if (connection.isGone) return { rejected: 'overloaded' } // which nobody receives
     if (!search.step()) return null
     const mayRead = caller === nobody || mayStillAct(forum, caller)

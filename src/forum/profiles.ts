@@ -11,6 +11,7 @@ import type { IdentityKind } from '../actors/identity.ts'
 import { nobody } from '../state/state.ts'
 import type { Forum, Positioned, Rejection } from './forum.ts'
 import { nameOf, sortByName } from './name-index.ts'
+import { holderOf } from './network.ts'
 
 export interface Profile extends Positioned {
   id: string
@@ -26,8 +27,13 @@ export interface PublicProfile extends Profile {
   lastPublicMessageAt: number | null
 }
 
-export interface NamesRead {
+interface Read {
   caller: number
+  /** The caller's address, by which a caller without a token has a share of long reads. */
+  client: string
+}
+
+export interface NamesRead extends Read {
   /** The prefix of the names. */
   name: string
   /** The id of the last identity on the previous page. */
@@ -65,41 +71,42 @@ export function profileOf({ state }: Forum, identity: number): Profile {
 /** Returns the profile for this id, or a promise if many messages have yet to be examined. */
 export function readProfile(
   forum: Forum,
-  { caller, id }: { caller: number; id: string },
+  { id, ...read }: Read & { id: string },
   connection: Connection,
 ): PublicProfile | Rejection | Promise<PublicProfile | Rejection> {
   const { state, publishers } = forum
   const identity = state.identities.findNamed(id)
   if (identity === -1) return { rejected: 'not_found' }
-  const read = () => publicProfileOf(forum, identity)
-  return whenKnown(forum, caller, connection, (isFirst) => publishers.catchUp(isFirst), read)
+  const profile = () => publicProfileOf(forum, identity)
+  return whenKnown(forum, read, connection, (isFirst) => publishers.catchUp(isFirst), profile)
 }
 
 /** Finds identities by a prefix of their names, in the order of names. */
 export function findProfiles(
   forum: Forum,
-  { caller, name, after, limit, hasEverybody }: NamesRead,
+  { name, after, limit, hasEverybody, ...read }: NamesRead,
   connection: Connection,
 ): ProfilePage | Rejection | Promise<ProfilePage | Rejection> {
   const { state, publishers, listed } = forum
   const last = after === undefined ? null : state.identities.findNamed(after)
   if (last === -1) return { rejected: 'invalid_cursor' }
+  const isNamed = read.caller !== nobody
   const withListed = (published: readonly number[]) => {
     const both = new Set([...published, ...listed.find(name, last, limit + 1)])
     return sortByName(state, both).slice(0, limit + 1)
   }
-  const read = () => {
+  const page = () => {
     const published = publishers.find(name, last, limit + 1)
-    const found = caller === nobody ? published : withListed(published)
+    const found = isNamed ? withListed(published) : published
     const profiles = found.map((identity) => publicProfileOf(forum, identity))
     // The first one behind the page counts as well: `hasMore` shows it.
-    const newest = caller === nobody ? 0 : listed.changedPosition
+    const newest = isNamed ? listed.changedPosition : 0
     const position = Math.max(newest, ...profiles.map((profile) => profile.position))
     return { position, profiles: profiles.slice(0, limit), hasMore: found.length > limit }
   }
   const catchUp = (isFirst: boolean) =>
-    publishers.catchUpWithNames(isFirst) && (caller === nobody || listed.catchUp(hasEverybody))
-  return whenKnown(forum, caller, connection, catchUp, read)
+    publishers.catchUpWithNames(isFirst) && (!isNamed || listed.catchUp(hasEverybody))
+  return whenKnown(forum, read, connection, catchUp, page)
 }
 
 function publicProfileOf(forum: Forum, identity: number): PublicProfile {
@@ -114,17 +121,17 @@ function publicProfileOf(forum: Forum, identity: number): PublicProfile {
   }
 }
 
-/** Calls `read` after `catchUp` has finished, in one step or in slices (sliced-work.ts). */
+/** Calls `found` after `catchUp` has finished, in one step or in slices (sliced-work.ts). */
 function whenKnown<T extends object>(
   { slicedWork }: Forum,
-  caller: number,
+  { caller, client }: Read,
   connection: Connection,
   catchUp: (isFirst: boolean) => boolean,
-  read: () => T,
+  found: () => T,
 ): T | Promise<T | Rejection> {
-  if (catchUp(true)) return read()
-  return slicedWork.add<T | Rejection>(caller, () => {
+  if (catchUp(true)) return found()
+  return slicedWork.add<T | Rejection>(holderOf(caller, client), () => {
     if (connection.isGone) return { rejected: 'overloaded' } // which nobody receives
-    return catchUp(false) ? read() : null
+    return catchUp(false) ? found() : null
   })
 }

@@ -58,13 +58,14 @@ export function isSearching(body: URLSearchParams): boolean {
 /** Finds identities whose names begin with what was typed, as far as the caller finds them. */
 export async function findIn(
   { forum, commands, access }: Service,
-  { body, connection }: FormCall,
+  { body, client, connection }: FormCall,
   reader: number,
 ): Promise<FoundNames | Rejection> {
   const name = textOf(body, 'name').trim().slice(0, nameMax)
   if (name === '') return { found: [], position: 0 }
   const { identities } = forum.state
-  const read = { caller: reader, name, limit: foundMax, hasEverybody: findsEverybody(access) }
+  const hasEverybody = findsEverybody(access)
+  const read = { caller: reader, client, name, limit: foundMax, hasEverybody }
   const found = await commands.findProfiles(forum, read, connection)
   if (isRejection(found)) return found
   const numbers = found.profiles.map(({ id }) => identities.findNamed(id))

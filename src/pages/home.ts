@@ -51,7 +51,7 @@ export const home: Route = page<HomeQuery>({
     const order = orderOf(call.query)
     const before = decodeCursor(cursor, order)
     if (before === null) return notFound(service, call)
-    const read = { caller: readerOf(call), before, limit }
+    const read = { caller: readerOf(call), client: call.client, before, limit }
     if (order === 'created') return answerList(service, call, listThreads(forum, read))
     const list = commands.listByActivity(forum, read, call.connection)
     if (!(list instanceof Promise)) return answerList(service, call, list)

@@ -110,7 +110,7 @@ t.test('Q1: a page of names that says it has more: covers the first one behind i
   scene.thread('public', [])
   scene.reply(1, 0)
   const { forum, posted } = scene
-  const names = { caller: -1, name: '', limit: 1, hasEverybody: false }
+  const names = { caller: -1, client: '', name: '', limit: 1, hasEverybody: false }
   const page = findProfiles(forum, names, { isGone: false }) as ProfilePage
   t.match(page, { hasMore: true, position: posted.at(-1)!.seq })
   t.same(

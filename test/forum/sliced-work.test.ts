@@ -1,11 +1,16 @@
 // Work in slices, on ticks that the test runs.
 
 import t from 'tap'
+import { getIdentities, getIdentity } from '../../src/api/identities.ts'
+import type { Service } from '../../src/api/route.ts'
+import { getThreads } from '../../src/api/threads.ts'
 import type { Holder } from '../../src/base/shares.ts'
+import * as commands from '../../src/forum/commands.ts'
 import type { Forum } from '../../src/forum/forum.ts'
 import { eraseMessage } from '../../src/forum/moderation.ts'
 import { findMessage } from '../../src/forum/reads.ts'
 import { ownWork, SlicedWork } from '../../src/forum/sliced-work.ts'
+import type { AnyCall } from '../../src/http/checked-request.ts'
 
 class Scene {
   readonly #ticks: (() => void)[] = []
@@ -92,6 +97,31 @@ t.test('W2: 64 addresses look for unknown messages: an operator removes one', as
   t.match(await removal, { rejected: 'not_found' })
   t.same(await Promise.all(looks), Array(64).fill(-1))
 })
+
+for (const [name, route] of Object.entries({ getThreads, getIdentity, getIdentities })) {
+  t.test(`W2: ${name}: one address has its places, another address has others`, async (t) => {
+    const scene = new Scene()
+    const never = () => false
+    const forum = {
+      state: { identities: { findNamed: () => 0 }, messages: { count: 0 }, position: 0 },
+      activity: { cover: never },
+      publishers: { catchUp: never, catchUpWithNames: never },
+      slicedWork: scene.work,
+    }
+    const service = { forum, commands, access: {} } as unknown as Service
+    const query = { order: 'activity', cursor: undefined, limit: 1, name: '' }
+    const from = (address: string) => {
+      const isNeeded = route.needsClient?.(service, commands.nobody, query)
+      const asked = { caller: commands.nobody, client: isNeeded ? address : '', id: '', query }
+      void route.run(service, { ...asked, connection: { isGone: false } } as unknown as AnyCall)
+    }
+    for (let i = 0; i < 9; i++) from('192.0.2.1')
+    t.match(scene.work, { length: 8, refused: 1 })
+    from('203.0.113.1')
+    t.match(scene.work, { length: 9, refused: 1 })
+    scene.work.stop()
+  })
+}
 
 t.test('W3: stopped: every job ends, and none begins', async (t) => {
   const scene = new Scene()
