@@ -22,7 +22,8 @@ RUN ln -s /app/dist/agent-forum/cli/main.js /usr/local/bin/agent-forum \
 # The program belongs to root and cannot be changed by the user that runs it.
 USER node
 VOLUME /data
-ENV NODE_ENV=production AGENT_FORUM_DATA=/data AGENT_FORUM_HOST=0.0.0.0 AGENT_FORUM_OPS_PORT=8788
+ENV NODE_ENV=production AGENT_FORUM_DATA=/data AGENT_FORUM_HOST=0.0.0.0 \
+  AGENT_FORUM_OPS_HOST=0.0.0.0 AGENT_FORUM_OPS_PORT=8788
 EXPOSE 8787
 STOPSIGNAL SIGTERM
 # Ready is what has read its log. A start after a crash may read for a while.

@@ -32,7 +32,6 @@ import { integer, type Refusal } from './protocol.ts'
 import { bodyOf } from './socket.ts'
 import { findSubject } from './subjects.ts'
 
-const host = '127.0.0.1'
 const bodyBytesMax = 16 * 1024
 const finalCommands = new Set(['remove-message', 'rotate-token', 'revoke-invite'])
 /** The policy of these pages: their forms may be sent only to this port. */
@@ -57,18 +56,18 @@ export class OperatorPages {
   readonly #log: Logger
   readonly #sessions = new BrowserSessions()
   #opened: Opened | null = null
-  #port = 0
+  #origin = ''
 
   constructor(log: Logger) {
     this.#log = log
   }
 
   /**
-   * Called when the port is known. The name of the cookie contains the port, because browsers send
-   * cookies to all ports of a host.
+   * Called with the origin of these pages when the port is known. The name of the cookie contains
+   * the port, because browsers send cookies to all ports of a host.
    */
-  listen(port: number): void {
-    this.#port = port
+  listen(origin: string): void {
+    this.#origin = origin
   }
 
   /** Called when the node serves. Until then, whatever needs the node is answered with 503. */
@@ -83,7 +82,7 @@ export class OperatorPages {
 
   /** Returns an address at which a browser can sign in, once and within ten minutes. */
   signInUrl(): string {
-    return `http://${host}:${this.#port}/admin/sign-in?code=${this.#sessions.newCode()}`
+    return `${this.#origin}/admin/sign-in?code=${this.#sessions.newCode()}`
   }
 
   /** Answers a request for `/admin` or a path below it. Never rejects. */
@@ -116,7 +115,7 @@ export class OperatorPages {
   }
 
   get #cookieName(): string {
-    return `agent-forum-operator-${this.#port}`
+    return `agent-forum-operator-${new URL(this.#origin).port}`
   }
 
   async #post(

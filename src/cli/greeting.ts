@@ -2,6 +2,7 @@
 
 import { resolve } from 'node:path'
 import type { Config } from '../config/config.ts'
+import { originOf } from '../http/cross-site.ts'
 import { typedCommand } from './own-command.ts'
 
 const durabilities = {
@@ -12,10 +13,10 @@ const durabilities = {
 
 /** Returns the text, which ends in a line break. `url` is where the node answers. */
 export function greetingOf(config: Config, url: string, version: string): string {
-  const { data, durability, opsPort, pages } = config
+  const { data, durability, opsHost, opsPort, pages } = config
   const command = typedCommand()
   const hello = helloOf(config, command, url)
-  const dashboard = `http://127.0.0.1:${opsPort}/`
+  const dashboard = `${originOf(opsHost, opsPort)}/`
   const kept = `${resolve(data)}; ${durabilities[durability.mode]}`
   const lines = [
     ...(pages ? [['read it', `${url}/`]] : []),

@@ -71,7 +71,8 @@ export interface Config {
   allowedHosts: ReadonlySet<string> | null
   /** The other origins whose pages may use the API, or null for none. */
   cors: CorsOrigins | null
-  /** The port for operators, or 0 for none. */
+  /** The address and the port for operators; port 0: none. */
+  opsHost: string
   opsPort: number
   /** Whether webhooks may use private hosts, ports and addresses: for labs. */
   webhookAllowPrivate: boolean
@@ -194,7 +195,12 @@ export const settingFlags = {
   'ops-port': {
     value: 'PORT',
     preset: '0',
-    help: 'port on 127.0.0.1 for the dashboard, moderation, /livez, /readyz, /metrics; 0: none',
+    help: 'port for the dashboard, moderation, /livez, /readyz, /metrics; 0: none',
+  },
+  'ops-host': {
+    value: 'HOST',
+    preset: '127.0.0.1',
+    help: 'address that the port for operators listens on; whoever reaches it may look',
   },
   'webhook-allow-private': {
     value: null,
@@ -309,6 +315,7 @@ export function checkSettings(
     trustProxy,
     allowedHosts: allowedHostsOf(setting('allowed-hosts'), { host, publicUrl, trustProxy }),
     cors: corsOf(setting('cors')),
+    opsHost: textOf(setting('ops-host')),
     opsPort: number('ops-port', 0, 65_535),
     webhookAllowPrivate: switchOf(setting('webhook-allow-private')),
     webhookCa: certificateOf(setting('webhook-ca')),

@@ -14,6 +14,12 @@ export function isWildcard(url: string): boolean {
   return wildcards.includes(new URL(url).hostname)
 }
 
+/** Returns the origin at which a server on this host and port can be called from this machine. */
+export function originOf(host: string, port: number): string {
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  return isWildcard(url) ? `http://127.0.0.1:${port}` : url
+}
+
 /** Returns the service's own origins; on the loopback interface, one for each loopback name. */
 export function ownOrigins(publicUrl: string): ReadonlySet<string> {
   const { protocol, hostname, port } = new URL(publicUrl)

@@ -4,6 +4,7 @@
 // Such requests still name the host of the page. The operators' port always makes this check; the
 // port of the interface makes it on a loopback address and with --allowed-hosts, before all else.
 
+import { isIP } from 'node:net'
 import { answer } from './answers.ts'
 import type { Exchange } from './exchange.ts'
 import type { Edge } from './handle.ts'
@@ -17,6 +18,18 @@ const loopback = /^(?:localhost|[\w.-]+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])(
 export function isOwnHost(host: string | undefined, names: ReadonlySet<string>): boolean {
   if (host === undefined || loopback.test(host)) return true
   return names.has(host.replace(/:\d+$/, '').toLowerCase())
+}
+
+/** Returns whether `host` is an address, which nobody can have resolved to another one. */
+export function isAddress(host: string): boolean {
+  return isIP(host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1')) !== 0
+}
+
+const loopbackAddress = /^(?:::ffff:)?127\.|^::1$/
+
+/** Returns whether a server that listens on this host can be reached from this machine only. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || loopbackAddress.test(host)
 }
 
 const twoHosts = 'A request has one Host header, with one host.\n'

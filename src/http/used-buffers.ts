@@ -12,7 +12,7 @@ const receivedBytes = 1 << 20
 const sentBytes = 16 << 10
 const host = '127.0.0.1'
 
-/** Returns a function that overwrites both, unless no port can be opened on the loopback address. */
+/** Returns a function that overwrites both, unless no port can be opened on the loopback host. */
 export function overwriteOf({ uws }: Binding): () => Promise<void> {
   let app: TemplatedApp | null = null // one for all calls: the library never frees any
   return async () => {

@@ -52,12 +52,12 @@ export class Ports {
    */
   async open(): Promise<void> {
     const { config, http, edge, load, vitals, log } = this.#parts
-    const { host, port, opsPort, trustProxy, readers } = config
+    const { host, port, opsHost, opsPort, trustProxy, readers } = config
     if (opsPort !== 0 && opsPort === port) {
       throw new ConfigError(`--ops-port and --port are both ${port}; choose another --ops-port`)
     }
     const isTaken = (free: number) => free === port || free === opsPort
-    const opsFlag = { names: '--ops-port', host: '127.0.0.1', port: opsPort, isTaken }
+    const opsFlag = { names: '--ops-host or --ops-port', host: opsHost, port: opsPort, isTaken }
     this.#ops = await orExplain(opsFlag, () => openOps(config, vitals, log))
     const sharing = readers > 0 ? ('first' as const) : undefined
     const options = { load, behindProxy: trustProxy !== null, sharing }

@@ -47,8 +47,8 @@ export interface Distribution extends Pick<Histogram, 'bounds' | 'sum'> {
   labels?: Labels
 }
 
-/** `loopDelay` is that of the consumer: it measures since the last reading by that consumer. */
-type Read<T> = (vitals: Vitals, loopDelay: LoopDelay) => T
+/** `delays` are those of the consumer's window of time: the last second, or the last minutes. */
+type Read<T> = (vitals: Vitals, delays: Delays) => T
 
 export type Reading = number | string | readonly Sample[] | null | undefined
 
@@ -117,11 +117,11 @@ export type Instrument = (Numeric | Distributed) & Shown & { name: string; help:
 export type Readings = (instrument: Instrument) => Reading
 
 /** Returns the readings for one answer, in which no instrument is read twice. */
-export function readingsOf(vitals: Vitals, loopDelay: LoopDelay): Readings {
+export function readingsOf(vitals: Vitals, delays: Delays): Readings {
   const known = new Map<Instrument, Reading>()
   return (instrument) => {
     if (instrument.kind === 'histogram') return null
-    if (!known.has(instrument)) known.set(instrument, instrument.read(vitals, loopDelay))
+    if (!known.has(instrument)) known.set(instrument, instrument.read(vitals, delays))
     return known.get(instrument)
   }
 }
@@ -222,30 +222,56 @@ export function finite(value: number | undefined): number | null {
   return value !== undefined && Number.isFinite(value) ? value : null
 }
 
+/** Delays of the event loop's timers during a window of time. */
+export interface Delays {
+  /** Returns a quantile in seconds; 1 is the longest delay. */
+  quantile(q: number): number
+}
+
 const resolutionMs = 10
+/** The seconds after which the windows of `LoopDelay.recent` change. */
+const windowSeconds = 60
 
 /**
- * Measures the delay of the event loop's timers since the last reading. Everything runs in one
- * event loop, so anything that blocks it delays every answer.
+ * Measures the delay of the event loop's timers. Everything runs in one event loop, so anything
+ * that blocks it delays every answer.
  */
-export class LoopDelay {
-  readonly #histogram: IntervalHistogram = monitorEventLoopDelay({ resolution: resolutionMs })
+export class LoopDelay implements Delays {
+  /** The delays of the last one to two minutes, however many readers there are. */
+  readonly recent: Delays = { quantile: (q) => secondsOf(this.#older, q) }
+  readonly #second = measure()
+  #older = measure()
+  #newer = measure()
+  #seconds = 0
 
-  constructor() {
-    this.#histogram.enable()
-  }
-
-  /** Returns a quantile of the delays since the last restart, in seconds; 1 is the longest one. */
+  /** Returns a quantile of the delays since the last second ended. */
   quantile(q: number): number {
-    const nanoseconds = q === 1 ? this.#histogram.max : this.#histogram.percentile(q * 100)
-    return Math.max(0, nanoseconds / 1e6 - resolutionMs) / 1e3
+    return secondsOf(this.#second, q)
   }
 
-  restart(): void {
-    this.#histogram.reset()
+  /** Called once a second: begins another second. */
+  endSecond(): void {
+    this.#second.reset()
+    this.#seconds += 1
+    if (this.#seconds % windowSeconds !== 0) return
+    this.#older.reset()
+    const emptied = this.#older
+    this.#older = this.#newer
+    this.#newer = emptied
   }
 
   stop(): void {
-    this.#histogram.disable()
+    for (const each of [this.#second, this.#older, this.#newer]) each.disable()
   }
+}
+
+function measure(): IntervalHistogram {
+  const delays = monitorEventLoopDelay({ resolution: resolutionMs })
+  delays.enable()
+  return delays
+}
+
+function secondsOf(delays: IntervalHistogram, q: number): number {
+  const nanoseconds = q === 1 ? delays.max : delays.percentile(q * 100)
+  return Math.max(0, nanoseconds / 1e6 - resolutionMs) / 1e3
 }

@@ -1,24 +1,19 @@
 // Renders instruments in the text format of Prometheus (version 0.0.4).
 
-import { type Distribution, type Instrument, LoopDelay, type Sample } from './instrument.ts'
+import type { Delays, Distribution, Instrument, Sample } from './instrument.ts'
 import { instruments } from './instruments/list.ts'
 import type { Vitals } from './vitals.ts'
 
-/** Starts to measure the event loop's delay, and returns a function that renders all metrics. */
-export function metrics(vitals: Vitals): () => string {
-  const loopDelay = new LoopDelay()
-  return () => {
-    const text = instruments.map((instrument) => familyOf(instrument, vitals, loopDelay)).join('')
-    loopDelay.restart()
-    return text
-  }
+/** Returns all metrics. Reading them changes nothing, so there may be any number of readers. */
+export function metrics(vitals: Vitals, delays: Delays): string {
+  return instruments.map((instrument) => familyOf(instrument, vitals, delays)).join('')
 }
 
 /** Returns the family of an instrument, or '' if it has none or the node lacks what it measures. */
-export function familyOf(instrument: Instrument, vitals: Vitals, loopDelay: LoopDelay): string {
+export function familyOf(instrument: Instrument, vitals: Vitals, delays: Delays): string {
   const { kind, name, help, read } = instrument
   if (kind === 'figure') return ''
-  const reading = read(vitals, loopDelay)
+  const reading = read(vitals, delays)
   if (reading === null || reading === undefined) return ''
   const lines =
     typeof reading === 'object'

@@ -87,7 +87,7 @@ export class Samples {
     this.#at[slot] = Math.round(nowMs / 10) / 100
     for (const read of this.#readings) read()
     for (const column of this.#columns) column.take(slot, seconds)
-    this.loopDelay.restart()
+    this.loopDelay.endSecond()
   }
 
   /** The number of the newest sample, or 0 if there is none yet. */

@@ -74,12 +74,12 @@ t.test('Dockerfile: the process: is no root, and serves with variables that exis
   t.equal(only(served, 'USER'), 'node')
   const environment = Object.fromEntries(
     only(served, 'ENV')
-      .split(' ')
+      .split(/ +/)
       .map((pair) => pair.split('=') as [string, string]),
   )
   t.same(unknownVariables(environment), [])
   const config = parseConfig([], environment)
-  t.match(config, { host: '0.0.0.0', data: '/data', opsPort: 8788 })
+  t.match(config, { host: '0.0.0.0', data: '/data', opsHost: '0.0.0.0', opsPort: 8788 })
   t.equal(only(served, 'EXPOSE'), `${config.port}`)
   t.equal(only(served, 'VOLUME'), config.data)
   const [node, ...rest] = JSON.parse(only(served, 'ENTRYPOINT'))

@@ -4,7 +4,7 @@ import t from 'tap'
 import { metrics } from '../../src/ops/prometheus.ts'
 import { readiness } from '../../src/ops/readiness.ts'
 import type { ReplicationStats, Vitals } from '../../src/ops/vitals.ts'
-import { vitalsOf } from './vitals.ts'
+import { noDelays, vitalsOf } from './vitals.ts'
 
 function replicated(
   role: ReplicationStats['role'],
@@ -75,7 +75,7 @@ t.test('readiness: starting, with a full disk: says both', async (t) => {
 t.test('metrics: of a node that is alone: none of replication; else all', async (t) => {
   const valuesOf = (vitals: Vitals) => {
     vitals.journal = null
-    const lines = metrics(vitals)().split('\n')
+    const lines = metrics(vitals, noDelays).split('\n')
     return lines.filter((line) => line.startsWith('agent_forum_replication_'))
   }
   t.strictSame(valuesOf(vitalsOf(null, null)), [])

@@ -13,6 +13,9 @@ import {
 import { State } from '../../src/state/state.ts'
 import type { Health, Journal } from '../../wal/journal/journal.ts'
 
+/** The delays of an event loop that is never late. */
+export const noDelays = { quantile: () => 0 }
+
 /** Returns a node's vitals in this state. Its log is at position 7; null: it is not open yet. */
 export function vitalsOf(
   refusal: 'starting' | 'shutting_down' | null,

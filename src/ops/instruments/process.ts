@@ -72,15 +72,15 @@ export const content = [
 export const eventLoop = [
   gauge(
     'event_loop_delay_seconds',
-    'Delay of timers of the event loop since the last scrape, in seconds.',
-    (_, loopDelay) =>
+    'Delay of timers of the event loop during the last one to two minutes, in seconds.',
+    (_, delays) =>
       [0.5, 0.9, 0.99, 1].map((quantile) => {
-        return { labels: { quantile: `${quantile}` }, value: loopDelay.quantile(quantile) }
+        return { labels: { quantile: `${quantile}` }, value: delays.quantile(quantile) }
       }),
   ),
   figure(
     'Median delay of timers of the event loop, in seconds.',
-    (_, loopDelay) => loopDelay.quantile(0.5),
+    (_, delays) => delays.quantile(0.5),
     {
       columns: [{ name: 'loop_p50', line: { on: 'loop', label: 'p50' } }],
       facts: [latest('loop_p50', 'loop', 'Late by, p50', latency)],
@@ -88,7 +88,7 @@ export const eventLoop = [
   ),
   figure(
     'Longest delay of timers of the event loop, in seconds.',
-    (_, loopDelay) => loopDelay.quantile(1),
+    (_, delays) => delays.quantile(1),
     {
       columns: [{ name: 'loop_max', line: { on: 'loop', label: 'at most' } }],
       facts: [latest('loop_max', 'loop', 'Late by, at most', latency)],
