@@ -210,3 +210,19 @@ t.test('many processes start on a dead lock at once: one gets it, the others 75'
     await Promise.all(gone)
   }
 })
+
+t.test('the disk is full: the lock takes the reserve, but no file of somebody else', async (t) => {
+  for (const content of [Buffer.alloc(4096), Buffer.from('a text'.padEnd(4096))]) {
+    const disk = new SimulatedDisk(7)
+    disk.overwrite(`${dir}/reserve`, content)
+    disk.capacityBytes = 4096
+    if (content[0] === 0) {
+      const unlock = await lockDirectory(disk, dir)
+      t.notOk(disk.list(dir).includes('reserve'))
+      unlock()
+    } else {
+      await t.rejects(lockDirectory(disk, dir), { message: /ENOSPC/ })
+      t.same(disk.bytesOf(`${dir}/reserve`), content)
+    }
+  }
+})

@@ -297,10 +297,15 @@ export function keepReserve(disk: Disk, dir: string): void {
   }
 }
 
-/** Releases the reserve's disk space. Returns whether there was a reserve. */
+/**
+ * Releases the reserve's disk space. Returns whether there was a reserve: a file of that name with
+ * anything but zeros is of somebody else.
+ */
 function giveReserve(disk: Disk, dir: string): boolean {
+  const file = path.join(dir, reserveName)
   try {
-    disk.remove(path.join(dir, reserveName))
+    if (!/^\0*$/.test(readShort(disk, file) ?? '')) return false
+    disk.remove(file)
     return true
   } catch (error) {
     if (codeOf(error) === 'ENOENT' || isLackOfSpace(error)) return false
