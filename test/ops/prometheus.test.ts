@@ -1,7 +1,9 @@
 import t from 'tap'
 import { counter, gauge, histogram, type Instrument, LoopDelay } from '../../src/ops/instrument.ts'
-import { familyOf } from '../../src/ops/prometheus.ts'
-import { vitalsOf } from './vitals.ts'
+import { familyOf, metrics } from '../../src/ops/prometheus.ts'
+import { answersOf } from '../../src/ops/vitals.ts'
+import { samples } from '../api/operators.ts'
+import { noDelays, vitalsOf, vitalsOfAll } from './vitals.ts'
 
 const loopDelay = new LoopDelay()
 t.teardown(() => loopDelay.stop())
@@ -38,4 +40,42 @@ t.test('metrics: a histogram: written: buckets add up to the count', async (t) =
     'nodejs_h_count{r="x"} 5',
     '',
   ])
+})
+
+t.test('metrics: answers of every class of status: all are counted', async (t) => {
+  const vitals = vitalsOf(null, null)
+  const { none } = vitals.meter
+  for (const status of [200, 201, 303, 304, 400, 421, 503]) none.count(status, 0)
+  const counted = [...samples(metrics(vitals, noDelays))].filter(([name]) => {
+    return name.startsWith('agent_forum_http_requests_total{route="none"')
+  })
+  t.equal(
+    counted.reduce((sum, [, value]) => sum + value, 0),
+    answersOf(none),
+  )
+})
+
+// https://prometheus.io/docs/practices/naming/ and the rules of `promtool check metrics`.
+t.test('metrics: all of a node: names, types and labels as Prometheus recommends', async (t) => {
+  const text = metrics(vitalsOfAll(), noDelays)
+  const families = text.split(/^(?=# HELP )/m)
+  t.ok(families.length > 70)
+  const names = families.map((family) => {
+    const [, name, type, rest] = /^# HELP (\w+) \S.*\n# TYPE \1 (\w+)\n(.*)$/s.exec(family) ?? []
+    if (name === undefined) return t.fail(`not a family: ${family}`)
+    t.match(name, /^[a-z]+(?:_[a-z0-9]+)+$/)
+    t.equal(name.endsWith('_total'), type === 'counter', `${name} is a ${type}`)
+    t.notMatch(
+      name,
+      /_(?:count|sum|bucket|gauge|counter|histogram|ms|millis\w*|kb|mb|mib|percent)\b/,
+    )
+    const lines = rest!.trim().split('\n')
+    const parts = type === 'histogram' ? '_(?:bucket|sum|count)' : ''
+    for (const line of lines) t.match(line, new RegExp(`^${name}${parts}(?:{.*})? \\S+$`))
+    const reserved = type === 'histogram' ? /[{,]quantile=/ : /[{,](?:quantile|le)=/
+    t.notMatch(rest, reserved)
+    t.equal(new Set(lines.map((line) => line.split(' ')[0])).size, lines.length, 'no sample twice')
+    return name
+  })
+  t.equal(new Set(names).size, names.length, 'no family twice')
 })

@@ -74,8 +74,8 @@ export const eventLoop = [
     'event_loop_delay_seconds',
     'Delay of timers of the event loop during the last one to two minutes, in seconds.',
     (_, delays) =>
-      [0.5, 0.9, 0.99, 1].map((quantile) => {
-        return { labels: { quantile: `${quantile}` }, value: delays.quantile(quantile) }
+      [50, 90, 99, 100].map((percentile) => {
+        return { labels: { percentile: `${percentile}` }, value: delays.quantile(percentile / 100) }
       }),
   ),
   figure(

@@ -6,9 +6,9 @@ import { by, counter, fact, figure, gauge, histogram, latest, quantiles } from '
 import { answersOf, queueBytesOf, refusalsOf, type Vitals } from '../vitals.ts'
 
 export const requests = [
-  counter('http_requests_total', 'Answers by route and class of status.', ({ meter }) =>
+  counter('http_requests_total', 'All answers, by route and class of status.', ({ meter }) =>
     meter.routes.flatMap(({ name, answers }) =>
-      [2, 4, 5].map((digit) => {
+      [2, 3, 4, 5].map((digit) => {
         return { labels: { route: name, status: `${digit}xx` }, value: answers[digit] }
       }),
     ),
