@@ -1,8 +1,8 @@
 // Question:   what does a log on three nats-servers cost a leader, how fast is a follower, and how
 //             soon does a standby take over?
-// Compares:   replies at a standalone node, with --replicate-mode acked, and with async; pages and
-//             polls read at a standalone node and at a follower; what a leader needs for a reply
-//             with what a follower needs to apply it.
+// Compares:   replies at a standalone node and at a leader; pages and polls read at a standalone
+//             node and at a follower; what a leader needs for a reply with what a follower needs to
+//             apply it.
 // Fixed:      nodes with the same population, --durability always; 64 connections; the sides of
 //             each comparison alternately, after one unmeasured load of each; all servers on core 0
 //             and the load on core 1, so that processor time tells more than rates, because three
@@ -131,30 +131,27 @@ async function caughtUp(follower: Forum, leader: Forum): Promise<void> {
 /** Measures what replication costs the leader and the nats-servers. */
 async function replies(
   bench: Bench,
-  { alone, acked, follower }: Record<'alone' | 'acked' | 'follower', Forum>,
+  { alone, leader, follower }: Record<'alone' | 'leader' | 'follower', Forum>,
 ): Promise<void> {
-  const asyncFlags = ['--replicate-mode', 'async']
-  const other = await bench.start('async', bench.flags('replicate', 'bench-async', asyncFlags))
-  await bench.compare(of('reply'), { alone, acked, async: other })
-  await other.stop()
+  await bench.compare(of('reply'), { alone, leader })
 
   const lag: { positions: number; seconds: number }[] = []
   const sampling = setInterval(async () => {
     const metrics = await follower.metrics()
     lag.push({ positions: metrics.get(lagPositions)!, seconds: metrics.get(lagSeconds)! })
   }, sampleEveryMs)
-  const send = (await sender(bench.dir, of('reply'), bench.population, acked))('acked', acked)
+  const send = (await sender(bench.dir, of('reply'), bench.population, leader))('leader', leader)
   const before = {
     ...(await bench.engine()),
-    leader: cpuSeconds(acked.pid),
+    leader: cpuSeconds(leader.pid),
     follower: cpuSeconds(follower.pid),
   }
   const { requests } = await send.load(amount, 0)
   clearInterval(sampling)
-  await caughtUp(follower, acked)
+  await caughtUp(follower, leader)
   const after = await bench.engine()
   const us = (spent: number) => ((spent / requests) * 1e6).toFixed(1)
-  const leaderUs = us(cpuSeconds(acked.pid) - before.leader)
+  const leaderUs = us(cpuSeconds(leader.pid) - before.leader)
   const followerUs = us(cpuSeconds(follower.pid) - before.follower)
   say(
     `a reply: leader ${leaderUs} us, follower ${followerUs} us, ` +
@@ -178,7 +175,7 @@ async function catchUp(bench: Bench, leader: Forum): Promise<void> {
   }
   const end = (await leader.metrics()).get(position)!
   const begun = performance.now()
-  const follower = await bench.start('catch-up', bench.flags('follow', 'bench-acked'), true)
+  const follower = await bench.start('catch-up', bench.flags('follow', 'bench'), true)
   const from = (await follower.metrics()).get('agent_forum_checkpoint_position') ?? 0
   const served = performance.now()
   await caughtUp(follower, leader)
@@ -242,18 +239,18 @@ let bench: Bench | null = null
 try {
   const population = await populate(join(dir, 'population'), size)
   bench = new Bench(dir, await startCluster(owner as never), population)
-  const acked = await bench.start('acked', bench.flags('replicate', 'bench-acked'))
-  const follower = await bench.start('follower', bench.flags('follow', 'bench-acked'), true)
-  await caughtUp(follower, acked)
+  const leader = await bench.start('leader', bench.flags('replicate', 'bench'))
+  const follower = await bench.start('follower', bench.flags('follow', 'bench'), true)
+  await caughtUp(follower, leader)
   const alone = await bench.start('alone', [])
   for (const name of ['page', 'feed-empty']) await bench.compare(of(name), { alone, follower })
-  await replies(bench, { alone, acked, follower })
+  await replies(bench, { alone, leader, follower })
   await Promise.all([alone.stop(), follower.stop()])
-  await catchUp(bench, acked)
-  await acked.stop()
+  await catchUp(bench, leader)
+  await leader.stop()
   await takeOver(bench)
   say(
-    'targets: acked 0.5 of alone; follower reads 0.95; ' +
+    'targets: a leader 0.5 of alone; follower reads 0.95; ' +
       'a follower needs at most half of what a leader needs for a reply',
   )
 } finally {

@@ -94,7 +94,7 @@ export function storageError(doing: string, error: unknown): JournalError {
 }
 
 /** The last commit of agent-forum that reads and converts what builds before release 1.0 wrote. */
-const lastReader = '00e4c6cf'
+const lastReader = '8bceb596'
 
 /** JournalError 76: `file` has another format version than the one that this program knows. */
 export function versionError(file: string, version: number, known: number): JournalError {

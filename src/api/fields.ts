@@ -40,7 +40,7 @@ export const advisory = about(
 )
 export const epoch: Schema = {
   description:
-    'Changes when a backup is restored or a takeover loses records: seqs then mean other messages.',
+    'Changes when a backup is restored or a repair loses records: seqs then mean other messages.',
   type: 'string',
   'x-example': '0f9c3c53a9d1e84b6f2f6f0f2d1f3a5e',
 }

@@ -4,15 +4,7 @@ import type { Feed } from '../forum/feed.ts'
 import * as has from './fields.ts'
 import { answerLater, takeFound } from './found-pages.ts'
 import { nextPage, writePage } from './item-page.ts'
-import {
-  type Answer,
-  type Call,
-  epochOf,
-  type Outcome,
-  route,
-  type Service,
-  waitFor,
-} from './route.ts'
+import { type Answer, type Call, type Outcome, route, type Service, waitFor } from './route.ts'
 import * as is from './schema.ts'
 import { messageFields } from './threads.ts'
 
@@ -134,7 +126,7 @@ function answerOf(
   const isFromMark = query.after === 'read'
   const marked = isFromMark ? commands.readPlace(forum, { caller }).position : 0
   if (query.include !== 'content') {
-    const body = page(service, feed, isFromMark ? `,"epoch":"${epochOf(service)}"` : '')
+    const body = page(service, feed, isFromMark ? `,"epoch":"${service.epoch}"` : '')
     return { status: 200, body, position: Math.max(feed.position, marked), wait }
   }
   const shown = commands.contentPage(forum.state, feed)
@@ -151,7 +143,7 @@ function contentPage(service: Service, { messages, mentions, ...rest }: Feed): A
   const { forum, pollAfterSeconds } = service
   const entries = forum.contentItems.mentioning(mentions)
   const items = { name: 'notifications', entries, shown: messages }
-  const end = `${endOf(pollAfterSeconds, rest)},"epoch":"${epochOf(service)}"`
+  const end = `${endOf(pollAfterSeconds, rest)},"epoch":"${service.epoch}"`
   return writePage(forum.page, null, items, end)
 }
 

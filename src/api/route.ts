@@ -235,11 +235,6 @@ export function route<
   return declared as Route
 }
 
-/** Returns the id of the log's current history, in which positions have their present meaning. */
-export function epochOf({ forum, commands, epoch }: Service): string {
-  return commands.hasNewerEpoch(forum) ? forum.state.epoch!.id : epoch
-}
-
 /** Declares a route that runs a command, from its two halves. */
 export function command<Decision extends Positioned, Body = unknown, Query = unknown>(
   declared: Omit<Route<Body, Query>, 'run' | 'find' | 'decide' | 'render'> &

@@ -7,13 +7,13 @@
 // C2. Behind https, the prefix __Host- keeps other hosts of the same domain from setting it.
 
 import type { Session } from '../forum/sessions.ts'
-import { epochOf, type Service } from './route.ts'
+import type { Service } from './route.ts'
 
 const isSecure = ({ publicUrl }: Service) => publicUrl.startsWith('https:')
 
 function nameOf(service: Service): string {
   const prefix = isSecure(service) ? '__Host-' : ''
-  return `${prefix}forum-${epochOf(service).slice(0, 8)}`
+  return `${prefix}forum-${service.epoch.slice(0, 8)}`
 }
 
 /** Returns the session in a Cookie header as `findSession` does, or null if there is none. */
@@ -23,7 +23,7 @@ export function sessionIn(service: Service, header: string): Session | 'absent' 
   const pair = header.split(';', cookiesMax).find((each) => each.trimStart().startsWith(begin))
   if (pair === undefined) return null
   const sealed = pair.trim().slice(begin.length)
-  return service.commands.findSession(service.forum, sealed, epochOf(service))
+  return service.commands.findSession(service.forum, sealed, service.epoch)
 }
 
 /** The number of cookies that are examined. */

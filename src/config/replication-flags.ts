@@ -5,7 +5,6 @@ import type { Flag } from '../base/arguments.ts'
 import { ConfigError } from '../base/arguments.ts'
 import {
   certificateOf,
-  choiceOf,
   type FoundSetting,
   numberOf,
   type Setting,
@@ -20,7 +19,6 @@ export interface ReplicationConfig {
   leads: boolean
   /** Whether the node leads when the leader is gone, and follows when another one leads. */
   isStandby: boolean
-  mode: 'acked' | 'async'
   /** The name of the stream, and the prefix of the names of its buckets. */
   stream: string
   /** The number of servers that keep a copy. */
@@ -37,7 +35,7 @@ export interface ReplicationConfig {
   beginAt: number | null
 }
 
-const presets = { mode: 'acked', stream: 'agent-forum', replicas: '3', lagMb: '64', takeover: '5' }
+const presets = { stream: 'agent-forum', replicas: '3', lagMb: '64', takeover: '5' }
 
 export const replicationFlags = {
   replicate: {
@@ -59,12 +57,6 @@ export const replicationFlags = {
     value: 'S',
     preset: presets.takeover,
     help: 'how long a standby waits for a sign of life of the leader; the same on all nodes',
-  },
-  'replicate-mode': {
-    value: 'MODE',
-    choices: ['acked', 'async'] as const,
-    preset: presets.mode,
-    help: 'acked: an answer waits until a majority of the servers has it; async: it does not',
   },
   'replicate-stream': {
     value: 'NAME',
@@ -143,7 +135,6 @@ export function replicationOf(
     leads: given === lead,
     isStandby: switchOf(standby),
     beginAt: begin.text === '' ? null : numberOf(begin, 0, Number.MAX_SAFE_INTEGER),
-    mode: choiceOf(setting('replicate-mode'), replicationFlags['replicate-mode'].choices),
     stream: streamOf(setting('replicate-stream')),
     replicas: replicasOf(setting('replicate-replicas')),
     lagBytesMax: numberOf(setting('replicate-lag-mb'), 1, lagMbMax) * 2 ** 20,

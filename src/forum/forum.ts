@@ -165,11 +165,5 @@ export function timeOf({ state, stamps }: Forum): number {
  */
 export function pageStart(forum: Forum, after: number): number {
   const { state, epochBegin = null, knowsEnd = () => forum.isFollower !== true } = forum
-  const begin = hasNewerEpoch(forum) ? state.epoch!.begin : epochBegin
-  return begin !== null && after > state.position && knowsEnd() ? begin : after
-}
-
-/** Returns whether a term began an epoch later than the one that the node was restored with. */
-export function hasNewerEpoch({ state, epochBegin = null }: Forum): boolean {
-  return state.epoch !== null && state.epoch.begin >= (epochBegin ?? 0)
+  return epochBegin !== null && after > state.position && knowsEnd() ? epochBegin : after
 }

@@ -8,7 +8,6 @@
 import { errors } from '../api/errors.ts'
 import { postIdentity } from '../api/identities.ts'
 import type { Answer, Route, Service } from '../api/route.ts'
-import { epochOf } from '../api/route.ts'
 import type { Schema } from '../api/schema.ts'
 import { cookieLine } from '../api/session-cookie.ts'
 import type { CreatedIdentity } from '../forum/identities.ts'
@@ -127,7 +126,7 @@ export const signIn: Route = formRoute<FormCall>({
   send(service, call) {
     const { forum, commands } = service
     const token = textOf(call.body, 'token').trim()
-    const signIn = { token, address: call.client, epoch: epochOf(service) }
+    const signIn = { token, address: call.client, epoch: service.epoch }
     const sealed = commands.beginSession(forum, signIn)
     if (typeof sealed === 'string') {
       return leadTo(ownPath(textOf(call.body, 'to')), 0, cookieLine(service, sealed))
@@ -179,7 +178,7 @@ function placeOf(path: string): string {
 function welcome(service: Service, created: CreatedIdentity, { body }: FormCall): Answer {
   const { forum, commands } = service
   const { token, position } = created
-  const sealed = commands.sealSession(forum, { token, number: 0, epoch: epochOf(service) })
+  const sealed = commands.sealSession(forum, { token, number: 0, epoch: service.epoch })
   const to = encodeURIComponent(ownPath(textOf(body, 'to')))
   return leadTo(`/registered?to=${to}`, position, cookieLine(service, sealed))
 }

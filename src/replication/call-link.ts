@@ -53,16 +53,7 @@ export class CallLink implements LeaderLink {
   async #ask(term: number, bytes: Uint8Array): Promise<ForwardedAnswer | null> {
     const received = await this.#calls.call(term, bytes)
     if (received === null) return null
-    const { answer } = decodeAnswer(received)
-    return { ...answer, isVoid: () => this.#hasLost(term, answer.position) }
-  }
-
-  /**
-   * Whether a record that the leader of `term` had at `position` may be missing from the history.
-   */
-  #hasLost(term: number, position: number): boolean {
-    const { number, began } = this.#state.term
-    return number > term + 1 || (number > term && began <= position)
+    return decodeAnswer(received).answer
   }
 }
 

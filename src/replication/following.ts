@@ -6,9 +6,7 @@
 //
 // F1. Every record that is shown is durable in this node's own log and is in the stream, so that no
 //     takeover can take it back.
-// F2. If a leader was replaced, its answer is not sent when the record that it shows was never
-//     published, because the answer's position means another record now (mode `async`).
-// F3. A note reports this node's progress to the leader, which trims the stream.
+// F2. A note reports this node's progress to the leader, which trims the stream.
 
 import type { Logger } from 'pino'
 import type { Journal } from '../../wal/journal/journal.ts'

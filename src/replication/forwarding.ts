@@ -78,8 +78,6 @@ export interface ForwardedAnswer {
   body: AnswerBody
   /** The answer shows nothing after this position. */
   position: number
-  /** Whether its position was replaced after the leader answered; absent: it never is. */
-  isVoid?: () => boolean
 }
 
 /** How long an answer of the leader waits until this follower may show its position. */
@@ -275,10 +273,9 @@ function headerOf(exchange: Exchange, route: Route, name: HeaderName): string {
   return name === 'cookie' && !isPage(route) ? '' : exchange.header(name)
 }
 
-/** Sends the leader's answer, unless its position is no longer part of the history. */
+/** Sends the leader's answer. */
 function pass(exchange: Exchange, answer: ForwardedAnswer): void {
   const { status, type, headers, body } = answer
-  if (answer.isVoid?.() === true) return refuse(exchange, 'no_leader')
   exchange.answer(status, type, headers, body)
   exchange.meter!.count(status, exchange.startedMs)
 }

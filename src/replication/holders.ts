@@ -4,7 +4,7 @@
 //   note `holder.<node>` = { version, store, position, term }
 //
 // H1. A node writes its note before it reads its log, again after it has read it, and before it
-//     begins a term (lead.ts, L5). So each term that is in any log is in a note, as long as the
+//     begins a term (lead.ts, L4). So each term that is in any log is in a note, as long as the
 //     notes are kept; a leader rewrites the note `history` only after its own (notes.ts, H1).
 // H2. A stream without messages is begun at once by a log that was never in a stream, or not since
 //     it was restored from a backup, which began an epoch of its own; or by a log whose last term

@@ -7,23 +7,21 @@
 // L1. A leader shows nothing before it holds the lease, which it renews periodically
 //     (lease-keeper.ts). A leader that loses the lease checks the stream, which decides
 //     (log-stream.ts, S4).
-// L2. A term that follows another node's term in the mode `async` begins a new epoch: the last
-//     records that the other node showed may be lost, and their positions are assigned again.
-// L3. A failure in this file never ends the node, unless another node leads: then the journal fails
+// L2. A failure in this file never ends the node, unless another node leads: then the journal fails
 //     with exit code 78.
-// L4. A stop or a failure while a term is begun ends the attempt: the lease is released, and the
+// L3. A stop or a failure while a term is begun ends the attempt: the lease is released, and the
 //     term gets no further record.
 //
 // A term begins when the stream has its first message, whichever node has published it:
 //
 //   look at the end ─▶ is it where this node's log ends? ─▶ compare-and-set ─▶ append to the log
 //
-// L5. The record is in the stream before it is in this node's log. So each term that is in any log
+// L4. The record is in the stream before it is in this node's log. So each term that is in any log
 //     is in the stream, and no two logs have different records of one term.
 //     The record has a nonce. It distinguishes the terms of two nodes that begin terms of the same
 //     number, each in a stream that the other does not see (compare.ts, N1).
 //     Before that, the term is in a note of this node (holders.ts, H1).
-// L6. Nothing else is appended to this node's log meanwhile: the node leads only afterwards.
+// L5. Nothing else is appended to this node's log meanwhile: the node leads only afterwards.
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -33,10 +31,9 @@ import { recordHeaderBytes } from '../../wal/journal/format.ts'
 import type { Journal, Notice } from '../../wal/journal/types.ts'
 import { Backoff } from '../base/pauses.ts'
 import { type Forum, timeOf } from '../forum/forum.ts'
-import type { LeaderBegan, ReplicateMode } from '../forum/records/leadership.ts'
+import type { LeaderBegan } from '../forum/records/leadership.ts'
 import { encode } from '../forum/records.ts'
 import type { Role } from '../role/role.ts'
-import type { Term } from '../state/state.ts'
 import { isOfTerm, type LogEnd } from './compare.ts'
 import { announce } from './holders.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
@@ -61,7 +58,6 @@ export interface LeadParts {
   checkpoints: LeaderCheckpoints
   /** The id of this node. */
   node: string
-  mode: ReplicateMode
   /** Whether this node begins the stream, which must have no message. */
   isFirst: boolean
   /** The content of the note `history`, without the id of the store. */
@@ -88,7 +84,6 @@ export interface Leading {
 }
 
 const drainMs = 10_000
-const epochBytes = 16
 
 /**
  * Begins to lead after the last record of the log. Returns null if the stream ends elsewhere, so
@@ -96,7 +91,7 @@ const epochBytes = 16
  * JournalError if the checkpoint for an existing log cannot be taken, or the log cannot be written.
  */
 export async function lead(parts: LeadParts): Promise<Leading | null> {
-  const { stream, journal, role, forum, node, mode, isFirst, lagBytesMax, onNotice } = parts
+  const { stream, journal, role, forum, node, isFirst, lagBytesMax, onNotice } = parts
   const isStopped = () => parts.isStopped() || !role.mayLead
   const uploads = new Uploads({ ...parts, isStopped })
   if (isFirst && journal.position > 0) await uploads.first()
@@ -104,15 +99,14 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
   const at = timeOf(forum)
   const { position, term: lastTerm } = forum.state
   const { number, nonce } = lastTerm
-  const epoch = mayLackRecords(lastTerm, node) ? randomBytes(epochBytes).toString('hex') : ''
   const end = { position, term: number, nonce, store: journal.storeId }
-  const begun = await beginTerm(stream, { node, mode, end, isFirst, epoch, at }, isStopped)
+  const begun = await beginTerm(stream, { node, end, isFirst, at }, isStopped)
   if (begun === null) return null
   const { record, name, message } = begun
   await untilWritable(journal)
   const append = () => journal.appendEncoded(message.bytes, 1)
   const isNext = role.receive(message.first, 1, message.bytes, append)
-  assert(isNext, 'L6: the state has every record before the term')
+  assert(isNext, 'L5: the state has every record before the term')
   await journal.sync()
   const { term } = record
   const holder = { version: 1, node, term, since: at } as const
@@ -125,7 +119,6 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
   const replicated = new ReplicatedJournal({
     local: journal,
     stream,
-    mode,
     term,
     name,
     sequence: message.sequence,
@@ -134,15 +127,15 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
   role.lead(replicated, lease)
   parts.checkpoints.useJournal(replicated)
   uploads.begin()
-  const onLapsed = () => {
-    if (mode === 'acked') role.gate.giveUp()
-  }
-  lease.begin(() => replicated.publisher.check(), onLapsed)
+  lease.begin(
+    () => replicated.publisher.check(),
+    () => role.gate.giveUp(),
+  )
   const stopTending = tend(
     { ...parts, uploads },
     { store: end.store, position: position + 1, term },
   )
-  onNotice({ event: 'leading', term, position: position + 1, mode })
+  onNotice({ event: 'leading', term, position: position + 1 })
   return {
     journal: replicated,
     term,
@@ -158,11 +151,6 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
   }
 }
 
-/** Whether the previous leader may have shown records that no other node has. */
-function mayLackRecords(before: Term, node: string): boolean {
-  return before.mode === 'async' && before.node !== node
-}
-
 /** Resolves when the log has room. Right after its start the log may still be making room. */
 async function untilWritable(journal: Journal): Promise<void> {
   const backoff = new Backoff()
@@ -176,13 +164,10 @@ const nonceBytes = 16
 interface Beginning {
   /** The id of this node. */
   node: string
-  mode: ReplicateMode
   /** The end of the node's log. */
   end: LogEnd
   /** Whether this node was chosen to begin the stream (holders.ts, H2). */
   isFirst: boolean
-  /** The id of the epoch that begins with the term; '': no epoch begins. */
-  epoch: string
   /** The time of the record, in milliseconds since the epoch. */
   at: number
 }
@@ -201,7 +186,7 @@ interface Begun {
  */
 export async function beginTerm(
   stream: LogStream,
-  { node, mode, end, isFirst, epoch, at }: Beginning,
+  { node, end, isFirst, at }: Beginning,
   isStopped: () => boolean = () => false,
 ): Promise<Begun | null> {
   const backoff = new Backoff()
@@ -209,7 +194,7 @@ export async function beginTerm(
   const { position, store, nonce: behind } = end
   const term = end.term + 1
   const nonce = randomBytes(nonceBytes).toString('hex')
-  const record: LeaderBegan = { type: 'leader.began', at, term, node, mode, epoch, nonce }
+  const record: LeaderBegan = { type: 'leader.began', at, term, node, nonce }
   const name = { store, nonce }
   const bytes = packed(encode(record))
   const place = { first: position + 1, last: position + 1 }

@@ -102,7 +102,7 @@ export class LeaseKeeper implements Standing {
       hasLease = holds
     }
     const renew = async () => {
-      // An answer that cannot be read is as good as none. It must not end the node (lead.ts, L3).
+      // An answer that cannot be read is as good as none. It must not end the node (lead.ts, L2).
       const renewal = await this.#renew().catch((error: Error): Renewal => {
         this.#unread = error.message
         return 'unreachable'

@@ -4,8 +4,7 @@
 //   note `history` = { version, store, epoch, epochBegin, secret }
 //
 // H1. A leader writes the note after it has begun the stream, and again if it was lost; both times
-//     after its own note `holder` (holders.ts). It never changes. An epoch that begins later is in
-//     the log (forum/records/leadership.ts).
+//     after its own note `holder` (holders.ts). It never changes.
 // H2. A node whose log is of another store, or whose secret differs, takes no part.
 
 import { createHash } from 'node:crypto'

@@ -25,7 +25,6 @@ export class OutgoingQueue {
   #again: Outgoing[] = []
   /** The last waiting message, if more records may be added to it. */
   #open: Outgoing | null = null
-  #bytes = 0
 
   /** Waiting frames are merged into messages of at most `bytesMax`. */
   constructor(bytesMax: number) {
@@ -41,16 +40,10 @@ export class OutgoingQueue {
     return this.#again[0] ?? (this.#waiting.length > 0 ? this.#waiting.first : null)
   }
 
-  /** The bytes of the records that wait. */
-  get bytes(): number {
-    return this.#bytes
-  }
-
   /** Adds records, encoded as in a frame. They are copied. */
   add(first: number, count: number, records: Uint8Array): void {
     const { length } = records
     const part = new Uint8Array(records)
-    this.#bytes += length
     const open = this.#open
     if (open !== null && open.length + length <= this.#bytesMax) {
       open.last += count
@@ -66,14 +59,12 @@ export class OutgoingQueue {
   /** Puts these back at the front, in order. */
   putBack(outgoing: readonly Outgoing[]): void {
     this.#again.unshift(...outgoing)
-    for (const { length } of outgoing) this.#bytes += length
   }
 
   /** Removes and returns the next message. There must be one. */
   shift(): Outgoing {
     const outgoing = this.#again.shift() ?? this.#waiting.shift()
     if (outgoing === this.#open) this.#open = null
-    this.#bytes -= outgoing.length
     return outgoing
   }
 }

@@ -38,8 +38,6 @@ const inFlightMax = 8
 const oneByOne = 1_000
 /** Waiting frames are merged into one message up to this length. */
 const mergedBytesMax = 128 * 1024
-/** While frames are gathered, this many waiting bytes are sent before the time is over. */
-const gatheredBytesMax = 32 * 1024
 /** How long the stream may appear to lack messages, because a server may lag. */
 const lostAfterMs = 15_000
 
@@ -51,8 +49,6 @@ interface PublisherOptions {
   sequence: number
   /** The position of that message's last record. */
   position: number
-  /** The minimum time between two messages, unless many bytes wait; 0: frames are sent at once. */
-  gatherMs: number
   /** Called when `acknowledged` has advanced. */
   onAcknowledged(position: number): void
   /** Called once, when nothing will be acknowledged any more. */
@@ -83,9 +79,6 @@ export class Publisher {
   #isFull = false
   #inFlightMax = inFlightMax
   #leftOneByOne = 0
-  /** When the newest message was sent. */
-  #sentMs = Number.NEGATIVE_INFINITY
-  #gathering: NodeJS.Timeout | null = null
   /** When messages began to wait, or when the last acknowledgement arrived, if that is later. */
   #movedMs = performance.now()
   readonly #backoff = new Backoff()
@@ -149,7 +142,6 @@ export class Publisher {
   /** Stops publishing, and rejects the promises of waiting callers. */
   stop(): void {
     this.#state = 'stopped'
-    if (this.#gathering !== null) clearTimeout(this.#gathering)
     this.#waiters.fail(stopped())
   }
 
@@ -157,27 +149,12 @@ export class Publisher {
     while (
       this.#state === 'sending' &&
       this.#inFlight.length < this.#inFlightMax &&
-      this.#waiting.length > 0 &&
-      !this.#isGathering()
+      this.#waiting.length > 0
     ) {
       const outgoing = this.#waiting.shift()
       this.#inFlight.push(outgoing)
-      this.#sentMs = performance.now()
       this.#publish(outgoing, this.#inFlight.length - 1)
     }
-  }
-
-  /** Whether the waiting records should wait for more; if so, a timer sends them later. */
-  #isGathering(): boolean {
-    const { gatherMs } = this.#options
-    if (gatherMs === 0 || this.#waiting.bytes >= gatheredBytesMax) return false
-    const leftMs = this.#sentMs + gatherMs - performance.now()
-    if (leftMs <= 0) return false
-    this.#gathering ??= setTimeout(() => {
-      this.#gathering = null
-      this.#send()
-    }, leftMs)
-    return true
   }
 
   /** Sends the message that has `index` others in flight before it. */
@@ -323,7 +300,6 @@ export async function publishTail(
     name: { store: log.storeId, nonce: last.name.nonce },
     sequence: last.sequence,
     position: last.last,
-    gatherMs: 0,
     onAcknowledged: () => {},
     onEnded: () => {
       hasEnded = true

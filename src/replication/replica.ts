@@ -183,10 +183,9 @@ export class Replica {
 
   async #lead(isFirst: boolean): Promise<boolean> {
     const { config, stream, edge, log, lives, role } = this.#parts
-    const { mode, lagBytesMax, takeoverMs } = config
+    const { lagBytesMax, takeoverMs } = config
     const leading = await lead({
       ...this.#parts,
-      mode,
       isFirst,
       lagBytesMax,
       takeoverMs,

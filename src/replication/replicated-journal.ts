@@ -2,25 +2,22 @@
 //
 //   append ─▶ own log ─▶ frame written ─▶ synced here ───────────────┐
 //                             │                                       ├─▶ durable
-//                             └─▶ published ─▶ acknowledged there ────┘   (acked: both)
+//                             └─▶ published ─▶ acknowledged there ────┘   (both)
 //
-// R1. `acked`: the stream has every record that is durable, and therefore every one that is shown.
-//     `async`: the stream may lag behind, by at most `lagBytesMax`.
-// R2. `sync`, and therefore a checkpoint, waits for the stream in both modes: no checkpoint of a
-//     leader is ahead of the stream.
+// R1. The stream has every record that is durable, and therefore every one that is shown.
+// R2. `sync`, and therefore a checkpoint, waits for the stream: no checkpoint of a leader is ahead
+//     of the stream.
 // R3. When another node leads, or the stream has lost acknowledged records, nothing becomes durable
 //     any more, as after a failed sync.
 
 import { JournalError } from '../../wal/errors.ts'
 import type { Health, Journal, JournalStats, OnFrame } from '../../wal/journal/types.ts'
-import type { ReplicateMode } from '../forum/records/leadership.ts'
 import type { LogStream, TermName } from './log-stream.ts'
 import { type Ended, Publisher } from './publisher.ts'
 
 export interface ReplicatedJournalOptions {
   local: Journal
   stream: LogStream
-  mode: ReplicateMode
   term: number
   name: TermName
   /** The sequence of the stream's newest message, which ends with the last record of the log. */
@@ -29,15 +26,8 @@ export interface ReplicatedJournalOptions {
   lagBytesMax: number
 }
 
-/**
- * After this time without an acknowledgement, `acked` refuses new writes instead of queueing them.
- */
+/** After this time without an acknowledgement, new writes are refused instead of queued. */
 const stalledMsMax = 5_000
-
-/**
- * For `async`, where only followers wait for the stream: a message costs it as much as 10 KB do.
- */
-const gatherMs = 5
 
 export class ReplicatedJournal implements Journal {
   onDurable: (durable: number) => void = () => {}
@@ -50,7 +40,7 @@ export class ReplicatedJournal implements Journal {
   #shown: number
 
   constructor(options: ReplicatedJournalOptions) {
-    const { local, stream, mode, term, name, sequence } = options
+    const { local, stream, term, name, sequence } = options
     this.#options = options
     this.#local = local
     this.publisher = new Publisher({
@@ -59,7 +49,6 @@ export class ReplicatedJournal implements Journal {
       name,
       sequence,
       position: local.position,
-      gatherMs: mode === 'async' ? gatherMs : 0,
       onAcknowledged: () => this.#advance(),
       onEnded: (why) => this.#fail(endError(why)),
     })
@@ -86,9 +75,7 @@ export class ReplicatedJournal implements Journal {
   }
 
   get durable(): number {
-    const { durable } = this.#local
-    if (this.#options.mode === 'async') return durable
-    return Math.min(durable, this.publisher.acknowledged)
+    return Math.min(this.#local.durable, this.publisher.acknowledged)
   }
 
   get failure(): JournalError | null {
@@ -102,8 +89,7 @@ export class ReplicatedJournal implements Journal {
     const { publisher } = this
     if (publisher.isFull) return 'storage_full'
     if (publisher.bytes > this.#options.lagBytesMax) return 'overloaded'
-    const isStalled = publisher.stalledMs > stalledMsMax
-    return isStalled && this.#options.mode === 'acked' ? 'overloaded' : 'ok'
+    return publisher.stalledMs > stalledMsMax ? 'overloaded' : 'ok'
   }
 
   get warnings(): string[] {

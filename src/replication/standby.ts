@@ -5,7 +5,7 @@
 //      └────────────────────────┴── another one ───┴─────────────┘
 //
 // B1. The lease only tells a standby when to try. The decision is the first message of the term,
-//     appended by compare-and-set after the newest message that this node has (lead.ts, L5).
+//     appended by compare-and-set after the newest message that this node has (lead.ts, L4).
 // B2. A standby tries only when everything that the stream has is durable in its own log, so a
 //     leader has every record that was ever acknowledged.
 // B3. Nothing is received while a term is begun: the tail is stopped first, and starts again if

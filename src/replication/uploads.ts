@@ -269,7 +269,7 @@ export function tend(
       }
       if (runs++ % checkpointEvery === 0) await uploads.mend(own.store)
     } catch {
-      // The next run tries again, also after a note that cannot be read (lead.ts, L3).
+      // The next run tries again, also after a note that cannot be read (lead.ts, L2).
     }
   }
   // One run at a time: taking a checkpoint or waiting for the servers may exceed the period.

@@ -41,25 +41,18 @@ export interface Term {
   number: number
   /** The position of its first record. */
   began: number
-  /** The id of its leader, and the mode in which the leader acknowledges. */
+  /** The id of its leader. */
   node: string
-  mode: string
   /** The nonce from the term's record, or '' if there is no term. */
   nonce: string
 }
 
-/** An epoch that began with a term. Before it, positions after `begin` meant other records. */
-export interface TermEpoch {
-  id: string
-  begin: number
-}
-
-const noTerm: Term = { number: 0, began: 0, node: '', mode: '', nonce: '' }
+const noTerm: Term = { number: 0, began: 0, node: '', nonce: '' }
 
 /** Stands for the anonymous caller, who has no identity. */
 export const nobody = -1
 
-type Facts = [number, number, number, number, Term, TermEpoch | null]
+type Facts = [number, number, number, number, Term]
 
 export class State {
   position = 0
@@ -93,8 +86,6 @@ export class State {
   /** The position of the last erasure of a message, or 0 if there was none. */
   erasedPosition = 0
   term = noTerm
-  /** The last epoch that began with a term, or null. */
-  epoch: TermEpoch | null = null
 
   constructor(options: StateOptions) {
     const { retentionMs, seed, textBytesMax, limits = {} } = options
@@ -122,13 +113,13 @@ export class State {
   }
 
   facts(): unknown[] {
-    const { position, now, guestsExpired, erasedPosition, term, epoch } = this
-    return [position, now, guestsExpired, erasedPosition, term, epoch]
+    const { position, now, guestsExpired, erasedPosition, term } = this
+    return [position, now, guestsExpired, erasedPosition, term]
   }
 
   restore(facts: unknown): void {
-    const [position, now, guestsExpired, erasedPosition, term, epoch] = facts as Facts
-    Object.assign(this, { position, now, guestsExpired, erasedPosition, term, epoch })
+    const [position, now, guestsExpired, erasedPosition, term] = facts as Facts
+    Object.assign(this, { position, now, guestsExpired, erasedPosition, term })
   }
 
   *fillIndexes(): Iterable<void> {

@@ -14,7 +14,7 @@ t.test('bench: replication: run small: all is reported, without errors', inDeepR
   const args = ['--messages', '2000', '--seconds', '1', '--rounds', '1']
   const small = [...args, '--takeovers', '1', '--behind', '100']
   const { stdout } = await promisify(execFile)(process.execPath, [program, ...small])
-  for (const side of ['page, follower', 'reply, alone', 'reply, acked', 'reply, async']) {
+  for (const side of ['page, follower', 'reply, alone', 'reply, leader']) {
     t.match(stdout, new RegExp(`^${side}: [1-9]\\d*/s`, 'm'))
   }
   t.match(stdout, /^a reply: [1-9]\d* bytes through nats-servers$/m)

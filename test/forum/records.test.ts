@@ -154,9 +154,7 @@ const generators: Generators = {
     at,
     term: number,
     node: hex,
-    mode: fc.constantFrom('acked' as const, 'async' as const),
-    epoch: fc.oneof(fc.constant(''), hex),
-    nonce: fc.oneof(fc.constant(''), hex),
+    nonce: hex,
   }),
   'proposal.reviewed': fc.record({
     at,

@@ -104,7 +104,7 @@ interface Beginning {
 }
 
 const term = (node: string, number = 1) => {
-  return { number, began: 1, node, mode: 'acked', nonce: nonceOf(number) }
+  return { number, began: 1, node, nonce: nonceOf(number) }
 }
 
 t.test('place: a follower is ahead of a late answer: it asks again, and goes on', async (t) => {

@@ -1,10 +1,8 @@
 // A node that leads, on a real disk: what it publishes to the stream and stores beside it, and what
 // another node finds there.
 
-import { readdirSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { pageStart } from '../../src/forum/forum.ts'
 import { eraseMessage } from '../../src/forum/moderation.ts'
 import { fetchCheckpoint, uploadedCheckpoint } from '../../src/replication/checkpoint-transfer.ts'
 import { compareWithStream } from '../../src/replication/compare.ts'
@@ -45,7 +43,7 @@ t.test('lead: an empty log: the stream has every record; a restart begins a term
   await again.close()
 })
 
-t.test('L4: stopped while its term is begun: does not lead, and keeps no lease', async (t) => {
+t.test('L3: stopped while its term is begun: does not lead, and keeps no lease', async (t) => {
   const stream = new MemoryStream()
   const node = await new LeadingNode(newDirectory(t)).open()
   const { hold } = stream.lease
@@ -360,30 +358,4 @@ t.test('node id: made once; a copy of the data without it gets another one', asy
   t.equal(loadNodeId(place), id)
   t.not(loadNodeId({ disk: realDisk, dir: newDirectory(t) }), id)
   t.same(readdirSync(place.dir), ['node'])
-})
-
-t.test('lead: after another node in the mode async: a new epoch, and else none', async (t) => {
-  const stream = new MemoryStream()
-  const dir = newDirectory(t)
-  const node = await new LeadingNode(dir).open()
-  await node.lead(stream, 'async')
-  await node.write('one')
-  await node.close()
-  const again = await new LeadingNode(dir).open()
-  await again.lead(stream, 'async')
-  t.equal(again.forum.state.epoch, null, 'the same node has all that it showed')
-  await again.close()
-  rmSync(join(dir, 'node'))
-  const other = await new LeadingNode(dir).open()
-  await other.lead(stream)
-  const { epoch } = other.forum.state
-  t.match(epoch, { id: /^[0-9a-f]{32}$/, begin: 4 })
-  t.equal(pageStart(other.forum, 99), 4, 'a cursor that is beyond the end begins there')
-  await other.checkpoints.take()
-  await other.close()
-  const last = await new LeadingNode(dir).open()
-  t.same(last.forum.state.epoch, epoch)
-  await last.lead(stream)
-  t.same(last.forum.state.epoch, epoch)
-  await last.close()
 })

@@ -8,7 +8,6 @@ import pino from 'pino'
 import type { Test } from 'tap'
 import { apply } from '../../src/forum/apply.ts'
 import type { Forum } from '../../src/forum/forum.ts'
-import type { ReplicateMode } from '../../src/forum/records/leadership.ts'
 import { decode } from '../../src/forum/records.ts'
 import { admitOwn, commit, type Permit } from '../../src/forum/write.ts'
 import type { LogEnd } from '../../src/replication/compare.ts'
@@ -63,7 +62,7 @@ export class LeadingNode {
     return this
   }
 
-  async lead(stream: LogStream, mode: ReplicateMode = 'acked'): Promise<boolean> {
+  async lead(stream: LogStream): Promise<boolean> {
     this.leading = await lead({
       stream,
       journal: this.journal,
@@ -71,7 +70,6 @@ export class LeadingNode {
       checkpoints: this.checkpoints,
       role: this.role,
       node: loadNodeId({ disk: realDisk, dir: this.dir }),
-      mode,
       isFirst: (await stream.last()) === null,
       history: { epoch: this.journal.storeId, epochBegin: null, secret: '' },
       lagBytesMax: 1 << 20,

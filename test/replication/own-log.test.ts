@@ -176,8 +176,7 @@ t.test('own log: O1: a record of a newer version: nothing of its run is appended
   const { journal, runs, state } = newLog()
   const { role } = new Pair()
   const log = new OwnLog(journal, role, state)
-  const term = { type: 'leader.began', at: 1, term: 1, node: 'a', mode: 'acked' } as const
-  const row = encode({ ...term, epoch: '', nonce: '' })
+  const row = encode({ type: 'leader.began', at: 1, term: 1, node: 'a', nonce: 'n' })
   const [code, version, ...rest] = row as [number, number]
   for (const newer of [
     [code, version + 1, ...rest],

@@ -46,14 +46,12 @@ class Trial {
   readonly time: VirtualTime
   readonly engine: SimulatedEngine
   readonly ended: Ended[] = []
-  readonly gatherMs: number
   publisher: Publisher | null = null
   end = 1
   /** The acknowledgements that were not true when they were reported. */
   readonly lies: string[] = []
 
-  constructor(seed: number, gatherMs: number) {
-    this.gatherMs = gatherMs
+  constructor(seed: number) {
     this.random = seededRandom(seed)
     this.time = new VirtualTime(this.random, 0)
     this.engine = new SimulatedEngine(this.random)
@@ -79,7 +77,7 @@ class Trial {
   async lead(messageBytesMax = 600): Promise<void> {
     const stream = new SimulatedStream(this.engine, { messageBytesMax })
     const end = { position: 0, term: 0, nonce: '', store }
-    const beginning = { node: 'a', mode: 'acked' as const, end, isFirst: true, epoch: '', at: 1 }
+    const beginning = { node: 'a', end, isFirst: true, at: 1 }
     const {
       record: { term },
       name,
@@ -91,7 +89,6 @@ class Trial {
       name,
       sequence: message.sequence,
       position: message.last,
-      gatherMs: this.gatherMs,
       onAcknowledged: (position) => {
         const has = this.engine.messages.filter((each) => each.term === term).at(-1)!.last
         if (position > has) this.lies.push(`${position} of ${has}`)
@@ -121,7 +118,7 @@ class Trial {
 }
 
 async function live(seed: number, t: Test): Promise<Trial> {
-  const trial = new Trial(seed, seed % 3 === 0 ? 5 : 0)
+  const trial = new Trial(seed)
   trial.time.enter()
   try {
     await trial.lead()
@@ -139,7 +136,7 @@ async function live(seed: number, t: Test): Promise<Trial> {
       for (let isBegun = false; !isBegun; ) {
         const { last: position, name } = engine.message(engine.lastSequence)!
         const end = { position, term: 1, nonce: name.nonce, store }
-        const about = { node: 'b', mode: 'acked' as const, epoch: '', at: 1 }
+        const about = { node: 'b', at: 1 }
         const beginning = { ...about, end, isFirst: false }
         isBegun = (await trial.finish(beginTerm(other, beginning))) !== null
       }
@@ -203,7 +200,7 @@ t.test(
     await stream.publish({ first: 2, last: 5, term: 1, name, bytes }, 1)
     const ended: Ended[] = []
     const publisher = new Publisher({
-      ...{ stream, term: 1, name, sequence: 1, position: 1, gatherMs: 0 },
+      ...{ stream, term: 1, name, sequence: 1, position: 1 },
       onAcknowledged: () => t.fail('nothing of it is acknowledged'),
       onEnded: (why) => ended.push(why),
     })
@@ -212,37 +209,3 @@ t.test(
     t.same(ended, [{ kind: 'lost', position: 5 }])
   },
 )
-
-t.test('publisher: gathers: frames within the time: one message, at its end', async (t) => {
-  const trial = new Trial(1, 5)
-  trial.time.enter()
-  t.teardown(() => trial.time.leave())
-  await trial.lead(1 << 20)
-  const { publisher, engine, time } = trial
-  const add = (bytes: number) => {
-    const record = Buffer.alloc(bytes)
-    record.writeUInt32LE(bytes - recordHeaderBytes)
-    trial.end += 1
-    publisher!.add(trial.end, 1, record)
-  }
-  const arrived = async () => {
-    while (engine.completeOne()) await settled()
-    return engine.messages.slice(1).map(({ last }) => last)
-  }
-  add(100)
-  t.same(await arrived(), [2], 'the first one leaves at once')
-  add(100)
-  await time.advance(4)
-  add(100)
-  t.same(await arrived(), [2])
-  await time.advance(2)
-  t.same(await arrived(), [2, 4], 'two in one')
-  await time.advance(10)
-  add(100)
-  t.same(await arrived(), [2, 4, 5], 'after a pause, at once')
-  add(100)
-  t.same(await arrived(), [2, 4, 5])
-  add(64 * 1024)
-  t.same(await arrived(), [2, 4, 5, 7], 'so many bytes do not wait')
-  publisher!.stop()
-})

@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { ReplicateMode } from '../../src/forum/records/leadership.ts'
 import { beginTerm } from '../../src/replication/lead.ts'
 import { ReplicatedJournal } from '../../src/replication/replicated-journal.ts'
 import { openJournal } from '../../wal/journal/journal.ts'
@@ -14,7 +13,7 @@ import { SimulatedEngine } from './simulated-engine.ts'
 import { SimulatedStream } from './simulated-stream.ts'
 
 /** Returns a leading journal on a real disk, and the engine, whose steps a timer completes. */
-async function leading(t: Test, mode: ReplicateMode, lagBytesMax = 1 << 20) {
+async function leading(t: Test, lagBytesMax = 1 << 20) {
   const dir = mkdtempSync(join(tmpdir(), 'agent-forum-leader-'))
   const local = await openJournal({ dir, onRecord: () => {}, segmentBytes: 1 << 16 })
   const engine = new SimulatedEngine(seededRandom(1))
@@ -25,12 +24,12 @@ async function leading(t: Test, mode: ReplicateMode, lagBytesMax = 1 << 20) {
     record: { term },
     name,
     message,
-  } = (await beginTerm(stream, { node: 'a', mode, end, isFirst: true, epoch: '', at: 1 }))!
+  } = (await beginTerm(stream, { node: 'a', end, isFirst: true, at: 1 }))!
   local.appendEncoded(message.bytes, 1)
   const { sequence } = message
   await local.sync()
   const journal = new ReplicatedJournal({
-    ...{ local, stream, mode, term, name, sequence, lagBytesMax },
+    ...{ local, stream, term, name, sequence, lagBytesMax },
   })
   const durable: number[] = []
   const failures: number[] = []
@@ -44,8 +43,8 @@ async function leading(t: Test, mode: ReplicateMode, lagBytesMax = 1 << 20) {
   return { local, engine, journal, durable, failures, nonce: name.nonce }
 }
 
-t.test('acked: synced here, not yet there: not durable, and sync waits', async (t) => {
-  const { local, engine, journal, durable } = await leading(t, 'acked')
+t.test('synced here, not yet there: not durable, and sync waits', async (t) => {
+  const { local, engine, journal, durable } = await leading(t)
   engine.isAvailable = false
   let isSynced = false
   t.equal(journal.append(['one']), 2)
@@ -58,32 +57,27 @@ t.test('acked: synced here, not yet there: not durable, and sync waits', async (
   t.equal(engine.message(2)!.last, 2)
 })
 
-t.test('async: synced here, not yet there: durable, and sync waits', async (t) => {
-  const { engine, journal, durable } = await leading(t, 'async', 100)
+t.test('what the stream lacks: more than the limit: overloaded until it has it', async (t) => {
+  const { engine, journal } = await leading(t, 100)
   engine.isAvailable = false
-  let isSynced = false
   journal.append(['one'])
-  const syncing = journal.sync().then(() => (isSynced = true))
-  await until('the sync here', () => durable.length === 1)
-  t.equal(isSynced, false)
+  await until('the frame', () => journal.written === 2)
   t.equal(journal.health, 'ok')
   journal.append(['x'.repeat(100)])
-  await until('the frame', () => journal.written === 3)
+  await until('the next frame', () => journal.written === 3)
   t.equal(journal.health, 'overloaded', 'the lag is bounded')
   engine.isAvailable = true
-  await syncing
+  await journal.sync()
   await until('the rest', () => journal.health === 'ok')
 })
 
-t.test('acked: another node leads: nothing becomes durable, the code is 78', async (t) => {
-  const { local, engine, journal, durable, failures, nonce } = await leading(t, 'acked')
+t.test('another node leads: nothing becomes durable, the code is 78', async (t) => {
+  const { local, engine, journal, durable, failures, nonce } = await leading(t)
   const other = new SimulatedStream(engine)
   const begun = await beginTerm(other, {
     node: 'b',
-    mode: 'acked',
     end: { position: 1, term: 1, nonce, store: local.storeId },
     isFirst: false,
-    epoch: '',
     at: 2,
   })
   t.equal(begun?.record.term, 2)
@@ -95,8 +89,8 @@ t.test('acked: another node leads: nothing becomes durable, the code is 78', asy
   t.same([failures, durable, journal.durable, journal.health], [[78], [], 1, 'storage_failed'])
 })
 
-t.test('acked: the stream is full: writes are refused, until it has room', async (t) => {
-  const { engine, journal } = await leading(t, 'acked')
+t.test('the stream is full: writes are refused, until it has room', async (t) => {
+  const { engine, journal } = await leading(t)
   engine.capacityBytes = 0
   journal.append(['one'])
   await until('a refusal', () => journal.health === 'storage_full')
@@ -108,7 +102,7 @@ t.test('acked: the stream is full: writes are refused, until it has room', async
 })
 
 t.test('drained in vain: sync fails from then on, so that a stop does not wait', async (t) => {
-  const { engine, journal } = await leading(t, 'acked')
+  const { engine, journal } = await leading(t)
   engine.isAvailable = false
   journal.append(['one'])
   await journal.drain(30)

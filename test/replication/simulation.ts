@@ -9,8 +9,8 @@
 //         repaired, both nodes recover, and the answers and pages that callers received are
 //         compared (sightings.ts), and the states of both nodes with the fold of the raw stream.
 //         A webhook must have received every wakeup (simulated-receiver.ts).
-//         With --replicate-mode async a takeover may lose what was shown, even the callers
-//         themselves: then only the states are compared.
+//         Where a disaster may have lost what was shown, even the callers themselves, only the
+//         states are compared.
 
 import assert from 'node:assert/strict'
 // A start loads this module only when it is needed; here loading it must not take time.
@@ -44,28 +44,24 @@ class Simulation {
   readonly callers: SimulatedCallers
   /** The probability of a fault in each step. */
   readonly faultRate: number
-  /** Whether a takeover may lose acknowledged writes. */
-  readonly isAsync: boolean
   readonly disasters: Disasters
   readonly disasterRate: number
 
   constructor(random: () => number, world: World) {
     this.world = world
     this.faultRate = [0, 0.02, 0.05][Math.floor(random() * 3)]!
-    this.isAsync = random() < 0.15
     this.disasterRate = random() < 0.2 ? 0.005 : 0
-    const common = ['--standby', '--replicate-mode', this.isAsync ? 'async' : 'acked']
     const url = 'nats://simulated:4222'
     this.nodes = [
-      new SimulatedNode(world, 'first', ['--replicate', url, ...common]),
-      new SimulatedNode(world, 'second', ['--follow', url, ...common]),
+      new SimulatedNode(world, 'first', ['--replicate', url, '--standby']),
+      new SimulatedNode(world, 'second', ['--follow', url, '--standby']),
     ]
     this.callers = new SimulatedCallers(world, this.nodes)
     this.disasters = new Disasters(world, this.nodes)
   }
 
   get mayLose(): boolean {
-    return this.isAsync || this.disasters.mayLose
+    return this.disasters.mayLose
   }
 
   below(count: number): number {

@@ -114,7 +114,6 @@ function leads(node: ReplicatedNode): Promise<true> {
 for (const [who, flags] of [
   ['a leader', []],
   ['a leader with readers', ['--readers', '1']],
-  ['a leader in the mode async', ['--replicate-mode', 'async']],
 ] as const) {
   t.test(`${who}: stopped, replaced, goes on: takes nothing for absent`, nats, async (t) => {
     const [old, next] = await pair(t, flags)

@@ -2,18 +2,12 @@
 
 import { kind, type Timed } from './kind.ts'
 
-/** When a leader acknowledges a record: once the stream has it, or without waiting for that. */
-export type ReplicateMode = 'acked' | 'async'
-
 export interface LeaderBegan extends Timed {
   type: 'leader.began'
   /** Counted from 1; each leader has a term of its own (replication/log-stream.ts, S2). */
   term: number
   /** The id of the node that leads. */
   node: string
-  mode: ReplicateMode
-  /** The id of the epoch that begins after the preceding record, or '' if none does. */
-  epoch: string
   /** Distinguishes the term from one with the same number in another stream; 32 hex characters. */
   nonce: string
 }
@@ -22,10 +16,9 @@ export const leadershipRecords = {
   'leader.began': kind<LeaderBegan>({
     code: 50,
     version: 1,
-    fields: ['term', 'node', 'mode', 'epoch', 'nonce'],
-    apply(state, position, { term, node, mode, epoch, nonce }) {
-      state.term = { number: term, began: position, node, mode, nonce }
-      if (epoch !== '') state.epoch = { id: epoch, begin: position - 1 }
+    fields: ['term', 'node', 'nonce'],
+    apply(state, position, { term, node, nonce }) {
+      state.term = { number: term, began: position, node, nonce }
     },
   }),
 }
