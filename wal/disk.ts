@@ -119,20 +119,27 @@ export function readFully(disk: Disk, file: number, into: Uint8Array, at: number
   return read
 }
 
-/** Returns the text of a small file, or null if there is no such file. */
-export function readText(disk: Disk, name: string): string | null {
-  let file: number
+/**
+ * Returns the content of a file, or its first `bytesMax` bytes, which a file of /proc needs: its
+ * size is 0.
+ */
+export function readFile(disk: Disk, name: string, bytesMax?: number): Buffer {
+  const file = disk.open(name, 'read')
   try {
-    file = disk.open(name, 'read')
+    const bytes = Buffer.alloc(bytesMax ?? disk.size(file))
+    return bytes.subarray(0, readFully(disk, file, bytes, 0))
+  } finally {
+    disk.close(file)
+  }
+}
+
+/** As `readFile`, for a text; null if there is no such file. */
+export function readText(disk: Disk, name: string, bytesMax?: number): string | null {
+  try {
+    return readFile(disk, name, bytesMax).toString()
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return null
     throw error
-  }
-  try {
-    const bytes = Buffer.alloc(disk.size(file))
-    return bytes.toString('utf8', 0, readFully(disk, file, bytes, 0))
-  } finally {
-    disk.close(file)
   }
 }
 

@@ -4,7 +4,7 @@
 import path from 'node:path'
 import {
   type Disk,
-  readFully,
+  readFile,
   readFullyLater,
   removeLater,
   replaceFileLater,
@@ -42,16 +42,11 @@ export function nextNumber({ disk, dir }: CheckpointDirectory): number {
 
 /** Throws the errors of the disk, except for a bad sector, which makes the manifest bad. */
 export function readManifest({ disk, dir }: CheckpointDirectory, number: number): ReadManifest {
-  const file = disk.open(path.join(dir, manifestName(number)), 'read')
   try {
-    const bytes = Buffer.alloc(disk.size(file))
-    readFully(disk, file, bytes, 0)
-    return decodeManifest(bytes, number)
+    return decodeManifest(readFile(disk, path.join(dir, manifestName(number))), number)
   } catch (error) {
     if (!isUnreadable(error)) throw error
     return { kind: 'bad', why: messageOf(error) }
-  } finally {
-    disk.close(file)
   }
 }
 

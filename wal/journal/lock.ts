@@ -16,7 +16,7 @@
 import { randomBytes } from 'node:crypto'
 import os from 'node:os'
 import path from 'node:path'
-import { type Disk, readFully, writeAll } from '../disk.ts'
+import { type Disk, readText, writeAll } from '../disk.ts'
 import { codeOf, isLackOfSpace, JournalError, storageError } from '../errors.ts'
 
 interface Owner {
@@ -31,6 +31,8 @@ interface Owner {
 }
 
 const attemptsMax = 100
+/** More than any lock, or any file of /proc that is read here, has. */
+const textBytesMax = 4096
 
 /**
  * Takes the lock of `dir` and resolves to a function that releases it. Rejects with JournalError 75
@@ -88,7 +90,7 @@ async function take(disk: Disk, dir: string, ownFile: string, own: Owner): Promi
 function readChain(disk: Disk, dir: string): Owner[] {
   const chain: Owner[] = []
   for (let name = 'lock'; ; name = `lock.after-${chain.at(-1)!.token}`) {
-    const text = readShort(disk, path.join(dir, name))
+    const text = readText(disk, path.join(dir, name), textBytesMax)
     if (text === null) return chain
     chain.push(parseOwner(path.join(dir, name), text, `broken-${chain.length}`))
   }
@@ -207,35 +209,18 @@ function readPidNamespace(disk: Disk): string | null {
 }
 
 function readBootId(disk: Disk): string | null {
-  return readShort(disk, '/proc/sys/kernel/random/boot_id')?.trim() ?? null
+  return readText(disk, '/proc/sys/kernel/random/boot_id', textBytesMax)?.trim() ?? null
 }
 
 // The third field is the state, the 20th the number of threads, the 22nd the start time; the
 // second, the program's name, can contain anything but ends at the last ')'. A zombie has ended and
 // waits only to be reaped by its parent, unless one of its threads is still writing.
 function readStartTicks(disk: Disk, pid: number): string | null {
-  const stat = readShort(disk, `/proc/${pid}/stat`)
+  const stat = readText(disk, `/proc/${pid}/stat`, textBytesMax)
   if (stat === null) return null
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const isZombie = fields[0] === 'Z' && Number(fields[17]) <= 1
   return isZombie ? null : fields[19]
-}
-
-// Not `readText` of disk.ts: a file of /proc has a size of 0.
-function readShort(disk: Disk, file: string): string | null {
-  let handle: number
-  try {
-    handle = disk.open(file, 'read')
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return null
-    throw error
-  }
-  try {
-    const bytes = Buffer.alloc(4096)
-    return bytes.toString('utf8', 0, readFully(disk, handle, bytes, 0))
-  } finally {
-    disk.close(handle)
-  }
 }
 
 function createEvenIfFull(disk: Disk, dir: string, file: string, text: string): void {
@@ -304,7 +289,7 @@ export function keepReserve(disk: Disk, dir: string): void {
 function giveReserve(disk: Disk, dir: string): boolean {
   const file = path.join(dir, reserveName)
   try {
-    if (!/^\0*$/.test(readShort(disk, file) ?? '')) return false
+    if (!/^\0*$/.test(readText(disk, file, textBytesMax) ?? '')) return false
     disk.remove(file)
     return true
   } catch (error) {

@@ -182,16 +182,14 @@ export function keepAside(
   to: number,
 ): string {
   const name = freeName(disk, dir, `${segmentName(segment)}.torn`)
-  const source = disk.open(segmentPath(dir, segment), 'read')
   const copy = disk.open(path.join(dir, name), 'create')
   try {
-    copyRange(disk, source, copy, { from, to, at: 0 })
+    copyRange(disk, segmentPath(dir, segment), copy, { from, to, at: 0 })
     disk.sync(copy)
   } catch (error) {
     disk.remove(path.join(dir, name))
     throw error
   } finally {
-    disk.close(source)
     disk.close(copy)
   }
   syncDirectory(disk, dir)
@@ -208,19 +206,24 @@ export function freeName(disk: Disk, dir: string, preferred: string): string {
 /** Copies bytes `from..to` of one file to `at` of another. Returns the offset after them. */
 export function copyRange(
   disk: Disk,
-  source: number,
+  name: string,
   target: number,
   range: { from: number; to: number; at: number },
 ): number {
   const piece = Buffer.alloc(Math.min(pieceBytes, range.to - range.from))
   let at = range.at
-  for (let from = range.from; from < range.to; ) {
-    const bytes = piece.subarray(0, Math.min(piece.length, range.to - from))
-    const count = readFully(disk, source, bytes, from)
-    if (count === 0) break
-    writeAll(disk, target, bytes.subarray(0, count), at)
-    from += count
-    at += count
+  const source = disk.open(name, 'read')
+  try {
+    for (let from = range.from; from < range.to; ) {
+      const bytes = piece.subarray(0, Math.min(piece.length, range.to - from))
+      const count = readFully(disk, source, bytes, from)
+      if (count === 0) break
+      writeAll(disk, target, bytes.subarray(0, count), at)
+      from += count
+      at += count
+    }
+  } finally {
+    disk.close(source)
   }
   return at
 }

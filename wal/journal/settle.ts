@@ -154,9 +154,7 @@ function copyTail({ base, ends }: LogEnd, target: number, { disk, dir }: SettleO
   for (const [number, to] of ends) {
     if (number < base.number) continue
     const from = number === base.number ? base.at : segmentHeaderBytes
-    const source = disk.open(segmentPath(dir, number), 'read')
-    at = wholeSectors(copyRange(disk, source, target, { from, to, at }))
-    disk.close(source)
+    at = wholeSectors(copyRange(disk, segmentPath(dir, number), target, { from, to, at }))
   }
   return at
 }

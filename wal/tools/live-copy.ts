@@ -20,10 +20,9 @@ import {
   readManifest,
 } from '../checkpoint/checkpoint-files.ts'
 import { type Manifest, manifestName, pagesName, parityName } from '../checkpoint/manifest.ts'
-import { blockBytes, pieceBytes } from '../checkpoint/parity.ts'
 import { scrubFile } from '../checkpoint/scrub.ts'
-import { openIfThere, readWhole } from '../checkpoint/sidecar.ts'
-import { type Disk, readFully, syncDirectory, writeAll } from '../disk.ts'
+import { openIfThere } from '../checkpoint/sidecar.ts'
+import { type Disk, readFile, syncDirectory, writeAll } from '../disk.ts'
 import { damageError, type JournalError } from '../errors.ts'
 import {
   crcSeed,
@@ -45,6 +44,7 @@ import { encodeSeal } from '../journal/settle.ts'
 import { findPromise } from '../journal/tail-rule.ts'
 import type { LogPlace } from '../journal/types.ts'
 import { checkCheckpoint } from './checkpoint-check.ts'
+import { copyFile } from './whole-copy.ts'
 
 interface LiveCopyOptions {
   disk: Disk
@@ -78,7 +78,7 @@ class LiveCopy {
   readonly #files: SegmentFile[]
   readonly #seed: number
   #end: LogPlace
-  #bytes = Buffer.alloc(0)
+  #bytes: Buffer = Buffer.alloc(0)
 
   constructor(options: LiveCopyOptions, files: SegmentFile[], first: SegmentHeader) {
     this.#options = options
@@ -154,13 +154,7 @@ class LiveCopy {
 
   #load(number: number): void {
     const { disk, dir } = this.#options
-    const file = disk.open(segmentPath(dir, number), 'read')
-    try {
-      const bytes = Buffer.alloc(disk.size(file))
-      this.#bytes = bytes.subarray(0, readFully(disk, file, bytes, 0))
-    } finally {
-      disk.close(file)
-    }
+    this.#bytes = readFile(disk, segmentPath(dir, number))
   }
 
   #headerOf(number: number): SegmentHeader | null {
@@ -201,14 +195,15 @@ export async function copyCheckpoint(
     if (read.kind === 'bad') continue
     const files = read.kind === 'good' ? [...read.manifest.files.keys()] : []
     const names = [...files.map(pagesName), manifestName(number)]
-    for (const name of names) await copyFile(from, name, to)
+    for (const name of names) copyFile(from, name, to)
     for (const file of files) {
       const parity = openIfThere(disk, path.join(from.dir, parityName(file)))
       if (parity === null) continue
       disk.close(parity)
       names.push(parityName(file))
-      await copyFile(from, parityName(file), to)
+      copyFile(from, parityName(file), to)
     }
+    syncDirectory(disk, to)
     const copy = { disk, dir: to }
     if (read.kind === 'good') {
       for (const file of files) await scrubFile(copy, [read.manifest], file, unpaced)
@@ -218,36 +213,4 @@ export async function copyCheckpoint(
     for (const name of names) disk.remove(path.join(to, name))
   }
   return null
-}
-
-/** Copies a file; parts that cannot be read are filled with zeros. */
-async function copyFile(
-  { disk, dir }: CheckpointDirectory,
-  name: string,
-  to: string,
-): Promise<void> {
-  const source = disk.open(path.join(dir, name), 'read')
-  const target = disk.open(path.join(to, name), 'create')
-  const buffer = Buffer.alloc(pieceBytes)
-  const copy = async (at: number, length: number) => {
-    const bytes = buffer.subarray(0, length)
-    const isRead = await readWhole(disk, source, bytes, at)
-    if (isRead) writeAll(disk, target, bytes, at)
-    return isRead
-  }
-  try {
-    const size = disk.size(source)
-    for (let at = 0; at < size; at += pieceBytes) {
-      const end = Math.min(size, at + pieceBytes)
-      if (await copy(at, end - at)) continue
-      for (let block = at; block < end; block += blockBytes) {
-        await copy(block, Math.min(blockBytes, end - block))
-      }
-    }
-    disk.sync(target)
-  } finally {
-    disk.close(source)
-    disk.close(target)
-  }
-  syncDirectory(disk, to)
 }

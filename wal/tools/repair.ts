@@ -13,7 +13,7 @@
 
 import path from 'node:path'
 import type { CheckpointDirectory } from '../checkpoint/checkpoint-files.ts'
-import { type Disk, readFully, syncDirectory, writeAll } from '../disk.ts'
+import { type Disk, readFile, syncDirectory, writeAll } from '../disk.ts'
 import {
   crcSeed,
   encodeSegmentHeader,
@@ -128,17 +128,13 @@ function outputsOf(disk: Disk, files: SegmentFile[], { chain, storeId }: RepairP
 }
 
 function isAsNeeded(disk: Disk, file: SegmentFile, runs: Run[], storeId: string): boolean {
-  const { head, size, path } = file
+  const { head, path } = file
   const [{ from, to, first, before }] = runs as [Run]
   if (runs.length > 1 || from !== segmentHeaderBytes || head.kind !== 'good') return false
   const { header } = head
   const isOwn = header.storeId === storeId && header.number === file.number
   if (!isOwn || header.firstPosition !== first || header.link !== before) return false
-  const handle = disk.open(path, 'read')
-  const rest = Buffer.alloc(size - to)
-  readFully(disk, handle, rest, to)
-  disk.close(handle)
-  return lastNonZero(rest, 0) === 0
+  return lastNonZero(readFile(disk, path), to) === to
 }
 
 function writeSegment(
@@ -155,9 +151,7 @@ function writeSegment(
   writeAll(disk, target, encodeSegmentHeader({ ...place, settled: true }), 0)
   let at = segmentHeaderBytes
   for (const { name, from, to } of runs) {
-    const source = disk.open(path.join(dir, name), 'read')
-    at = copyRange(disk, source, target, { from, to, at })
-    disk.close(source)
+    at = copyRange(disk, path.join(dir, name), target, { from, to, at })
   }
   disk.sync(target)
   if (isLast) {
@@ -204,7 +198,7 @@ function findRuns(
         const { firstPosition, watermark } = file.head.header
         found.known = Math.max(found.known, firstPosition - 1, watermark)
       }
-      collect(file.name, readAll(disk, file.path), found, endOf(file, files, storeId))
+      collect(file.name, readFile(disk, file.path), found, endOf(file, files, storeId))
       done += file.size
       onProgress(done, total)
     }
@@ -218,7 +212,7 @@ function candidates(disk: Disk, files: SegmentFile[]): Set<string> {
   const ids = files.flatMap(({ head }) => (head.kind === 'good' ? [head.header.storeId] : []))
   for (const { head, path } of files) {
     if (head.kind !== 'bad') continue
-    ids.push(readAll(disk, path).toString('hex', 12, 12 + storeIdBytes))
+    ids.push(readFile(disk, path).toString('hex', 12, 12 + storeIdBytes))
   }
   return new Set(ids)
 }
@@ -264,16 +258,6 @@ function startOf(name: string, frame: Frame): Run {
 
 function follows(run: Run, frame: Frame): boolean {
   return run.to === frame.at && frame.firstPosition === run.last + 1 && frame.link === run.after
-}
-
-function readAll(disk: Disk, path: string): Buffer {
-  const file = disk.open(path, 'read')
-  try {
-    const bytes = Buffer.alloc(disk.size(file))
-    return bytes.subarray(0, readFully(disk, file, bytes, 0))
-  } finally {
-    disk.close(file)
-  }
 }
 
 /** The chain of consecutive runs from `start` on. The first run may begin earlier. */

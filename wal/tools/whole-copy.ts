@@ -1,5 +1,4 @@
-// Copies a directory that no process uses, and verifies the copy. Parts that cannot be read are
-// filled with zeros.
+// Copies whole files, and verifies the copies. Parts that cannot be read are filled with zeros.
 
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
@@ -14,7 +13,8 @@ const pieceBytes = 1024 * 1024
 const leftOut = /^(?:lock.*|reserve|.*\.sock)$/
 
 /**
- * Copies the directory. Throws JournalError 74 when the copy differs, and the errors of the disk.
+ * Copies a directory that no process uses. Throws JournalError 74 when the copy differs, and the
+ * errors of the disk.
  */
 export function copyWhole(
   { disk, dir }: CheckpointDirectory,
@@ -26,24 +26,38 @@ export function copyWhole(
   const total = sizes.reduce((sum, size) => sum + size, 0)
   let done = 0
   for (const name of names) {
-    const target = disk.open(path.join(to, name), 'create')
-    let crc = 0
+    copyFile({ disk, dir }, name, to, (bytes) => {
+      done += bytes
+      onProgress(done, total)
+    })
+  }
+  syncDirectory(disk, to)
+}
+
+/** Copies one file, whose name the caller syncs. Throws as `copyWhole`. */
+export function copyFile(
+  { disk, dir }: CheckpointDirectory,
+  name: string,
+  to: string,
+  onCopied: (bytes: number) => void = () => {},
+): void {
+  let crc = 0
+  const target = disk.open(path.join(to, name), 'create')
+  try {
     eachPiece({ disk, dir }, name, (piece, at) => {
       writeAll(disk, target, piece, at)
       crc = crc32(piece, crc)
-      done += piece.length
-      onProgress(done, total)
+      onCopied(piece.length)
     })
     disk.sync(target)
+  } finally {
     disk.close(target)
-    let copied = 0
-    eachPiece({ disk, dir: to }, name, (piece) => {
-      copied = crc32(piece, copied)
-    })
-    if (copied !== crc)
-      throw new JournalError(74, `the copy of ${name} does not match the original`)
   }
-  syncDirectory(disk, to)
+  let copied = 0
+  eachPiece({ disk, dir: to }, name, (piece) => {
+    copied = crc32(piece, copied)
+  })
+  if (copied !== crc) throw new JournalError(74, `the copy of ${name} does not match the original`)
 }
 
 /** Returns the size of the file; reads at most `limit` bytes of it. */
