@@ -7,7 +7,7 @@ import { ConfigError } from '../base/arguments.ts'
 import { openFilesMax } from '../base/process.ts'
 import type { LoadLimits } from '../http/load.ts'
 import type { Action, QuotaLimits, Scope } from '../state/quotas.ts'
-import { type ColdReadsLimits, coldPageBytesMax } from '../text/blocks.ts'
+import type { ColdReadsLimits } from '../text/blocks.ts'
 import type { Setting } from './settings.ts'
 
 export interface NodeLimits {
@@ -24,6 +24,8 @@ export interface NodeLimits {
 }
 
 const mib = 1024 * 1024
+/** What requests that wait for text on disk may hold of it and of bodies, together. */
+const coldReadBytesMax = 64 * mib
 const connections = connectionsPreset(openFilesMax())
 const textPresetMb = Math.max(32, Math.floor(freeMb() / 2))
 
@@ -55,11 +57,6 @@ export const limitFlags = {
     value: 'N',
     preset: '1024',
     help: 'requests that may wait for text that is on disk, a share of them for one caller',
-  },
-  'cold-read-mb': {
-    value: 'MB',
-    preset: '64',
-    help: 'text from disk and bodies that these requests may hold, together',
   },
   'body-timeout': {
     value: 'S',
@@ -127,7 +124,7 @@ export function nodeLimitsOf(read: ReadNumber, processes = 1): NodeLimits {
     },
     coldReads: {
       parkedMax: read('cold-reads-max', 1, 1_000_000),
-      bytesMax: read('cold-read-mb', coldPageBytesMax / mib, 1_000_000) * mib,
+      bytesMax: coldReadBytesMax,
     },
     memoryBytesMax: (memoryMb * mib) / processes,
     searchBytesMax: read('search-memory-mb', 1, 1_000_000) * mib,

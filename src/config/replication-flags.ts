@@ -23,8 +23,6 @@ export interface ReplicationConfig {
   stream: string
   /** The number of servers that keep a copy. */
   replicas: number
-  /** How many bytes the stream may lag behind before writes are refused. */
-  lagBytesMax: number
   /** The content of a NATS credentials file, or `USER:PASSWORD`, or null. */
   credentials: string | null
   /** PEM of the certificate authority, and of this node's certificate and key. */
@@ -35,7 +33,7 @@ export interface ReplicationConfig {
   beginAt: number | null
 }
 
-const presets = { stream: 'agent-forum', replicas: '3', lagMb: '64', takeover: '5' }
+const presets = { stream: 'agent-forum', replicas: '3', takeover: '5' }
 
 export const replicationFlags = {
   replicate: {
@@ -68,11 +66,6 @@ export const replicationFlags = {
     preset: presets.replicas,
     help: 'how many servers keep a copy: 1, 3 or 5',
   },
-  'replicate-lag-mb': {
-    value: 'MB',
-    preset: presets.lagMb,
-    help: 'how far the stream may lag before writes are refused',
-  },
   'begin-stream': {
     value: 'POSITION',
     preset: '',
@@ -103,7 +96,6 @@ export const replicationFlags = {
 type ReplicationFlagName = keyof typeof replicationFlags
 
 const takeoverSecondsMax = 600
-const lagMbMax = 65_536
 const namePattern = /^[A-Za-z0-9_-]{1,64}$/
 
 /** Returns the settings of replication, or null on a standalone node. Throws a ConfigError. */
@@ -137,7 +129,6 @@ export function replicationOf(
     beginAt: begin.text === '' ? null : numberOf(begin, 0, Number.MAX_SAFE_INTEGER),
     stream: streamOf(setting('replicate-stream')),
     replicas: replicasOf(setting('replicate-replicas')),
-    lagBytesMax: numberOf(setting('replicate-lag-mb'), 1, lagMbMax) * 2 ** 20,
     credentials: fileOf(setting('replicate-credentials')),
     tls: tlsOf(setting),
     takeoverMs: numberOf(setting('takeover-seconds'), 1, takeoverSecondsMax) * 1000,

@@ -62,7 +62,6 @@ export interface LeadParts {
   isFirst: boolean
   /** The content of the note `history`, without the id of the store. */
   history: Pick<History, 'epoch' | 'epochBegin' | 'secret'>
-  lagBytesMax: number
   takeoverMs: number
   onNotice(notice: Notice): void
   /** Whether to give up; called while the stream cannot be reached. */
@@ -91,7 +90,7 @@ const drainMs = 10_000
  * JournalError if the checkpoint for an existing log cannot be taken, or the log cannot be written.
  */
 export async function lead(parts: LeadParts): Promise<Leading | null> {
-  const { stream, journal, role, forum, node, isFirst, lagBytesMax, onNotice } = parts
+  const { stream, journal, role, forum, node, isFirst, onNotice } = parts
   const isStopped = () => parts.isStopped() || !role.mayLead
   const uploads = new Uploads({ ...parts, isStopped })
   if (isFirst && journal.position > 0) await uploads.first()
@@ -122,7 +121,6 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
     term,
     name,
     sequence: message.sequence,
-    lagBytesMax,
   })
   role.lead(replicated, lease)
   parts.checkpoints.useJournal(replicated)

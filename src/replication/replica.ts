@@ -183,11 +183,10 @@ export class Replica {
 
   async #lead(isFirst: boolean): Promise<boolean> {
     const { config, stream, edge, log, lives, role } = this.#parts
-    const { lagBytesMax, takeoverMs } = config
+    const { takeoverMs } = config
     const leading = await lead({
       ...this.#parts,
       isFirst,
-      lagBytesMax,
       takeoverMs,
       onNotice: logNotices(log),
       isStopped: () => lives.isStopped,

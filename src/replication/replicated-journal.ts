@@ -22,12 +22,13 @@ export interface ReplicatedJournalOptions {
   name: TermName
   /** The sequence of the stream's newest message, which ends with the last record of the log. */
   sequence: number
-  /** The bytes of records that the stream may lack. */
-  lagBytesMax: number
+  /** The bytes of records that the stream may lack before writes are refused. */
+  lagBytesMax?: number
 }
 
 /** After this time without an acknowledgement, new writes are refused instead of queued. */
 const stalledMsMax = 5_000
+const lagBytesPreset = 64 << 20
 
 export class ReplicatedJournal implements Journal {
   onDurable: (durable: number) => void = () => {}
@@ -88,7 +89,8 @@ export class ReplicatedJournal implements Journal {
     if (health !== 'ok') return health
     const { publisher } = this
     if (publisher.isFull) return 'storage_full'
-    if (publisher.bytes > this.#options.lagBytesMax) return 'overloaded'
+    const { lagBytesMax = lagBytesPreset } = this.#options
+    if (publisher.bytes > lagBytesMax) return 'overloaded'
     return publisher.stalledMs > stalledMsMax ? 'overloaded' : 'ok'
   }
 

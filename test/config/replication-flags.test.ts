@@ -20,7 +20,6 @@ t.test('config: lead or follow: the servers, and presets for the rest', async (t
     isStandby: false,
     stream: 'agent-forum',
     replicas: 3,
-    lagBytesMax: 64 * 2 ** 20,
     credentials: null,
     tls: null,
     takeoverMs: 5_000,

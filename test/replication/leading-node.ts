@@ -72,7 +72,6 @@ export class LeadingNode {
       node: loadNodeId({ disk: realDisk, dir: this.dir }),
       isFirst: (await stream.last()) === null,
       history: { epoch: this.journal.storeId, epochBegin: null, secret: '' },
-      lagBytesMax: 1 << 20,
       takeoverMs: 60_000,
       onNotice: ({ event }) => this.notices.push(event),
       isStopped: () => false,
