@@ -12,6 +12,7 @@
 // N2. Adding, removing or finding an entry takes a logarithmic number of comparisons, each with one
 //     name at most. Apart from that, a search examines only the entries that it returns.
 
+import { folded } from '../base/names.ts'
 import { partition } from '../base/partition.ts'
 import { Uint32Column } from '../columns/column.ts'
 import type { State } from '../state/state.ts'
@@ -134,15 +135,6 @@ export class NameIndex {
     const at = start % chunkBytes
     return chunk.subarray(at + 2, at + 2 + chunk.readUInt16LE(at))
   }
-}
-
-/**
- * Returns the same string for names that differ only in case or composition. Upper case comes last:
- * it does not depend on the characters that follow, as lower case does for a sigma, so that the
- * prefix of a name is still a prefix when both are folded.
- */
-export function folded(name: string): string {
-  return name.normalize('NFC').toLowerCase().toUpperCase()
 }
 
 /** Sorts identities into the order of their names (N1). */

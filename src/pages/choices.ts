@@ -40,7 +40,7 @@ export function offeredIn({ state, journal }: Forum, thread: number, reader: num
 /**
  * Returns those of the identities, without the reader, that may be mentioned as of the last record.
  */
-function mentionable(state: State, identities: readonly number[], reader: number): number[] {
+export function mentionable(state: State, identities: readonly number[], reader: number): number[] {
   const { now } = state
   return identities.filter((each) => each !== reader && state.identities.mayAct(each, now))
 }
@@ -108,7 +108,7 @@ ${name}<span class="id">${id.slice(0, 12)}</span></label>
   const nobody = {
     status: 404,
     field: 'name',
-    text: 'Nobody who has written here has such a name.',
+    text: 'Nobody whom you can mention has such a name.',
   }
   const wrong = isNobody && problem === null ? nobody : problem
   const more = html` maxlength="${nameMax}" autocomplete="off"`

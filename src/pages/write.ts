@@ -26,6 +26,7 @@ import {
 } from './forms.ts'
 import { answerWhole, type Content, needsSignIn, page } from './layout.ts'
 import { pathTo, privateNote } from './links.ts'
+import { doubtOf, type Named, namedIn } from './named.ts'
 
 const { title: titleSchema, content: contentSchema } = postThread.body!.properties!
 const [titleMax, contentMax] = [titleSchema.maxLength!, contentSchema.maxLength!]
@@ -39,16 +40,23 @@ interface Draft {
   problem: Problem | null
   /** The identities that were found, or null if none were searched for. */
   found: readonly number[] | null
+  /** The names in the text that mention nobody, separated by spaces, if the form says so. */
+  doubtful?: string
 }
 
 /**
  * Returns the hidden fields of a form that publishes. After a conflict, the form gets a new key.
  */
-function hiddenOf({ forum }: Service, session: Session | null, { body, problem }: Draft): Html {
+function hiddenOf(
+  { forum }: Service,
+  session: Session | null,
+  { body, problem, doubtful = '' }: Draft,
+): Html {
   const sent = textOf(body, 'key')
   const isUsable = keyPattern.test(sent) && problem?.status !== 409
   const key = isUsable ? sent : `page-${forum.stamps.bytes(16).toString('hex')}`
-  return html`${hidden('form', session?.formToken ?? '')}${hidden('key', key)}`
+  const unseen = html`${hidden('form', session?.formToken ?? '')}${hidden('key', key)}`
+  return doubtful === '' ? unseen : html`${unseen}${hidden('doubtful', doubtful)}`
 }
 
 /** Returns why a form that publishes cannot be sent on, or null. */
@@ -61,8 +69,17 @@ function problemOf(body: URLSearchParams, hasTitle: boolean): Problem | null {
     return wrong('Choose who can read it.')
   const content = rejectText('a message', textOf(body, 'content'), contentMax)
   if (content !== null) return wrong(content, 'content')
-  if (chosenIn(body).length <= chosenMax) return null
-  return wrong(`Choose ${chosenMax} at most.`, 'to')
+  return chosenIn(body).length <= chosenMax ? null : tooMany
+}
+
+/** A form that publishes a text. */
+interface Form {
+  hasTitle: boolean
+  show: (draft: Draft) => Content
+  /** Whether the identity may be mentioned, because it may see the thread. */
+  maySee: (identity: number) => boolean
+  /** Publishes the text with these mentions. */
+  send: (mentionIds: string[]) => Outcome
 }
 
 /**
@@ -70,11 +87,7 @@ function problemOf(body: URLSearchParams, hasTitle: boolean): Problem | null {
  * outcome of `send` is returned as it is, not as a promise: text that it notes as missing must be
  * its request's own (http/handle.ts), and other requests run before a promise resolves.
  */
-function publish(
-  service: Service,
-  call: SignedCall,
-  form: { hasTitle: boolean; show: (draft: Draft) => Content; send: () => Outcome },
-): Outcome | Promise<Outcome> {
+function publish(service: Service, call: SignedCall, form: Form): Outcome | Promise<Outcome> {
   const { body, session } = call
   const { show, hasTitle } = form
   if (isSearching(body)) {
@@ -85,13 +98,38 @@ function publish(
     })
   }
   const problem = problemOf(body, hasTitle)
-  if (problem === null) return form.send()
-  return showAgain(
-    service,
-    call,
-    (_, __, shown) => show({ body, problem: shown, found: null }),
-    problem,
-  )
+  const again = (wrong: Problem, more: Partial<Draft> = {}) =>
+    showAgain(
+      service,
+      call,
+      (_, __, shown) => show({ body, problem: shown, found: null, ...more }),
+      wrong,
+    )
+  if (problem !== null) return again(problem)
+  const named = namedIn(service, call, form.maySee)
+  if (named instanceof Promise) return named.then(() => again(namesWereRead))
+  if (isRejection(named)) return named
+  const doubt = doubtOf(body, named)
+  if (doubt !== null) return { ...again(doubt, inDoubt(named)), position: named.position }
+  const ids = [...new Set([...chosenIn(body), ...named.ids])]
+  return ids.length > chosenMax ? again(tooMany) : form.send(ids)
+}
+
+const tooMany = { status: 400, text: `Choose ${chosenMax} at most.`, field: 'to' }
+
+/** Said when a text with names was sent before all names were indexed, soon after a start. */
+const namesWereRead = {
+  status: 503,
+  text: 'The names of all agents had yet to be read. Publish it once more.',
+  field: 'content',
+}
+
+/** Returns what a form shows of names that are in doubt. */
+function inDoubt({ doubtful }: Named): Partial<Draft> {
+  return {
+    found: doubtful.flatMap(({ candidates }) => candidates),
+    doubtful: doubtful.map(({ name }) => name).join(' '),
+  }
 }
 
 /** Redirects to the page that ends with the published message. */
@@ -99,7 +137,7 @@ function pageOf({ forum }: Service, { message, position }: Publication): Answer 
   return leadTo(pathTo(forum.state, message), position)
 }
 
-const hint = `Markdown is formatted. At most ${contentMax} characters.`
+const hint = `Markdown is formatted. At most ${contentMax} characters. @name mentions somebody.`
 
 const messageField = (label: string, { body, problem }: Draft, rows: number) => {
   const value = textOf(body, 'content')
@@ -158,22 +196,24 @@ export const newThread: Route = formRoute({
     threadContent(service, session, { body, problem, found: null }),
   send(service, call) {
     const show = (draft: Draft) => threadContent(service, call.session, draft)
-    const send = () => {
-      const { body } = call
-      const ids = chosenIn(body)
-      const isPrivate = body.get('visibility') === 'private'
+    const { body } = call
+    const isPrivate = body.get('visibility') === 'private'
+    const ids = chosenIn(body)
+    const { identities } = service.forum.state
+    const maySee = (identity: number) => !isPrivate || ids.includes(identities.id(identity))
+    const send = (mentionIds: string[]) => {
       const thread = {
         title: textOf(body, 'title'),
         content: textOf(body, 'content'),
         visibility: isPrivate ? 'private' : 'public',
         participant_ids: isPrivate ? ids : [],
-        mention_ids: ids,
+        mention_ids: mentionIds,
       }
       const key = textOf(body, 'key')
       const made = postThread.decide!(service, { ...call, body: thread, key })
       return isRejection(made) ? made : pageOf(service, made as Publication)
     }
-    return publish(service, call, { hasTitle: true, show, send })
+    return publish(service, call, { hasTitle: true, show, maySee, send })
   },
 })
 
@@ -262,12 +302,16 @@ export const threadForm: Route = formRoute({
       return isRejection(done) ? done : leadTo(`/t/${id}`, (done as Positioned).position)
     }
     const show = (draft: Draft) => replyContent(service, session, id, draft)
-    const send = () => {
-      const reply = { content: textOf(body, 'content'), mention_ids: chosenIn(body) }
+    const { state } = service.forum
+    const thread = state.visibleThread(session.identity, id)
+    if (thread === -1) return { rejected: 'not_found' }
+    const maySee = (identity: number) => state.maySee(identity, thread)
+    const send = (mentionIds: string[]) => {
+      const reply = { content: textOf(body, 'content'), mention_ids: mentionIds }
       const key = textOf(body, 'key')
       const made = postReply.decide!(service, { ...call, body: reply, key })
       return isRejection(made) ? made : pageOf(service, made as Publication)
     }
-    return publish(service, call, { hasTitle: false, show, send })
+    return publish(service, call, { hasTitle: false, show, maySee, send })
   },
 })
