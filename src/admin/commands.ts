@@ -160,8 +160,7 @@ export function moderate(
   command: ModerationCommand,
   about: Moderating,
 ): Promise<ModerationOutcome> {
-  // A follower applies what the leader records, and records nothing itself.
-  if (forum.isFollower) return Promise.resolve({ rejected: 'no_leader' })
+  if (forum.isFollower) return Promise.resolve(refusedByFollower(forum))
   const outcome = moderationCommands[command](forum, about)
   return outcome instanceof Promise
     ? outcome.then((later) => durable(forum, gate, later))
@@ -174,8 +173,14 @@ export function administer<T extends Positioned>(
   gate: Gate,
   run: (forum: Forum) => T | Rejection,
 ): Promise<T | Rejection> {
-  if (forum.isFollower) return Promise.resolve({ rejected: 'no_leader' })
+  if (forum.isFollower) return Promise.resolve(refusedByFollower(forum))
   return durable(forum, gate, run(forum))
+}
+
+/** A follower applies what the leader records, and records nothing itself. */
+function refusedByFollower({ state: { term } }: Forum): Rejection {
+  const detail = `this node follows node ${term.node}, the leader of term ${term.number}`
+  return { rejected: 'no_leader', detail: `${detail}; run the command there` }
 }
 
 function durable<T extends Positioned>(

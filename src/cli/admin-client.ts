@@ -60,8 +60,8 @@ export async function accessOfNode<T extends object, C extends AccessCommand>(
   const answer = await send<T>(dir, 'POST', `/${command}`, fields)
   if (!('error' in answer)) return answer
   const { error, message } = answer as Refusal
-  const known = message === undefined ? sentences[error] : undefined
-  if (known !== undefined) throw new CommandError(...known)
+  const known = sentences[error]
+  if (known !== undefined) throw new CommandError(known[0], message ?? known[1])
   const noun = command === 'revoke-invite' ? 'invitation' : 'identity'
   throw new CommandError(
     65,
@@ -115,7 +115,7 @@ const sentences: Record<string, [exitCode: 65 | 69 | 74, sentence: string]> = {
 
 function refusalOf({ error, message }: Refusal, command: ModerationCommand, id: string) {
   const known = sentences[error]
-  if (known !== undefined) return new CommandError(...known)
+  if (known !== undefined) return new CommandError(known[0], message ?? known[1])
   if (error === 'not_found') {
     const { noun } = subjectOf(command, id)
     return new CommandError(65, message ?? `there is no ${noun} ${id}`)

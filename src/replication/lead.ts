@@ -125,10 +125,9 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
   role.lead(replicated, lease)
   parts.checkpoints.useJournal(replicated)
   uploads.begin()
-  lease.begin(
-    () => replicated.publisher.check(),
-    () => role.gate.giveUp(),
-  )
+  const giveUp = () => role.gate.giveUp()
+  lease.begin(() => replicated.publisher.check(), giveUp)
+  const stopWatching = watchUndecided(() => replicated.publisher.stalledMs, giveUp)
   const stopTending = tend(
     { ...parts, uploads },
     { store: end.store, position: position + 1, term },
@@ -141,12 +140,33 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
       return [...uploads.warnings, ...lease.warnings]
     },
     async drain() {
+      stopWatching()
       await stopTending()
       await uploads.stop()
       await replicated.drain(drainMs)
     },
     stop: () => lease.stop(),
   }
+}
+
+/** How long the stream may acknowledge nothing before the writes that wait for it are refused. */
+const undecidedMsMax = 9_000
+const watchEveryMs = 500
+
+/**
+ * Calls `giveUp` repeatedly while the stream has acknowledged nothing for so long, even if the
+ * lease is renewed: the servers can lack a leader of the stream, and have one of the notes. So a
+ * write that cannot be decided is answered within ten seconds. Returns a function that ends this.
+ */
+export function watchUndecided(
+  stalledMs: () => number,
+  giveUp: () => void,
+  everyMs = watchEveryMs,
+): () => void {
+  const watching = setInterval(() => {
+    if (stalledMs() >= undecidedMsMax) giveUp()
+  }, everyMs).unref()
+  return () => clearInterval(watching)
 }
 
 /** Resolves when the log has room. Right after its start the log may still be making room. */

@@ -74,7 +74,8 @@ export class Replication {
       vitals.start = { step: 'stream', done: 0, of: 0, why }
     }
     onWait('')
-    this.#stream = await this.#connect(replication)
+    this.#stream = await this.#connect(replication, onWait)
+    onWait('')
     const isStopped = () => this.#lives.isStopped
     const { leads, isStandby, beginAt: word, takeoverMs } = replication
     this.#place = new HistoryPlace({
@@ -132,17 +133,25 @@ export class Replication {
     await this.#stream?.close()
   }
 
-  #connect(replication: ReplicationConfig): Promise<LogStream> {
-    const { connect = (config) => this.#connectEngine(config) } = this.#options
+  #connect(replication: ReplicationConfig, onWait: (why: string) => void): Promise<LogStream> {
+    const { connect = (config) => this.#connectEngine(config, onWait) } = this.#options
     return Promise.race([connect(replication, this.#node), this.#lives.untilStopped])
   }
 
-  async #connectEngine(replication: ReplicationConfig): Promise<LogStream> {
+  async #connectEngine(
+    replication: ReplicationConfig,
+    onWait: (why: string) => void,
+  ): Promise<LogStream> {
     const { servers, stream, replicas, credentials, tls, takeoverMs } = replication
     const engine = { servers, stream, replicas, credentials, tls, takeoverMs, node: this.#node }
     const isStopped = () => this.#lives.isStopped
+    const onNotice = logNotices(this.#options.log)
     try {
-      return await connectEngine({ ...engine, isStopped }, logNotices(this.#options.log))
+      return await connectEngine({ ...engine, isStopped }, (notice) => {
+        const isWaiting = notice.event === 'engine_unreachable'
+        if (isWaiting) onWait(`waits for the servers ${servers.join(', ')}: ${notice.why}`)
+        onNotice(notice)
+      })
     } catch (error) {
       throw error instanceof EngineRefused ? new ConfigError(error.message) : error
     }

@@ -205,6 +205,9 @@ t.test('admin client: refused: the exit code and the sentence of each refusal', 
   const detail = 'It has no token.'
   const { dir: other } = serve(t, [{ rejected: 'not_found', detail }])
   t.match(await failureOf(other), { exitCode: 65, message: detail })
+  const ofLeader = 'this node follows node 0123456789abcdef'
+  const { dir: follower } = serve(t, [{ rejected: 'no_leader', detail: ofLeader }])
+  t.match(await failureOf(follower), { exitCode: 69, message: ofLeader })
 })
 
 t.test('admin socket: anything else is sent: refused, and no command is run', async (t) => {
@@ -253,8 +256,11 @@ t.test('moderate: on a node that follows another one: refused, and nothing chang
   forum.isFollower = true
   const { position } = forum.state
   const id = forum.state.identities.id(0)
+  forum.state.term = { ...forum.state.term, number: 3, node: '0123456789abcdef' }
   const outcome = await moderate(forum, new Gate(), 'block-identity', { id, reason: '' })
-  t.same(outcome, { rejected: 'no_leader' })
+  const detail =
+    'this node follows node 0123456789abcdef, the leader of term 3; run the command there'
+  t.same(outcome, { rejected: 'no_leader', detail })
   t.equal(forum.state.position, position)
 })
 

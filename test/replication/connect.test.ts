@@ -4,10 +4,15 @@
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { nkeys } from '@nats-io/transport-node'
+import pino from 'pino'
 import t, { type Test } from 'tap'
+import { parseConfig } from '../../src/config/config.ts'
+import { startNode } from '../../src/node/server.ts'
 import { connectEngine, type EngineOptions } from '../../src/replication/jetstream/connect.ts'
+import { Lives } from '../../src/replication/start-again.ts'
 import { dataDirectory, run } from '../api/process.ts'
 import { makeCertificates } from '../delivery/receiver.ts'
+import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
 import { nats, startCluster } from './nats-cluster.ts'
 
@@ -152,4 +157,38 @@ t.test('connect: more copies than servers: refused, and the flag is named', nats
   const cluster = await startCluster(t, { size: 1 })
   const options = { ...blank, servers: [cluster.url], replicas: 3, credentials: null, tls: null }
   t.match(await outcome(options), /--replicate-replicas/)
+})
+
+t.test('connect: no server answers: said again while it lasts, also by /readyz', async (t) => {
+  const port = await freePort()
+  const servers = [`nats://127.0.0.1:${port}`]
+  const reasons: string[] = []
+  const engine = { ...blank, servers, credentials: null, tls: null, sayAgainMs: 1 }
+  const connecting = connectEngine(
+    { ...engine, isStopped: () => reasons.length > 2 },
+    ({ why }) => {
+      reasons.push(String(why))
+    },
+  )
+  await t.rejects(connecting)
+  t.equal(new Set(reasons.slice(0, 2)).size, 1, 'one reason, twice')
+
+  const opsPort = String(await freePort())
+  const args = ['--port', '0', '--ops-port', opsPort, '--data', dataDirectory(t)]
+  const config = parseConfig([...args, '--replicate', servers[0]!], {})
+  let stop = () => {}
+  const stopped = new Promise<void>((resolve) => {
+    stop = resolve
+  })
+  const starting = startNode(config, '0.0.0', pino({ level: 'silent' }), {
+    lives: new Lives(stopped),
+  })
+  const said = await until('a reason', async () => {
+    const answer = await fetch(`http://127.0.0.1:${opsPort}/readyz`).catch(() => null)
+    const text = (await answer?.text()) ?? ''
+    return text.includes('servers') && text
+  })
+  t.match(said, `waits for the servers ${servers[0]}: `)
+  stop()
+  await t.rejects(starting)
 })

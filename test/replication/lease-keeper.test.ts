@@ -3,8 +3,10 @@
 // Method: a stream in memory whose answers the test delays, on a clock that the test sets.
 
 import t, { type Test } from 'tap'
+import { watchUndecided } from '../../src/replication/lead.ts'
 import { LeaseKeeper } from '../../src/replication/lease-keeper.ts'
 import { StreamGone, StreamUnavailable } from '../../src/replication/log-stream.ts'
+import { until } from '../until.ts'
 import { MemoryStream, nameOf } from './memory-stream.ts'
 
 const takeoverMs = 60_000
@@ -202,4 +204,20 @@ t.test('an answer that cannot be read: counts as none, is said, and ends nothing
   await renewing.renew()
   t.equal(keeper.decidesUntilMs, 154_000, 'the next renewal is sent')
   t.same(keeper.warnings, [])
+})
+
+t.test('lead: nothing is acknowledged for nine seconds: what waits is refused', async (t) => {
+  const stall = { ms: 8_999, looks: 0, refusals: 0 }
+  const stalledMs = () => {
+    stall.looks += 1
+    return stall.ms
+  }
+  const giveUp = () => {
+    stall.refusals += 1
+  }
+  t.teardown(watchUndecided(stalledMs, giveUp, 1))
+  await until('three looks', () => stall.looks > 2)
+  t.equal(stall.refusals, 0)
+  stall.ms = 9_000
+  await until('two refusals', () => stall.refusals > 1)
 })

@@ -57,10 +57,10 @@ class TestNode {
   }
 
   /** Starts the node. Resolves to whether it serves; false if it was stopped before that. */
-  async start(flags: string[], { url = cluster.url, key = secret } = {}): Promise<boolean> {
+  async start(flags: string[], { url = cluster.url, key = secret, takeover = '1' } = {}) {
     const [role, ...more] = flags
     const own = ['--port', '0', '--segment-mb', '1', '--data', this.dir, '--scrub-hours', '0']
-    const engine = ['--replicate-replicas', '1', '--takeover-seconds', '1']
+    const engine = ['--replicate-replicas', '1', '--takeover-seconds', takeover]
     const stream = ['--replicate-stream', this.#stream]
     const args = [role!, url, ...more, ...own, ...engine, ...stream]
     const config = parseConfig(args, { AGENT_FORUM_SECRET: key })
@@ -296,8 +296,8 @@ t.test(
   async (t) => {
     const [a, b] = newNodes(t, 2) as [TestNode, TestNode]
     const link = await cluster.links(t)
-    await a.start(['--replicate', '--standby'], { url: link.url })
-    await b.start(['--follow', '--standby'])
+    await a.start(['--replicate', '--standby'], { url: link.url, takeover: '5' })
+    await b.start(['--follow', '--standby'], { takeover: '5' })
     const { token, path } = await a.thread()
     const { url } = a
     link.set('cut')
@@ -307,8 +307,8 @@ t.test(
     link.set('open')
     const { status, body } = await alone
     t.same([status, body.error], [503, 'no_leader'])
-    await until('it follows', () => a.has('put_aside') && a.lines.some(({ term }) => term === 2))
-    await until('it answers', async () => (await a.role().catch(() => '')) === 'follower')
+    await until('its end to be put aside', () => a.has('put_aside'))
+    await until('it follows', async () => (await a.role().catch(() => '')) === 'follower')
     t.equal(a.url, url, 'on the port that it had')
     t.same(await a.contents(path), ['c', 'by the new leader'])
     t.ok(readdirSync(a.dir).some((name) => name.endsWith('.wal.replaced')))

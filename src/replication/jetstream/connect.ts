@@ -4,7 +4,8 @@
 // ago. It reconnects for as long as the process lives.
 //
 // C1. A transient fault is waited out: no server answers, or too few to elect a leader. Each reason
-//     is reported once. A fault that only an operator can fix is an `EngineRefused`.
+//     is reported once, and again each minute while it lasts. A fault that only an operator can fix
+//     is an `EngineRefused`.
 
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { Kvm } from '@nats-io/kv'
@@ -36,6 +37,8 @@ export interface EngineOptions extends EngineAccess {
   takeoverMs: number
   /** Whether to give up; called while no server can be reached. */
   isStopped?: () => boolean
+  /** The time after which a reason that lasts is reported again; by default a minute. */
+  sayAgainMs?: number
 }
 
 /** The servers refuse this node permanently, because of wrong settings. */
@@ -80,21 +83,24 @@ export async function connectEngine(
   }
 }
 
-/** Repeats an attempt while it rejects with `StreamUnavailable`. */
+/** Repeats an attempt while it rejects with `StreamUnavailable`, and reports the reasons. */
 async function whenAvailable<T>(
   attempt: () => Promise<T>,
-  { servers, isStopped }: EngineOptions,
+  { servers, isStopped, sayAgainMs = 60_000 }: EngineOptions,
   onNotice: OnNotice,
 ): Promise<T> {
-  const reported = new Set<string>()
+  const reportedMs = new Map<string, number>()
   for (;;) {
     try {
       return await attempt()
     } catch (error) {
       if (!(error instanceof StreamUnavailable) || isStopped?.() === true) throw error
       const { message: why } = error
-      if (!reported.has(why)) onNotice({ event: 'engine_unreachable', level: 'warn', why, servers })
-      reported.add(why)
+      const now = performance.now()
+      if (now - (reportedMs.get(why) ?? Number.NEGATIVE_INFINITY) >= sayAgainMs) {
+        onNotice({ event: 'engine_unreachable', level: 'warn', why, servers })
+        reportedMs.set(why, now)
+      }
       await new Promise((resolve) => setTimeout(resolve, againMs))
     }
   }
