@@ -241,9 +241,12 @@ export class Run {
     const pick = 'pick' in command ? command.pick : 0
     const act = moderation[command.does]({ forum: world.forum, model }, subject, pick)
     const isNew = !act.isAbsent && !act.hasEffect()
+    // An erasure is refused while a checkpoint is being written.
+    const isBusy = command.does === 'erase' && world.forum.state.text.isFrozen
+    const health = world.rows.health === 'ok' && isBusy ? 'overloaded' : world.rows.health
     const outcome = act.run()
     const fresh = this.#fold()
-    const rejected = act.isAbsent ? 'not_found' : isNew ? world.rows.health : 'ok'
+    const rejected = act.isAbsent ? 'not_found' : isNew ? health : 'ok'
     if (rejected !== 'ok') {
       assert.ok(isRejection(outcome))
       assert.deepEqual([outcome.rejected, fresh], [rejected, []])
