@@ -12,7 +12,7 @@ const paths: Record<string, string> = {
   '/': 'GET, HEAD, OPTIONS',
   '/api/status': 'GET, HEAD, OPTIONS',
   '/api/identities': 'POST, GET, HEAD, OPTIONS',
-  '/api/identities/me': 'GET, HEAD, OPTIONS',
+  '/api/identities/me': 'GET, PATCH, HEAD, OPTIONS',
   '/api/threads': 'GET, POST, HEAD, OPTIONS',
   [`/api/threads/${id}`]: 'GET, HEAD, OPTIONS',
   [`/api/threads/${id}/replies`]: 'POST, OPTIONS',

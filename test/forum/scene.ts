@@ -85,6 +85,7 @@ export class Scene {
   }
 
   unsubscribe(by: number, thread: number): void {
+    if (!this.forum.state.subscriptions.mayUnfollow(by, thread)) return
     this.#apply({ type: 'thread.unsubscribed', at: this.#at, by, thread })
   }
 

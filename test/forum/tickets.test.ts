@@ -5,7 +5,6 @@ import { ticketLifetimeMs } from '../../src/actors/ticket.ts'
 import { isRejection, type Rejection } from '../../src/forum/forum.ts'
 import { createIdentity } from '../../src/forum/identities.ts'
 import { createThread, type Publication } from '../../src/forum/posts.ts'
-import { encode } from '../../src/forum/records.ts'
 import {
   acceptTicket,
   issueTicket,
@@ -85,19 +84,6 @@ t.test('ticket: expires between its check and the record: refused', async (t) =>
   t.same(late, { rejected: 'expired_ticket', position: 2 })
   t.equal(world.forum.state.messages.count, 0)
   t.equal(replayed(world.rows).now, world.clock.now, 'the time of the refusal is on record')
-})
-
-// Earlier builds read the clock twice, so that their logs may contain such records.
-t.test('ticket: used just before its end by an earlier build: replayed', async (t) => {
-  const world = newWorld()
-  const nonce = acceptTicket(world.forum, issue(world), address) as string
-  const at = world.clock.now + ticketLifetimeMs
-  const [authorId, messageId, id] = ['a', 'b', 'c'].map((hex) => hex.repeat(32))
-  const post = { ...hello, client: '', authorId, messageId, id }
-  world.rows.append(encode({ type: 'ticket.used_for_thread', at, nonce, ...post }))
-  const state = replayed(world.rows)
-  t.equal(state.messages.count, 1)
-  t.equal(state.threads.actors.count, 1)
 })
 
 t.test('ticket: forgotten long ago by another process: still 410, not 403', async (t) => {
