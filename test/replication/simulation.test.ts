@@ -7,7 +7,7 @@ import { simulateTwo } from './simulation.ts'
 
 const seeds = sizeOf('REPLICATION_SEEDS')
 // In these 20 seeds everything happens that must.
-const firstSeed = Number(process.env.TEST_SEED ?? 5)
+const firstSeed = Number(process.env.TEST_SEED ?? 26)
 
 t.setTimeout(timeoutMs)
 
