@@ -12,7 +12,7 @@ interface Size {
 }
 
 export const sizes = {
-  SIMULATE_SEEDS: { check: 50, deep: 5_000, of: 'seeds that a simulated node lives through' },
+  SIMULATE_SEEDS: { check: 55, deep: 5_000, of: 'seeds that a simulated node lives through' },
   POWER_SEEDS: { check: 120, deep: 20_000, of: 'seeds of power losses of a journal' },
   CHECKPOINT_SEEDS: { check: 40, deep: 3_000, of: 'seeds of power losses during checkpoints' },
   PUBLISHER_SEEDS: { check: 150, deep: 10_000, of: 'seeds of a publisher on a network that fails' },

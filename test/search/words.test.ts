@@ -181,7 +181,12 @@ t.test(
         return (user + system) / 1000
       }
       cpuMs(8000)
-      const [short, long] = [cpuMs(8000), cpuMs(64_000)]
+      let [short, long] = [cpuMs(8000), cpuMs(64_000)]
+      // Other processes and collections of garbage can only make a time longer.
+      for (let round = 0; round < 8 && long >= short * 32; round++) {
+        short = Math.min(short, cpuMs(8000))
+        long = Math.min(long, cpuMs(64_000))
+      }
       t.ok(long < 100 || long < short * 32, `${JSON.stringify(piece)}: ${short} and ${long} ms`)
     }
   },
