@@ -76,11 +76,14 @@ export async function isWritten(
   }
 }
 
-/** Removes the files of checkpoint `number`, which failed, as far as the disk permits. */
+/**
+ * Removes the files of checkpoint `number`, which failed, as far as the disk permits: all those
+ * with numbers before `end`.
+ */
 export async function removeAttempt(
   { disk, dir }: CheckpointDirectory,
   number: number,
-  pageFiles: readonly number[],
+  end: number,
 ): Promise<void> {
   const remove = async (name: string) => {
     await ifPossible(removeLater(disk, path.join(dir, `${name}.tmp`)))
@@ -88,7 +91,7 @@ export async function removeAttempt(
   }
   await remove(manifestName(number))
   await ifPossible(syncDirectoryLater(disk, dir)) // a manifest never outlives its pages
-  for (const file of pageFiles) {
+  for (let file = number; file < end; file++) {
     await remove(pagesName(file))
     await remove(parityName(file))
   }
