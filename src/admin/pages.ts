@@ -216,6 +216,7 @@ const sentences: Record<string, string> = {
   storage_full: 'The disk of the node is full. Nothing was done.',
   storage_failed: 'The storage of the node has failed. Nothing was done.',
   overloaded: busy,
+  unreadable: 'The stored text is damaged, and the node is repairing it. Try again later.',
   not_found: 'This does not exist any more.',
 }
 

@@ -112,7 +112,8 @@ function whereTextIs({ state, erasure }: Administered, message: number): string 
   const { is_gone, takes_checkpoints, checkpoints_left, damaged } = erasure(position)
   if (is_gone) return 'has left the files of the node, its state, caches and buffers'
   if (checkpoints_left === 0 && damaged.length > 0) {
-    return `is still in ${damaged.join(', ')}, where it cannot be read: the node tries again`
+    const files = damaged.join(', ')
+    return `may still be in ${files}, which is damaged (restore a backup, and remove it there)`
   }
   return takes_checkpoints
     ? 'leaves the files of the node with its next two checkpoints'

@@ -100,11 +100,13 @@ export function erasureOfNode(dir: string, position: number): Promise<Erasure> {
 /** Refusals that are temporary. */
 const retried: Record<string, string> = {
   overloaded: 'the node is busy, for example with a checkpoint; trying again',
+  unreadable: 'the page with the text is damaged, and the node repairs it; trying again',
 }
 
 /** The meaning of other refusals for an operator. */
 const sentences: Record<string, [exitCode: 65 | 69 | 74, sentence: string]> = {
   overloaded: [74, 'the node has been busy for ten minutes'],
+  unreadable: [74, 'the page with the text is damaged; /readyz?verbose of the node has details'],
   storage_full: [74, 'the disk of the node is full'],
   storage_failed: [74, 'the storage of the node has failed'],
   shutting_down: [69, 'the node is stopping'],

@@ -264,8 +264,8 @@ async function untilGone(dir: string, { act }: Done): Promise<boolean> {
       if (checkpoints_left === 0 && damaged.length > 0) {
         const files = `${damaged.join(', ')} of ${dir}`
         const why = 'because of damage that parity cannot repair'
-        const remedy = 'each minute the node tries again to erase it'
-        throw new CommandError(65, `its text is still in ${files}, ${why}; ${remedy}`)
+        const remedy = 'restore a backup, and remove the message there'
+        throw new CommandError(65, `its text may still be in ${files}, ${why}; ${remedy}`)
       }
       if (!takes_checkpoints) {
         const why = 'because the node takes no checkpoints (--checkpoint-mb 0)'

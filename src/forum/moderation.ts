@@ -119,8 +119,9 @@ export function eraseMessage(
 function eraseFound(forum: Forum, message: number, reason: string): ModerationOutcome {
   const { state, journal } = forum
   const { messages, moderation } = state
+  if (!messages.hold(message)) return { rejected: 'unreadable' }
   const act = () => moderation.find('removed', message) ?? null
-  if (act() !== null) {
+  if (messages.isErased(message)) {
     const { changedPosition } = state.threads.actors.columns
     const position = changedPosition.get(messages.thread(message))
     return { position, isNew: false, act: act() }

@@ -21,9 +21,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
 import type { Logger } from 'pino'
 import { readManifest } from '../../wal/checkpoint/checkpoint-files.ts'
-import { type Manifest, unpackFacts } from '../../wal/checkpoint/manifest.ts'
+import type { Manifest } from '../../wal/checkpoint/manifest.ts'
 import { readPageNow } from '../../wal/checkpoint/page-source.ts'
-import type { PagePlace } from '../../wal/checkpoint/paged-store.ts'
 import { realDisk } from '../../wal/disk.ts'
 import { isOfSystem } from '../../wal/errors.ts'
 import type { RoleName } from '../api/route.ts'
@@ -47,8 +46,7 @@ import { ReaderSearch } from '../search/reader-link.ts'
 import type { State } from '../state/state.ts'
 import { CheckpointSchedule } from '../storage/checkpoints.ts'
 import { openTextDisk } from '../text/disk.ts'
-import { adoptErased } from '../text/erasing.ts'
-import { textFactsName, textStoreName } from '../text/text.ts'
+import { textStoreName } from '../text/text.ts'
 import { warmUp } from '../text/warm-up.ts'
 import { chooseHttp } from './choose-http.ts'
 import { handlerOf, newEdge } from './edge.ts'
@@ -111,6 +109,7 @@ export class Reader {
     }
     await checkpoints.load(storeId, fresh, () => {})
     if (state.position > 0) this.#manifest = checkpoints.newest
+    state.text.readPage = (place) => readPageNow(this.#place, place) ?? this.#end('a page is gone')
     this.#open(state)
     this.#log.info({ position: state.position }, 'reader_loaded')
     this.#main.start(state.position)
@@ -269,10 +268,7 @@ export class Reader {
       if (read.kind !== 'good') return
       this.#manifest = read.manifest
       state.text.thaw(read.manifest.tables.get(textStoreName)!)
-      const saved = unpackFacts(read.manifest.facts) as Record<string, unknown[]>
-      const isErased = saved[textFactsName].length === 0
-      const readPage = (place: PagePlace) => readPageNow(this.#place, place)
-      if (!adoptErased(state.text, isErased, readPage)) this.#end('a page is gone')
+      state.text.erased.clear()
     } catch (error) {
       if (!isOfSystem(error)) throw error // a newer checkpoint has replaced it
     }

@@ -1,6 +1,7 @@
 // Recovers a node: the newest good checkpoint, the log after it, and the forum on that state.
 
 import type { Logger } from 'pino'
+import { readPageNow } from '../../wal/checkpoint/page-source.ts'
 import { realDisk } from '../../wal/disk.ts'
 import { type Journal, type JournalOptions, openJournal } from '../../wal/journal/journal.ts'
 import { ConfigError } from '../base/arguments.ts'
@@ -15,7 +16,11 @@ import { logNotices } from '../ops/log.ts'
 import type { Vitals } from '../ops/vitals.ts'
 import type { Replication } from '../replication/replication.ts'
 import { State, type StateOptions } from '../state/state.ts'
-import type { CheckpointSchedule } from '../storage/checkpoints.ts'
+import {
+  type CheckpointSchedule,
+  type OnStartProgress,
+  startProgress,
+} from '../storage/checkpoints.ts'
 import {
   deriveKey,
   type Epoch,
@@ -23,7 +28,6 @@ import {
   loadSecret,
   refuseForeign,
 } from '../storage/node-files.ts'
-import { type OnStartProgress, startProgress } from '../storage/start-progress.ts'
 import { openTextDisk, type TextDiskOptions } from '../text/disk.ts'
 
 /** Returns stamps that warn operators when the clock is set, or is behind the log at a start. */
@@ -69,6 +73,8 @@ export async function recover(
 ): Promise<Journal> {
   const fresh = () => {
     vitals.state = newState(config)
+    const place = { disk: disk ?? realDisk, dir: config.data }
+    vitals.state.text.readPage = (page) => readPageNow(place, page)
     return vitals.state
   }
   const note = startProgress(vitals, log)

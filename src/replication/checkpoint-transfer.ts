@@ -8,10 +8,9 @@
 //
 //   `node` is <id of the node>.<pieceBytes>, and the prefix of the objects' names.
 //
-// X1. What a manifest names of a page file never changes, so each file is uploaded once, and again
-//     if it has grown. An object's name has the file's crc and the piece length. So a file is never
-//     mistaken for another one of the same name, nor a piece for one from a time when the servers'
-//     message limit was different.
+// X1. Page files never change once a manifest names them, so each is uploaded once. An object's
+//     name has the file's crc and the piece length. So a file is never mistaken for another one of
+//     the same name, nor a piece for one from a time when the servers' message limit was different.
 // X2. The note is written when all objects exist, and only if no other node has written it
 //     meanwhile. Objects that it does not name are removed afterwards, including those with erased
 //     text.
@@ -106,17 +105,12 @@ export async function uploadCheckpoint(
   const there = new Set(await stream.objects.list())
   const pieceBytes = Math.min(pieceBytesMax, stream.messageBytesMax)
   const node = `${id}.${pieceBytes}`
+  const names = [...manifest.files.keys()].flatMap((file) => [pagesName(file), parityName(file)])
   const files: TransferredFile[] = []
-  const upload = async (name: string, bytesMax = Number.POSITIVE_INFINITY) => {
-    const uploading = { node, name, bytesMax, there, pieceBytes, isStopped }
-    const file = await uploadFile(stream, place, uploading)
+  for (const name of [...names, manifestName(manifest.number)]) {
+    const file = await uploadFile(stream, place, { node, name, there, pieceBytes, isStopped })
     if (file !== null) files.push(file)
   }
-  for (const [file, bytes] of manifest.files) {
-    await upload(pagesName(file), bytes)
-    await upload(parityName(file))
-  }
-  await upload(manifestName(manifest.number))
   const { number, storeId: store, position, form } = manifest
   const about = { version, node, number, store, position, form, pieceBytes }
   const value: CheckpointNote = { ...about, files }
@@ -222,8 +216,6 @@ interface Uploading {
   /** `node` of the note. */
   node: string
   name: string
-  /** How much of the file is uploaded at most. */
-  bytesMax: number
   /** The names of all existing objects. */
   there: ReadonlySet<string>
   pieceBytes: number
@@ -236,7 +228,7 @@ interface Uploading {
 async function uploadFile(
   { objects }: LogStream,
   { disk, dir }: CheckpointDirectory,
-  { node, name, bytesMax, there, pieceBytes, isStopped }: Uploading,
+  { node, name, there, pieceBytes, isStopped }: Uploading,
 ): Promise<TransferredFile | null> {
   let file: number
   try {
@@ -246,7 +238,7 @@ async function uploadFile(
     throw error
   }
   try {
-    const bytes = Math.min(disk.size(file), bytesMax)
+    const bytes = disk.size(file)
     const pieces = async function* () {
       for (let at = 0; at < bytes || at === 0; at += pieceBytes) {
         // Each piece needs its own buffer, because the client may resend one that seems lost.

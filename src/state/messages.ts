@@ -13,7 +13,7 @@ import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { excerptCharactersMax } from '../base/text-limits.ts'
 import { Float64Column, Uint16Column, Uint32Column } from '../columns/column.ts'
 import { HexColumn, idHexLength } from '../columns/id-table.ts'
-import { eraseEntry } from '../text/erasing.ts'
+import { eraseEntry, holdEntry } from '../text/erasing.ts'
 import type { Page } from '../text/page.ts'
 import type { Text } from '../text/text.ts'
 import { Addresses } from './addresses.ts'
@@ -97,14 +97,19 @@ export class Messages {
     return this.#seqs.push(seq)
   }
 
+  /** Reads the entry into memory, so that it can be erased. Returns false if it is damaged. */
+  hold(message: number): boolean {
+    return holdEntry(this.#text, this.address(message), this.bytes(message))
+  }
+
   /** Replaces the entry with a tombstone, and overwrites the old bytes. */
   erase(message: number, signature: string): void {
-    const replaced = { address: this.address(message), bytes: this.bytes(message) }
+    const [address, bytes] = [this.address(message), this.bytes(message)]
     const [id, seq, at] = [this.id(message), this.seq(message), this.createdAt(message)]
     const tombstone = render({ id, seq, signature, at, content: erasedContent }, erasedEnd)
     this.#addresses.set(message, this.#text.append(tombstone))
     this.#bytes.set(message, this.#text.written)
-    eraseEntry(this.#text, replaced)
+    eraseEntry(this.#text, address, bytes)
   }
 
   isErased(message: number): boolean {

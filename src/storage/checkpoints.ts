@@ -6,18 +6,13 @@
 // T1. One checkpoint is taken at a time. After a failure the schedule waits at least a minute
 //     before the next attempt.
 // T2. After an erasure two are taken without waiting for more log. Then the erased text has left
-//     the disk, unless a page with it could not be read. While one cannot be read, a checkpoint is
-//     taken each minute, which tries again (text/erasing.ts, G2).
+//     the disk, unless a page file with it is damaged and could not be emptied. No more checkpoints
+//     are taken because of such a file.
 // T3. While a checkpoint is being written, it blocks the event loop for one slice at a time.
 
 import type { Logger } from 'pino'
 import { Checkpoints, keptCount, type Taken } from '../../wal/checkpoint/checkpoints.ts'
-import {
-  type BadPage,
-  type Manifest,
-  pagesName,
-  unpackFacts,
-} from '../../wal/checkpoint/manifest.ts'
+import { type BadPage, type Manifest, pagesName } from '../../wal/checkpoint/manifest.ts'
 import { PageSource } from '../../wal/checkpoint/page-source.ts'
 import { type Disk, realDisk } from '../../wal/disk.ts'
 import { isOfSystem, JournalError, storageError } from '../../wal/errors.ts'
@@ -25,14 +20,18 @@ import type { Journal } from '../../wal/journal/journal.ts'
 import { inSlicesOf, type Pause } from '../base/pauses.ts'
 import type { Config } from '../config/config.ts'
 import { logNotices } from '../ops/log.ts'
-import { type CheckpointStats, noCheckpoints } from '../ops/vitals.ts'
+import {
+  type CheckpointStats,
+  noCheckpoints,
+  type StartProgress,
+  type Vitals,
+} from '../ops/vitals.ts'
 import { checkpointSource, checkpointTarget, formVersion, storesOf } from '../state/saved.ts'
 import type { State } from '../state/state.ts'
-import { eraseUnread, pagesOf } from '../text/erasing.ts'
-import { type Text, textFactsName, textStoreName } from '../text/text.ts'
+import { eraseUnread } from '../text/erasing.ts'
+import { type Text, textStoreName } from '../text/text.ts'
 import { warmUp } from '../text/warm-up.ts'
-import { Scrub, type ScrubOptions } from './scrub.ts'
-import type { OnStartProgress } from './start-progress.ts'
+import { Scrub } from './scrub.ts'
 
 const checkEveryMs = 1_000
 const retryAfterMs = 60_000
@@ -53,7 +52,7 @@ export interface Erasure {
   is_gone: boolean
   /** Whether the node takes checkpoints at all. */
   takes_checkpoints: boolean
-  /** The page files that still have erased text, because it cannot be read: damage. */
+  /** The page files that may keep the text, because they could not be emptied: damage. */
   damaged: string[]
   /** Obstacles to checkpoints, one sentence each. */
   warnings: string[]
@@ -95,10 +94,6 @@ export class CheckpointSchedule {
   #removing: Promise<void> = Promise.resolve()
   #warmingUp: Promise<void> = Promise.resolve()
   #isStopped = false
-  /** Whether the last attempt could not read all text that has to be erased. */
-  #hasFailedToErase = false
-  /** Whether the files of a checkpoint have no erased text: known when it was needed. */
-  readonly #erasedIn = new WeakMap<Manifest, boolean>()
   #timer: NodeJS.Timeout | null = null
 
   constructor(
@@ -116,15 +111,12 @@ export class CheckpointSchedule {
     const kept = () => this.#checkpoints.kept
     const renew = (pages: readonly BadPage[]) => this.#renew(pages)
     const moveOut = (file: number) => this.#moveOut(file)
-    const exclusively: ScrubOptions['exclusively'] = (file, work) =>
-      this.#checkpoints.exclusively([file], work)
-    const actions = { kept, renew, moveOut, exclusively }
-    this.scrub = new Scrub({ disk, dir, hours: scrubHours, log, pause, ...actions })
+    this.scrub = new Scrub({ disk, dir, hours: scrubHours, log, pause, kept, renew, moveOut })
   }
 
   /** Warnings for the operator, one sentence each. */
   get warnings(): string[] {
-    return [...this.#warnings, ...this.#notErased.map(notErasedWarning), ...this.scrub.warnings]
+    return [...this.#warnings, ...this.#notEmptied.map(notEmptiedWarning), ...this.scrub.warnings]
   }
 
   /** The newest checkpoint; there must be one. */
@@ -165,6 +157,7 @@ export class CheckpointSchedule {
   begin(journal: Journal, state: State): void {
     this.#journal = journal
     this.#state = state
+    this.#reportDamage(state.text)
     this.#checkpoints.finishStart()
     this.#removing = this.#removeLeftovers(journal)
     this.scrub.begin(this.#checkpoints.rebuilt)
@@ -237,6 +230,16 @@ export class CheckpointSchedule {
     return this.#pause ?? inSlicesOf(sliceMs)
   }
 
+  /** Reports each damaged page to the scrub when an erasure reads it and finds it damaged. */
+  #reportDamage(text: Text): void {
+    const { readPage } = text
+    text.readPage = (place, page) => {
+      const content = readPage(place, page)
+      if (content === null) void this.scrub.report({ store: textStoreName, page, ...place })
+      return content
+    }
+  }
+
   async #warmUp(text: Text): Promise<void> {
     const begun = performance.now()
     const before = text.bytesInMemory
@@ -257,46 +260,27 @@ export class CheckpointSchedule {
     const { kept, hasLeftovers } = this.#checkpoints
     const behind = kept.filter((each) => each.position >= position)
     const checkpoints_left = keptCount - behind.length
-    const isEach = behind.every((each) => this.#hasErased(each))
-    const damaged = this.#notErased
+    const damaged = this.#notEmptied
     return {
       checkpoints_left,
-      is_gone: checkpoints_left === 0 && isEach && !hasLeftovers && damaged.length === 0,
+      is_gone: checkpoints_left === 0 && !hasLeftovers && damaged.length === 0,
       takes_checkpoints: this.#everyBytes > 0,
       damaged,
       warnings: this.#warnings,
     }
   }
 
-  /** The names of the page files with erased text that cannot be read. */
-  get #notErased(): string[] {
-    const text = this.#state?.text
-    if (text === undefined || !this.#hasFailedToErase) return []
-    const pages = text.unread.flatMap(pagesOf).filter((page) => !text.holds(page))
-    return [...new Set(pages.map((page) => pagesName(text.placeOfPage(page).file)))]
-  }
-
-  /** Whether the files of a checkpoint have no text that was erased before it was taken. */
-  #hasErased(manifest: Manifest): boolean {
-    let hasErased = this.#erasedIn.get(manifest)
-    if (hasErased === undefined) {
-      const facts = unpackFacts(manifest.facts) as Record<string, unknown[]>
-      hasErased = facts[textFactsName].length === 0
-      this.#erasedIn.set(manifest, hasErased)
-    }
-    return hasErased
+  /** The names of the page files that had to be emptied because of an erasure, and were not. */
+  get #notEmptied(): string[] {
+    const files = new Set(this.#checkpoints.kept.flatMap(({ notEmptied }) => notEmptied))
+    return Array.from(files, pagesName)
   }
 
   /** Whether the next checkpoint is needed so that erased text leaves the disk (T2). */
   get #isErasing(): boolean {
     const { erasedPosition } = this.#state!
     if (erasedPosition === 0) return false
-    const { kept, hasLeftovers } = this.#checkpoints
-    return (
-      hasLeftovers ||
-      this.erasure(erasedPosition).checkpoints_left > 0 ||
-      !kept.every((each) => this.#hasErased(each))
-    )
+    return this.erasure(erasedPosition).checkpoints_left > 0 || this.#checkpoints.hasLeftovers
   }
 
   #bytesSince(): number {
@@ -312,7 +296,7 @@ export class CheckpointSchedule {
     const bytesBefore = this.#bytesSince() + this.#bytesAtLast
     const begunMs = performance.now()
     try {
-      await this.#eraseUnread(state.text)
+      if (state.text.unread.length > 0) await this.#eraseUnread(state.text)
       const taken = await this.#checkpoints.take({ journal, ...checkpointSource(state), pause })
       this.#bytesAtLast = bytesBefore
       this.#note(taken, begunMs)
@@ -326,26 +310,18 @@ export class CheckpointSchedule {
     }
   }
 
-  /** Erases what could not be erased in memory at once; entries that cannot be read are left. */
   async #eraseUnread(text: Text): Promise<void> {
-    this.#hasFailedToErase = false
-    if (text.unread.length === 0) return
     const source = new PageSource(this.place, this.newest)
     try {
-      await eraseUnread(text, async (page) => {
-        const place = text.placeOfPage(page)
-        const content = Buffer.allocUnsafeSlow(place.bytes)
-        if (await source.read(place, content)) return content
-        void this.scrub.report({ store: textStoreName, page, ...place })
-        return null
+      await eraseUnread(text, async (place) => {
+        const page = Buffer.allocUnsafeSlow(place.bytes)
+        return (await source.read(place, page)) ? page : null
       })
     } catch (error) {
       throw isOfSystem(error) ? storageError(`read page files in ${this.place.dir}`, error) : error
     } finally {
       await source.close()
     }
-    this.#hasFailedToErase = text.unread.length > 0
-    if (this.#hasFailedToErase) this.#notBeforeMs = performance.now() + retryAfterMs
   }
 
   async #removeLeftovers(journal: Journal): Promise<void> {
@@ -376,9 +352,32 @@ export class CheckpointSchedule {
   }
 }
 
-function notErasedWarning(file: string): string {
+function notEmptiedWarning(file: string): string {
   return (
-    `${file} still has text that was erased, because it is damaged there: the next checkpoints ` +
-    'try to erase it again'
+    `${file} may still have text that was erased, because it is damaged: restore a backup, and ` +
+    'remove the message there'
   )
+}
+
+const logEveryMs = 2_000
+
+/** Receives the progress of a start; cheap enough to be called for every megabyte. */
+export type OnStartProgress = (step: StartProgress['step'], done: number, of: number) => void
+
+/**
+ * Returns a function that keeps track of the progress of a start: /readyz shows it, and a start
+ * that takes long logs it every `everyMs`.
+ */
+export function startProgress(
+  vitals: Pick<Vitals, 'start'>,
+  log: Pick<Logger, 'info'>,
+  everyMs = logEveryMs,
+): OnStartProgress {
+  let nextMs = performance.now() + everyMs
+  return (step, done, of) => {
+    vitals.start = { step, done, of }
+    if (performance.now() < nextMs) return
+    nextMs = performance.now() + everyMs
+    log.info({ ...vitals.start }, 'starting')
+  }
 }

@@ -29,7 +29,7 @@ const hourMs = 3_600_000
 const bytesPerMsMin = (4 * 2 ** 20) / 1000
 const sliceMs = 1
 
-export interface ScrubOptions {
+interface PeriodicScrubOptions {
   disk: Disk
   dir: string
   /**
@@ -48,8 +48,6 @@ export interface ScrubOptions {
    * needs the file any more.
    */
   moveOut: (file: number) => Promise<boolean>
-  /** Does work on a file while nothing else writes to it. */
-  exclusively: <T>(file: number, work: () => Promise<T>) => Promise<T>
 }
 
 class Stopped extends Error {}
@@ -62,7 +60,7 @@ export class Scrub {
   readonly stats: ScrubStats = { ...noScrub }
   /** Warnings about damage that is not repaired yet, by the number of the page file. */
   readonly #damaged = new Map<number, string>()
-  readonly #options: ScrubOptions
+  readonly #options: PeriodicScrubOptions
   readonly #pause: Pause
   #bytesPerMs = bytesPerMsMin
   #isStopped = false
@@ -73,10 +71,12 @@ export class Scrub {
    */
   #reported: Promise<void> = Promise.resolve()
   #urgent = 0
+  /** The scrub in progress of each file: a file is scrubbed only once at a time. */
+  readonly #scrubbing = new Map<number, Promise<unknown>>()
   /** Ends the current wait of the periodic pass at once. */
   #wake: () => void = () => {}
 
-  constructor(options: ScrubOptions) {
+  constructor(options: PeriodicScrubOptions) {
     this.#options = options
     this.#pause = options.pause ?? inSlicesOf(sliceMs)
   }
@@ -146,12 +146,13 @@ export class Scrub {
   async #pass(files: Iterable<number>): Promise<number> {
     let found = 0
     for (const file of files) {
-      if (!this.#options.kept().some(({ files }) => files.has(file))) {
+      const manifests = this.#options.kept().filter((manifest) => manifest.files.has(file))
+      if (manifests.length === 0) {
         this.#damaged.delete(file)
         continue // a checkpoint has removed it since
       }
       try {
-        found += await this.#scrub(file)
+        found += await this.#scrub(file, manifests)
       } catch (error) {
         if (!isOfSystem(error) && !(error instanceof BadCheckpoint)) throw error
         const why = (error as Error).message
@@ -161,18 +162,18 @@ export class Scrub {
     return found
   }
 
-  async #scrub(file: number): Promise<number> {
-    const { disk, dir, kept, exclusively } = this.#options
+  async #scrub(file: number, manifests: readonly Manifest[]): Promise<number> {
+    const { disk, dir, kept } = this.#options
     const pace = (bytes: number) => {
       this.stats.bytes += bytes
       return this.#wait(this.#urgent > 0 ? 0 : bytes / this.#bytesPerMs)
     }
-    const result = await exclusively(file, async () => {
-      const manifests = kept().filter(({ files }) => files.has(file))
-      if (manifests.length === 0) return null
-      return scrubFile({ disk, dir }, manifests, file, { pause: this.#pause, pace })
-    })
-    if (result === null || !kept().some(({ files }) => files.has(file))) return 0
+    await this.#scrubbing.get(file)?.catch(() => {})
+    const pause = this.#pause
+    const scrubbing = scrubFile({ disk, dir }, manifests, file, { pause, pace })
+    this.#scrubbing.set(file, scrubbing)
+    const result = await scrubbing.finally(() => this.#scrubbing.delete(file))
+    if (!kept().some(({ files }) => files.has(file))) return 0
     await this.#note(file, result)
     return result.mended.length + result.lost.length
   }

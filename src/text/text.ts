@@ -11,8 +11,6 @@
 // A3. `append` needs nothing that may be on disk, so the state can change without reading text.
 // A4. At most `bytesMax` is held in memory, three quarters of it for pages and a quarter for blocks
 //     that were read. But pages that no checkpoint has saved stay, however many there are.
-// A5. A checkpoint appends whole blocks to files that only grow (wal/checkpoint/growing-files.ts).
-//     It saves the rest, the *tail*, in a file of its own each time.
 //
 // Neighbours: page-slots.ts has the pages in memory; blocks.ts has the blocks of cold pages that
 // were read; page.ts assembles answers; state/messages.ts and the other tables hold the addresses.
@@ -39,57 +37,8 @@ const bytesPerUnit = 3
 /** The fraction of the memory that is for pages; the rest is for blocks. */
 const pagesPart = 3 / 4
 
-/** The names of the text's pages and of its facts in a manifest. */
+/** The name of the text's pages in a manifest, unchanged since the first form. */
 export const textStoreName = 'arena.entries'
-export const textFactsName = 'arena.'
-
-/** An entry of the text: its address, and its length. */
-export interface Entry {
-  address: number
-  bytes: number
-}
-
-/**
- * The end of a text that is not a whole block: one short page. Every checkpoint saves it in a new
- * file, so that nothing that is erased stays behind in a file that is in use.
- */
-class Tail implements PagedStore {
-  readonly pageBytes = blockBytes
-  readonly changed = new Set([0])
-  readonly #text: Text
-  #frozen: Uint8Array = new Uint8Array()
-  constructor(text: Text) {
-    this.#text = text
-  }
-
-  freeze(): number {
-    this.#frozen = Uint8Array.from(this.#text.tail())
-    return this.#frozen.length
-  }
-
-  frozen(): Uint8Array {
-    return this.#frozen
-  }
-
-  thaw(): void {
-    this.#frozen.fill(0)
-  }
-
-  markDirty(): void {} // it is always saved
-
-  holds(): boolean {
-    return true
-  }
-
-  /** To be called when the text is filled. */
-  fill(bytes: number): void {
-    if (bytes > 0) this.#text.extend(bytes)
-  }
-
-  room(): Uint8Array {
-    return this.#text.tail()
-  }
-}
 
 export class Text implements PagedStore {
   /** Blocks of cold pages. */
@@ -100,10 +49,12 @@ export class Text implements PagedStore {
   readonly crcs = new Uint32Column()
   /** The length of the last appended entry in bytes. */
   written = 0
-  /** Pages in memory that are different on disk: the next checkpoint replaces their files. */
-  readonly changed = new Set<number>()
-  /** Erased entries of which a part is in cold pages, and still on disk (erasing.ts, G2). */
-  unread: Entry[] = []
+  /** Pages with an erased entry of which page files may contain older copies (erasing.ts, G2). */
+  readonly erased = new Set<number>()
+  /** Erased entries whose bytes are still on disk, because their pages cannot be read (G3). */
+  readonly unread: { address: number; bytes: number }[] = []
+  /** Reads a cold page synchronously, for an erasure. Returns null if the page is damaged. */
+  readPage: (place: PagePlace, page: number) => Uint8Array | null = () => null
   isFrozen = false // by a checkpoint, which needs the pages as they were when it began
   readonly #mayHoldAll: boolean
   /** The page being filled, initially -1; its filled bytes; the end of the block being filled. */
@@ -112,10 +63,10 @@ export class Text implements PagedStore {
   #blockEnd = blockBytes
   #slab: Buffer = Buffer.alloc(0)
   #slabOffset = 0
-  /** The bytes before this offset are saved, except in `changed` pages. Only whole blocks are. */
+  /** The bytes before this offset are saved, except for dirty pages. */
   #savedBytes = 0
   #frozenBytes = 0
-  readonly #tail = new Tail(this)
+  readonly #dirty = new Set<number>()
   /** The places of the pages in the newest checkpoint. */
   #saved: PageTable | null = null
 
@@ -244,21 +195,13 @@ export class Text implements PagedStore {
   /** Frees the memory of the oldest pages, as far as a checkpoint has saved them (A2, A4). */
   #drop(): void {
     const end = Math.min(Math.floor(this.#savedBytes / pageBytes), this.#page)
-    this.pages.drop(end, (page) => this.changed.has(page))
+    this.pages.drop(end, (page) => this.#dirty.has(page))
   }
 
   // ── PagedStore: no entry changes while frozen, so a frozen page needs no copy ──────────────────
 
   get stores(): Record<string, PagedStore> {
-    return { entries: this, tail: this.#tail, crcs: this.crcs }
-  }
-
-  facts(): [address: number, bytes: number][] {
-    return this.unread.map(({ address, bytes }) => [address, bytes])
-  }
-
-  restore(facts: unknown): void {
-    this.unread = (facts as [number, number][]).map(([address, bytes]) => ({ address, bytes }))
+    return { entries: this, crcs: this.crcs }
   }
 
   get pageBytes(): number {
@@ -271,14 +214,14 @@ export class Text implements PagedStore {
 
   freeze(): number {
     this.isFrozen = true
-    this.#frozenBytes = this.bytes - this.tailBytes
+    this.#frozenBytes = this.bytes
     return this.#frozenBytes
   }
 
   frozen(page: number): Uint8Array | null {
     const from = page * pageBytes
     const to = Math.min(from + pageBytes, this.#frozenBytes)
-    if (to <= this.#savedBytes && !this.changed.has(page)) return null
+    if (to <= this.#savedBytes && !this.#dirty.has(page)) return null
     return this.pages.bytesOf(page).subarray(0, to - from)
   }
 
@@ -287,12 +230,12 @@ export class Text implements PagedStore {
     if (saved === null) return
     this.#saved = saved
     this.#savedBytes = saved.bytes
-    this.changed.clear()
+    this.#dirty.clear()
     this.#drop()
   }
 
   markDirty(page: number): void {
-    if (this.holds(page) && page * pageBytes < this.#savedBytes) this.changed.add(page)
+    if (this.holds(page)) this.#dirty.add(page)
   }
 
   fill(bytes: number, saved: PageTable): void {
@@ -310,23 +253,6 @@ export class Text implements PagedStore {
   room(page: number): Uint8Array {
     if (!this.holds(page)) this.pages.give(page)
     return this.pages.bytesOf(page)
-  }
-
-  /** The number of bytes after the last whole block. */
-  get tailBytes(): number {
-    return this.bytes % blockBytes
-  }
-
-  /** Makes room for a tail of this many bytes after the whole blocks. */
-  extend(bytes: number): void {
-    if (this.#used === pageBytes) this.#beginPage()
-    this.#used += bytes
-  }
-
-  /** Returns the bytes after the last whole block. */
-  tail(): Uint8Array {
-    const end = this.#slabOffset + this.#used
-    return this.#slab.subarray(end - this.tailBytes, end)
   }
 
   // ── Appending ─────────────────────────────────────────────────────────────────────────────────

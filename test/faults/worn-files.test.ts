@@ -19,6 +19,10 @@ import { build, contentOf, filesWith, readErased, start } from './cold-forum.ts'
 
 t.setTimeout(timeoutMs)
 
+/**
+ * A message of the second page, which the first text file holds as of when that page was half full.
+ */
+const moved = 250
 const often = ['--scrub-hours', '0.0003']
 
 const base = await build()
@@ -54,7 +58,9 @@ async function isReplaced(t: Test, disk: SimulatedDisk, file: string): Promise<v
 t.test('a part that no page uses cannot be read: all pages are moved, it is removed', async (t) => {
   const disk = base.disk.copy()
   const file = firstFile(disk)
-  disk.breakSectors(file, 0, 1) // of the head
+  const at = disk.bytesOf(file).indexOf(contentOf(moved).slice(0, 60))
+  t.ok(at > 1 << 20, 'behind the page that is in use')
+  disk.breakSectors(file, at, at + 1)
   await isReplaced(t, disk, file)
 })
 

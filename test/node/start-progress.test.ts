@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Vitals } from '../../src/ops/vitals.ts'
-import { startProgress } from '../../src/storage/start-progress.ts'
+import { startProgress } from '../../src/storage/checkpoints.ts'
 
 t.test('start: takes long: each step is reported, and logged now and then', async (t) => {
   for (const [everyMs, lines] of [

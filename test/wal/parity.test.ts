@@ -1,7 +1,6 @@
 import t from 'tap'
-import { writePages } from '../../wal/checkpoint/checkpoint-writer.ts'
+import { type FrozenStore, writePages } from '../../wal/checkpoint/checkpoint-writer.ts'
 import { Checkpoints } from '../../wal/checkpoint/checkpoints.ts'
-import type { FrozenStore } from '../../wal/checkpoint/growing-files.ts'
 import { pagesName, parityName } from '../../wal/checkpoint/manifest.ts'
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { pieceBytes } from '../../wal/checkpoint/parity.ts'

@@ -76,14 +76,11 @@ export async function isWritten(
   }
 }
 
-/**
- * Removes the files of checkpoint `number`, which failed, as far as the disk permits: all those
- * with numbers before `end`.
- */
+/** Removes the files of checkpoint `number`, which failed, as far as the disk permits. */
 export async function removeAttempt(
   { disk, dir }: CheckpointDirectory,
   number: number,
-  end: number,
+  pageFiles: readonly number[],
 ): Promise<void> {
   const remove = async (name: string) => {
     await ifPossible(removeLater(disk, path.join(dir, `${name}.tmp`)))
@@ -91,7 +88,7 @@ export async function removeAttempt(
   }
   await remove(manifestName(number))
   await ifPossible(syncDirectoryLater(disk, dir)) // a manifest never outlives its pages
-  for (let file = number; file < end; file++) {
+  for (const file of pageFiles) {
     await remove(pagesName(file))
     await remove(parityName(file))
   }

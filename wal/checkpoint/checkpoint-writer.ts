@@ -1,11 +1,15 @@
 // Writes the files of one checkpoint and reads them back, while the stores continue to change.
 // checkpoints.ts decides when to do so, and deals with the outcome.
 //
-//   page file n and its parity ─▶ growing files, and their parity ─▶ read back
+//   page file n and its parity ─▶ page file n + 1, if it is needed, and its parity ─▶ read back
 //   ─▶ log synced up to the position ─▶ manifest n ─▶ read back
 //
+// One page file has the rows and the pages that may change again. The other has the pages of stores
+// that need not hold them in memory, because these pages hardly change once they are full
+// (paged-store.ts, `holds`).
+//
 //   columns, lists, rows   ──changed──▶ file n
-//   text                   ──new──▶ its newest file, and files n + 1, n + 2 … (growing-files.ts)
+//   text                   ──changed──▶ file n + 1 ◀──copied── files that are being emptied
 
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
@@ -13,9 +17,7 @@ import type { Pause } from '../../src/base/pauses.ts'
 import { replaceFileLater } from '../disk.ts'
 import { type CheckpointDirectory, isWritten, writeManifest } from './checkpoint-files.ts'
 import { BadCheckpoint, verifyPages } from './checkpoint-reader.ts'
-import { type FrozenStore, type GrownFile, type GrowthPlan, writeGrowth } from './growing-files.ts'
 import {
-  type BadPage,
   encodeManifest,
   type Manifest,
   manifestName,
@@ -24,12 +26,26 @@ import {
   parityName,
   placesOf,
 } from './manifest.ts'
-import { liveBytes, PageTable, type RowSource, type Rows, type Stores } from './paged-store.ts'
-import { Pieces, type WriteOptions } from './parity.ts'
-import { makeParity, scrubFile } from './scrub.ts'
+import { PageSource } from './page-source.ts'
+import {
+  liveBytes,
+  type PagedStore,
+  PageTable,
+  type RowSource,
+  type Rows,
+  type Stores,
+} from './paged-store.ts'
+import { Pieces, pieceBytes, type WriteOptions } from './parity.ts'
 import { Sidecar } from './sidecar.ts'
 
 export const rowPageBytes = 64 * 1024
+
+/** A frozen store, its length when it was frozen, and the places of its previously saved pages. */
+export interface FrozenStore {
+  store: PagedStore
+  bytes: number
+  before: PageTable | undefined
+}
 
 interface WrittenPages {
   tables: Map<string, PageTable>
@@ -76,6 +92,63 @@ async function writeChanged(
     }
   }
   return tables
+}
+
+/** The pages to copy: those in the files `emptied`. */
+interface Copied {
+  emptied: ReadonlySet<number>
+  source: PageSource
+}
+
+/** Whether any of these stores has a page to be written or copied. */
+function hasPagesToWrite(
+  frozen: ReadonlyMap<string, FrozenStore>,
+  emptied: ReadonlySet<number>,
+): boolean {
+  for (const { store, bytes, before } of frozen.values()) {
+    for (let page = Math.ceil(bytes / store.pageBytes) - 1; page >= 0; page--) {
+      if (store.frozen(page) !== null || emptied.has(before!.files[page])) return true
+    }
+  }
+  return false
+}
+
+/** As `writePages`, for stores that need not hold their pages: those are copied. */
+async function writeAndCopyPages(
+  frozen: ReadonlyMap<string, FrozenStore>,
+  { emptied, source }: Copied,
+  options: WriteOptions,
+): Promise<WrittenPages> {
+  const out = new Pieces(options)
+  const copy = Buffer.allocUnsafeSlow(pieceBytes)
+  const contentOf = async ({ store, before }: FrozenStore, page: number, bytes: number) => {
+    const changed = store.frozen(page)
+    if (changed !== null || !emptied.has(before!.files[page])) return changed
+    const read = copy.subarray(0, bytes)
+    return (await source.read(before!.placeOf(page), read)) ? read : null // unreadable: it stays
+  }
+  try {
+    const tables = new Map<string, PageTable>()
+    for (const [name, each] of frozen) {
+      const table = new PageTable(each.bytes, each.store.pageBytes)
+      tables.set(name, table)
+      for (let page = 0; page < table.pages; page++) {
+        await out.makeRoom(table.lengthOf(page))
+        const content = await contentOf(each, page, table.lengthOf(page))
+        if (content === null) table.copy(page, each.before!)
+        else {
+          table.set(page, options.number, out.offset, crc32(content))
+          out.add(content)
+        }
+        const pausing = options.pause()
+        if (pausing !== null) await pausing
+      }
+    }
+    return { tables, bytes: await out.finish() }
+  } finally {
+    await out.stop()
+    copy.fill(0)
+  }
 }
 
 /** Writes all rows of a source one after another, in separate pages. */
@@ -129,13 +202,14 @@ interface Attempt {
   place: CheckpointDirectory
   /** The manifest without the places of pages. */
   head: Pick<Manifest, 'number' | 'storeId' | 'position' | 'form' | 'facts'>
-  /** The stores whose pages are written when they have changed. */
   frozen: ReadonlyMap<string, FrozenStore>
   rows: Rows
-  /** The files of the stores that grow. */
-  growth: readonly GrowthPlan[]
   /** The newest checkpoint. */
   before: Manifest | undefined
+  /** The page files whose pages are copied. */
+  emptied: ReadonlySet<number>
+  /** Those of them that may have copies of erased pages. */
+  mustEmpty: ReadonlySet<number>
   pause: Pause
   /** Makes the log durable up to the position. */
   syncLog: () => Promise<void>
@@ -149,14 +223,10 @@ export interface Written {
   bytes: number
 }
 
-/** Thrown when pages do not read back as they were written. */
-export class NotAsWritten extends BadCheckpoint {
-  readonly pages: readonly BadPage[]
-
-  constructor(pages: readonly BadPage[]) {
-    super(`${placesOf(pages)} does not read back as it was written`)
-    this.pages = pages
-  }
+/** The numbers of the page files that an attempt may leave behind. */
+export function numbersOf({ head: { number }, frozen }: Attempt): number[] {
+  const mayBeTwo = [...frozen.values()].some(({ store }) => store.holds !== undefined)
+  return mayBeTwo ? [number, number + 1] : [number]
 }
 
 /**
@@ -164,79 +234,83 @@ export class NotAsWritten extends BadCheckpoint {
  * written.
  */
 export async function writeCheckpoint(attempt: Attempt): Promise<Written> {
-  const { place, head, growth, before, pause, syncLog } = attempt
-  const first = await writeFirst(attempt)
-  const grown: GrownFile[] = []
-  for (const plan of growth) {
-    grown.push(...(await writeGrowth(plan, { place, storeId: head.storeId, before, pause })))
+  const { place, head, frozen, before, mustEmpty, pause, syncLog } = attempt
+  const written = [await writeFirst(attempt)]
+  const second = await writeSecond(attempt)
+  if (second !== null) written.push(second)
+
+  const tables = new Map(before?.tables)
+  for (const name of tables.keys()) if (!frozen.has(name)) tables.delete(name)
+  for (const each of written) for (const [name, table] of each.tables) tables.set(name, table)
+  for (const [name, { store, bytes }] of frozen) {
+    if (!tables.has(name)) tables.set(name, new PageTable(bytes, store.pageBytes)) // it is empty
   }
-  const tables = new Map(first.tables)
-  for (const { name, table } of growth) tables.set(name, table)
   const live = await liveBytes(tables.values(), pause)
   const files = new Map(before?.files)
-  for (const { number, bytes } of [first, ...grown]) files.set(number, bytes)
+  for (const { number, bytes } of written) files.set(number, bytes)
   for (const file of files.keys()) if (!live.has(file)) files.delete(file)
-  const manifest = { ...head, tables, files }
+  const notEmptied = [...mustEmpty].filter((file) => files.has(file))
+  const manifest = { ...head, tables, files, notEmptied }
 
-  await verify(attempt, manifest, head.number)
-  for (const file of grown) {
-    await coverByParity(attempt, manifest, file)
-    await verify(attempt, manifest, file.number, file.pages)
-  }
+  for (const each of written) await verify(attempt, manifest, each)
   await syncLog()
   const bytes = encodeManifest(manifest)
   await writeManifest(place, head.number, bytes)
   if (!(await isWritten(place, head.number, bytes))) {
     throw new BadCheckpoint(`${manifestName(head.number)} does not read back as it was written`)
   }
-  return { manifest, live, bytes: grown.reduce((sum, { written }) => sum + written, first.bytes) }
+  return { manifest, live, bytes: written.reduce((sum, file) => sum + file.bytes, 0) }
 }
 
-/** Writes the page file with the pages that have changed, the rows, and its parity. */
-async function writeFirst({
-  place: { disk, dir },
-  head: { number, storeId },
-  frozen,
-  rows,
-  pause,
-}: Attempt): Promise<WrittenPages & { number: number }> {
+interface WrittenFile extends WrittenPages {
+  number: number
+}
+
+function writeFirst(attempt: Attempt): Promise<WrittenFile> {
+  const { frozen, rows, head } = attempt
+  const holding = new Map([...frozen].filter(([, { store }]) => store.holds === undefined))
+  return writeFile(attempt, head.number, (options) => writePages(holding, rows, options))
+}
+
+/** Resolves to null if no page has to be written or copied. */
+async function writeSecond(attempt: Attempt): Promise<WrittenFile | null> {
+  const { place, frozen, head, before, emptied } = attempt
+  const others = new Map([...frozen].filter(([, { store }]) => store.holds !== undefined))
+  if (!hasPagesToWrite(others, emptied)) return null
+  const source = new PageSource(place, before ?? { ...head, files: new Map() })
+  try {
+    return await writeFile(attempt, head.number + 1, (options) =>
+      writeAndCopyPages(others, { emptied, source }, options),
+    )
+  } finally {
+    await source.close()
+  }
+}
+
+async function writeFile(
+  { place, head: { storeId }, pause }: Attempt,
+  number: number,
+  write: (options: WriteOptions) => Promise<WrittenPages>,
+): Promise<WrittenFile> {
+  const { disk, dir } = place
   const written = await replaceFileLater(disk, path.join(dir, pagesName(number)), (file) =>
     replaceFileLater(disk, path.join(dir, parityName(number)), (parityFile) =>
-      writePages(frozen, rows, { disk, file, parityFile, number, storeId, pause }),
+      write({ disk, file, parityFile, number, storeId, pause }),
     ),
   )
   return { ...written, number }
 }
 
-/** Makes the parity of a file that is new or has grown (growing-files.ts, G4). */
-async function coverByParity(
-  { place, head: { storeId }, pause }: Attempt,
-  manifest: Manifest,
-  { number, bytes, isNew }: GrownFile,
-): Promise<void> {
-  const options = { pause, pace: async () => {} }
-  if (!isNew) await scrubFile(place, [manifest], number, options)
-  else if (!(await makeParity(place, { storeId, number, bytes }, options))) {
-    throw new BadCheckpoint(`${pagesName(number)} cannot be read back`)
-  }
-}
-
-/** Reads back these pages of a file, or all of them, and its parity. */
+/** Reads back the pages and the parity of a file. */
 async function verify(
   { place, head: { storeId }, pause }: Attempt,
   manifest: Manifest,
-  number: number,
-  pages?: ReadonlySet<number>,
+  { number, bytes }: WrittenFile,
 ): Promise<void> {
-  const found = await verifyPages(manifest, number, { ...place, pause })
-  const bad = found.filter(({ page }) => pages?.has(page) ?? true)
-  if (bad.length > 0) throw new NotAsWritten(bad)
-  if (found.length > 0 && pages !== undefined) return // the parity is that from before
-  const sidecar = await Sidecar.open(place, {
-    storeId,
-    number,
-    bytes: manifest.files.get(number) ?? 0,
-  })
+  const bad = await verifyPages(manifest, number, { ...place, pause })
+  if (bad.length > 0)
+    throw new BadCheckpoint(`${placesOf(bad)} does not read back as it was written`)
+  const sidecar = await Sidecar.open(place, { storeId, number, bytes })
   const isWhole = await sidecar?.isWhole()
   sidecar?.close()
   if (!isWhole)

@@ -14,9 +14,11 @@
 //     removed when no kept manifest names them. A page that was rebuilt is repaired in its file by
 //     the scrub (scrub.ts), after the start.
 // C4. A checkpoint that fails changes nothing; the next one has another number.
-// C5. Stores that grow have files of their own, to which later checkpoints append; new ones get the
-//     next numbers (growing-files.ts). While a checkpoint may append to a file, nothing else writes
-//     to it.
+// C5. A checkpoint has a second page file, with the next number, when stores that need not hold all
+//     their pages have pages to write (checkpoint-writer.ts).
+// C6. A page that can neither be read nor rebuilt stays in its file, although the file is to be
+//     emptied. If that is because of an erasure, the manifest says so, and the file is emptied by
+//     the first later checkpoint that can read it.
 
 import path from 'node:path'
 import { inSlicesOf, type Pause } from '../../src/base/pauses.ts'
@@ -33,15 +35,15 @@ import {
   removeUnfinished,
   removeUnneeded,
 } from './checkpoint-files.ts'
-import { BadCheckpoint, type ReadOptions, readPages } from './checkpoint-reader.ts'
+import { BadCheckpoint, type ReadOptions, readPages, verifyPages } from './checkpoint-reader.ts'
 import {
   freezeAll,
-  NotAsWritten,
+  numbersOf,
   rowPageBytes,
   type Written,
   writeCheckpoint,
 } from './checkpoint-writer.ts'
-import { newestFiles, planGrowth } from './growing-files.ts'
+import { filesOfErased, filesToEmpty } from './forgetting.ts'
 import {
   type BadPage,
   beyondParity,
@@ -114,10 +116,12 @@ export class Checkpoints {
   #kept: Manifest[] = []
   /** 0: not known yet. */
   #next = 0
-  /** Page files whose pages the next checkpoint moves to other files. */
-  readonly #moved = new Set<number>()
-  /** What is being done to page files, by their numbers (C5). */
-  readonly #busy = new Map<number, Promise<unknown>>()
+  /** Page files that the next checkpoint empties: it uses none of their pages. */
+  #emptied: ReadonlySet<number> = new Set()
+  /** Page files to be emptied, because the device fails to read or write them. */
+  readonly #worn = new Set<number>()
+  /** Page files to be emptied, because they may have copies of erased pages (C6). */
+  #mustEmpty: ReadonlySet<number> = new Set()
 
   constructor(options: CheckpointsOptions) {
     this.#options = options
@@ -156,6 +160,7 @@ export class Checkpoints {
         good.shift()
       }
       this.#kept = good.slice(0, keptCount)
+      this.#mustEmpty = new Set(this.#kept[0]?.notEmptied)
     } catch (error) {
       throw isOfSystem(error)
         ? storageError(`read checkpoints in ${this.#place.dir}`, error)
@@ -201,81 +206,60 @@ export class Checkpoints {
   }
 
   /**
-   * Takes a checkpoint of the state as it is when the files that it appends to are free. Rejects
-   * with JournalError 74 when the disk fails or is full; then nothing has changed. One at a time.
+   * Takes a checkpoint of the state as it is now. If text was erased since the last one, it takes
+   * the state as it is once all pages that may have copies of that text are marked. Rejects with
+   * JournalError 74 when the disk fails or is full; then nothing has changed. One at a time.
    */
-  async take(source: Source): Promise<Taken> {
-    const tables = this.#kept[0]?.tables ?? new Map()
-    if (this.#moved.size > 0) {
-      await markFilesDirty(tables, this.#moved, source.stores, source.pause)
+  async take({ journal, facts, stores, rows, pause }: Source): Promise<Taken> {
+    const left = this.#kept[0]?.notEmptied ?? []
+    if (left.length > 0) await this.#tryAgain(left, this.#kept[0], pause)
+    // Text that is erased during `#empty` counts, too: nothing awaits after the last look.
+    for (;;) {
+      const newest = this.#kept[0]
+      const erased = filesOfErased(newest, stores)
+      this.#mustEmpty = new Set([...this.#mustEmpty, ...erased])
+      const files = new Set([...this.#worn, ...erased])
+      this.#worn.clear()
+      if (files.size === 0 || newest === undefined) break
+      await this.#empty(files, newest, stores, pause)
     }
-    return this.exclusively(newestFiles(tables, source.stores), () => this.#take(source))
-  }
-
-  async #take({ journal, facts, stores, rows, pause }: Source): Promise<Taken> {
     const begunMs = performance.now()
     const { position, storeId } = journal
     const { form } = this.#options
     if (this.#next === 0) this.#next = nextNumber(this.#place)
-    const first = this.#next
+    const number = this.#next
     const before = this.#kept[0]
-    const all = freezeAll(stores, before?.tables ?? new Map())
+    const frozen = freezeAll(stores, before?.tables ?? new Map())
     for (const source of rows.values()) source.freeze()
-    const head = { number: this.#next++, storeId, position, form, facts: packFacts(facts()) }
-    const growing = [...all].filter(([, { store }]) => store.holds !== undefined)
-    const growth = growing.map(([name, each]) =>
-      planGrowth(name, each, this.#moved, () => this.#next++),
-    )
-    this.#moved.clear()
-    const frozen = new Map([...all].filter(([, { store }]) => store.holds === undefined))
-    const place = this.#place
+    const head = { number, storeId, position, form, facts: packFacts(facts()) }
+    const [place, emptied, mustEmpty] = [this.#place, this.#emptied, this.#mustEmpty]
     const syncLog = () => journal.sync()
+    const attempt = { place, head, frozen, rows, before, emptied, mustEmpty, pause, syncLog }
+    const numbers = numbersOf(attempt)
+    this.#next += numbers.length
     let saved: Written | null = null
-    let bad: readonly BadPage[] = []
     try {
-      const writing = writeCheckpoint({ place, head, frozen, rows, growth, before, pause, syncLog })
+      const writing = writeCheckpoint(attempt)
       const beginMs = performance.now() - begunMs
       saved = await writing
       this.#kept = [saved.manifest, ...this.#kept].slice(0, keptCount)
       this.hasLeftovers = true
-      return { number: first, position, bytes: saved.bytes, beginMs }
+      return { number, position, bytes: saved.bytes, beginMs }
     } catch (error) {
-      if (error instanceof NotAsWritten) bad = error.pages
-      await removeAttempt(place, first, this.#next)
+      await removeAttempt(place, number, numbers)
       const isNoBug = isOfSystem(error) || error instanceof BadCheckpoint
       throw isNoBug ? storageError(`take a checkpoint in ${place.dir}`, error) : error
     } finally {
-      for (const [name, { store }] of all) store.thaw(saved?.manifest.tables.get(name) ?? null)
+      for (const [name, { store }] of frozen) store.thaw(saved?.manifest.tables.get(name) ?? null)
       for (const source of rows.values()) source.thaw()
-      for (const { store, page } of bad) stores.get(store)?.markDirty(page)
-      if (saved !== null) await this.#tidy(saved, stores, journal, pause)
-    }
-  }
-
-  /** Prepares the next checkpoint to empty files, and removes those that no kept one needs. */
-  async #tidy(
-    { manifest: { tables, files }, live }: Written,
-    stores: Stores,
-    journal: Source['journal'],
-    pause: Pause,
-  ): Promise<void> {
-    const grown = [...tables].filter(([name]) => stores.get(name)?.holds !== undefined)
-    const others = new Map(files)
-    for (const [, table] of grown) for (const file of table.files) others.delete(file)
-    await markFilesDirty(tables, filesToRewrite(others, live), stores, pause)
-    await this.#removeUnneeded(journal)
-  }
-
-  /** Does work on page files when nothing else is being done to them (C5). */
-  async exclusively<T>(files: readonly number[], work: () => Promise<T>): Promise<T> {
-    const others = () => files.flatMap((file) => this.#busy.get(file) ?? [])
-    while (others().length > 0) await Promise.allSettled(others())
-    const working = work()
-    for (const file of files) this.#busy.set(file, working)
-    try {
-      return await working
-    } finally {
-      for (const file of files) this.#busy.delete(file)
+      if (saved !== null) {
+        this.#emptied = new Set() // every page that could be read has left these
+        this.#mustEmpty = new Set(saved.manifest.notEmptied)
+        const files = filesToRewrite(saved.manifest.files, saved.live)
+        for (const file of this.#mustEmpty) files.delete(file)
+        await this.#empty(files, saved.manifest, stores, pause)
+        await this.#removeUnneeded(journal)
+      }
     }
   }
 
@@ -313,7 +297,30 @@ export class Checkpoints {
 
   /** Makes the next checkpoint move all pages out of a file. */
   moveOut(file: number): void {
-    this.#moved.add(file)
+    this.#worn.add(file)
+  }
+
+  /** Makes the next checkpoint empty the files that can be read again (C6). */
+  async #tryAgain(files: readonly number[], newest: Manifest, pause: Pause): Promise<void> {
+    for (const file of files) {
+      try {
+        const bad = await verifyPages(newest, file, { ...this.#place, pause })
+        if (bad.length === 0) this.moveOut(file)
+      } catch (error) {
+        if (!isOfSystem(error) && !(error instanceof BadCheckpoint)) throw error
+      }
+    }
+  }
+
+  /** Makes the next checkpoint move the pages of the newest one out of these files as well. */
+  async #empty(
+    files: ReadonlySet<number>,
+    newest: Manifest,
+    stores: Stores,
+    pause: Pause,
+  ): Promise<void> {
+    this.#emptied = filesToEmpty(new Set([...this.#emptied, ...files]), newest, stores)
+    await markFilesDirty(newest.tables, this.#emptied, stores, pause)
   }
 
   // Removal that fails now is retried after the next checkpoint.

@@ -41,6 +41,11 @@ export interface Manifest {
   tables: Map<string, PageTable>
   /** Bytes of each page file that is named, by its number. */
   files: Map<number, number>
+  /**
+   * The page files that had to be emptied because of an erasure, and are still named because a page
+   * in them could not be read.
+   */
+  notEmptied: number[]
 }
 
 export type ReadManifest =

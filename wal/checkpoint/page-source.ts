@@ -7,7 +7,6 @@ import { isOfSystem, isUnreadable } from '../errors.ts'
 import type { CheckpointDirectory } from './checkpoint-files.ts'
 import { type BadPage, type Manifest, pagesName, placeOf } from './manifest.ts'
 import type { PagePlace } from './paged-store.ts'
-import { blockBytes } from './parity.ts'
 import { openIfThere, readWhole, Sidecars } from './sidecar.ts'
 
 const readLaterBytesMin = 256 * 1024
@@ -106,14 +105,6 @@ export class PageSource {
     const rebuilt = await this.#sidecars.rebuild(page)
     if (rebuilt !== null) into.set(rebuilt.page)
     return rebuilt !== null
-  }
-
-  /** Reads a page as it is on disk, with zeros for blocks that the device cannot read. */
-  async readAsFound({ file, offset }: PagePlace, into: Uint8Array): Promise<void> {
-    for (let at = 0; at < into.length; at += blockBytes) {
-      const block = into.subarray(at, at + blockBytes)
-      if (!(await this.#files.readLater(file, offset + at, block))) block.fill(0)
-    }
   }
 
   async close(): Promise<void> {

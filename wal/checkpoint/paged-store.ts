@@ -30,9 +30,10 @@ export interface Filled {
   /** The bytes from page `page` on, as far as they are contiguous in memory. */
   room(page: number): Uint8Array
   /**
-   * Whether the page is in memory. Only stores that grow, and need not hold all their pages, have
-   * this method. A start reads only the pages that the store holds after `fill`. The pages are in
-   * files of their own (growing-files.ts).
+   * Whether the page is in memory. Only stores that need not hold all their pages have this method;
+   * such pages hardly change once they are full. A start reads only the pages that the store holds
+   * after `fill`. `frozen` of any page may be called again. The pages are written to files of their
+   * own, and copied from there to others without the store.
    */
   holds?(page: number): boolean
 }
@@ -52,8 +53,8 @@ export interface PagedStore extends Filled {
   thaw(saved: PageTable | null): void
   /** Makes the next checkpoint save a page again, changed or not. Not while frozen. */
   markDirty(page: number): void
-  /** Of a store that grows: pages in memory that must not stay on disk as they are there. */
-  readonly changed?: ReadonlySet<number>
+  /** Pages in which something was erased, so that no copy of them may stay on disk. */
+  readonly erased?: Set<number>
 }
 
 /** Rows of plain objects: few compared with the stores, and all saved each time, one by one. */
@@ -179,9 +180,8 @@ export function filesToRewrite(
 }
 
 /**
- * Makes the next checkpoint rewrite the pages in these files. They are marked in advance, because a
- * checkpoint must begin at one instant, however many pages there are. Files of stores that grow are
- * replaced instead.
+ * Makes the next checkpoint rewrite the pages in these files, except those that it copies. They are
+ * marked in advance, because a checkpoint must begin at one instant, however many pages there are.
  */
 export async function markFilesDirty(
   tables: ReadonlyMap<string, PageTable>,

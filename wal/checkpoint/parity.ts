@@ -86,11 +86,6 @@ export function encodeParityHeader({ storeId, number, bytes }: PageFile, crcs: B
   return header
 }
 
-/** Returns the length of the page file that this header names. The header may be damaged. */
-export function coveredBytes(header: Buffer): number {
-  return Number(header.readBigUInt64LE(16))
-}
-
 /** Receives the bytes of a page file as they are written, and writes its parity. */
 export class ParityBuilder {
   readonly #file: Omit<PageFile, 'bytes'>

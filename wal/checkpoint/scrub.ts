@@ -132,8 +132,8 @@ async function parityFits(
   }
 }
 
-/** Writes the parity of a file. False when a part of the file cannot be read. */
-export async function makeParity(
+/** False when a part of the file cannot be read. */
+async function makeParity(
   place: CheckpointDirectory,
   file: PageFile,
   options: ScrubOptions,

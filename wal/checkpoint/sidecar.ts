@@ -10,11 +10,9 @@ import {
   blocksIn,
   blocksOf,
   columnOf,
-  coveredBytes,
   encodeParityHeader,
   type PageFile,
   parityBytesOf,
-  parityFileBytes,
   parityHeaderBytes,
   pieceBytes,
 } from './parity.ts'
@@ -88,8 +86,7 @@ export class Sidecars {
 
 export class Sidecar {
   readonly #disk: Disk
-  /** The page file, with the length that the parity covers: the file may have grown since. */
-  #file: PageFile
+  readonly #file: PageFile
   /** Open, or null when the page file is gone. */
   readonly #pages: number | null
   readonly #parity: number
@@ -134,7 +131,6 @@ export class Sidecar {
    * blocks rebuilt. Null if that is impossible.
    */
   async rebuild(from: number, length: number): Promise<Rebuilt | null> {
-    if (from + length > this.#file.bytes) return null // the file has grown since
     const first = Math.floor(from / blockBytes)
     const end = blocksOf(from + length)
     const at = first * blockBytes
@@ -163,17 +159,15 @@ export class Sidecar {
   }
 
   async #readCrcs(): Promise<boolean> {
+    const parityBytes = parityBytesOf(this.#file.bytes)
+    const blocks = blocksOf(this.#file.bytes) + blocksOf(parityBytes)
     const header = Buffer.alloc(parityHeaderBytes)
-    if (!(await readWhole(this.#disk, this.#parity, header, 0))) return false
-    const bytes = coveredBytes(header)
-    if (parityFileBytes(bytes) !== this.#disk.size(this.#parity)) return false
-    const parityBytes = parityBytesOf(bytes)
-    const crcs = Buffer.alloc((blocksOf(bytes) + blocksOf(parityBytes)) * 4)
-    const at = parityHeaderBytes + parityBytes
-    if (!(await readWhole(this.#disk, this.#parity, crcs, at))) return false
-    this.#file = { ...this.#file, bytes }
+    const crcs = Buffer.alloc(blocks * 4)
+    const isRead =
+      (await readWhole(this.#disk, this.#parity, header, 0)) &&
+      (await readWhole(this.#disk, this.#parity, crcs, parityHeaderBytes + parityBytes))
     this.#crcs = crcs
-    return header.equals(encodeParityHeader(this.#file, crcs))
+    return isRead && header.equals(encodeParityHeader(this.#file, crcs))
   }
 
   async #rebuildBlock(block: number, into: Buffer): Promise<boolean> {

@@ -7,9 +7,8 @@
 //                          order, so it was whole before a later one was visible
 //   a segment begins       the previous one is read once more, now up to its end
 //   segments are removed   when a checkpoint covers them: the copy fails, the caller starts again
-//   files of checkpoints   what a manifest names never changes, except where damage is repaired;
-//                          what a later checkpoint appends is left out; if they are removed, the
-//                          copy fails, the caller starts again
+//   files of checkpoints   never change once they have their names, except where damage is
+//                          repaired; if they are removed, the copy fails, the caller starts again
 //
 // C1. Everything synced when the copy began is in it, or the copy is refused as damaged.
 // C2. The copy ends in a seal, so later damage to it is distinguished from a torn tail.
@@ -194,11 +193,9 @@ export async function copyCheckpoint(
   for (const number of manifestNumbers(from)) {
     const read = readManifest(from, number)
     if (read.kind === 'bad') continue
-    const lengths = read.kind === 'good' ? read.manifest.files : new Map<number, number>()
-    const files = [...lengths.keys()]
+    const files = read.kind === 'good' ? [...read.manifest.files.keys()] : []
     const names = [...files.map(pagesName), manifestName(number)]
-    for (const [file, bytes] of lengths) copyFile(from, pagesName(file), to, undefined, bytes)
-    copyFile(from, manifestName(number), to)
+    for (const name of names) copyFile(from, name, to)
     for (const file of files) {
       const parity = openIfThere(disk, path.join(from.dir, parityName(file)))
       if (parity === null) continue

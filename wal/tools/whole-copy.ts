@@ -40,17 +40,15 @@ export function copyFile(
   name: string,
   to: string,
   onCopied: (bytes: number) => void = () => {},
-  bytesMax = Number.POSITIVE_INFINITY,
 ): void {
   let crc = 0
   const target = disk.open(path.join(to, name), 'create')
   try {
-    const write = (piece: Buffer, at: number) => {
+    eachPiece({ disk, dir }, name, (piece, at) => {
       writeAll(disk, target, piece, at)
       crc = crc32(piece, crc)
       onCopied(piece.length)
-    }
-    eachPiece({ disk, dir }, name, write, bytesMax)
+    })
     disk.sync(target)
   } finally {
     disk.close(target)
@@ -73,12 +71,11 @@ function eachPiece(
   try {
     const size = disk.size(file)
     const buffer = Buffer.alloc(Math.min(pieceBytes, size))
-    const end = Math.min(size, limit)
-    for (let at = 0; at < end; ) {
+    for (let at = 0; at < Math.min(size, limit); ) {
       const count = readWithZeros(
         disk,
         file,
-        buffer.subarray(0, Math.min(buffer.length, end - at)),
+        buffer.subarray(0, Math.min(buffer.length, size - at)),
         at,
       )
       if (count === 0) break
