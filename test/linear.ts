@@ -2,7 +2,7 @@
 // several rounds is compared, because other processes can only make a round longer.
 
 const roundsMin = 5
-const roundsMax = 25
+const roundsMax = 100
 /** The least processor time of one measurement. Shorter work is repeated. */
 const measuredUs = 3_000
 /** The ratio of the longer input's length to the shorter one's: two doublings. */
