@@ -54,7 +54,9 @@ function headOf(lines: string): string {
   return `POST /api/status HTTP/1.1\r\n${lines}\r\n`
 }
 
+// Both are started before the first test: tap ends when no test is left.
 const behindProxy = await startForum(t, ['--trust-proxy'])
+const forum = await startForum(t)
 
 t.test('proxy: a request whose end is unclear: what follows is never answered', async (t) => {
   for (const [what, lines] of Object.entries(ambiguous)) {
@@ -102,8 +104,6 @@ t.test('proxy: a useless head, a write behind it in the packet: not executed', a
     ['first message', 'the last one'],
   )
 })
-
-const forum = await startForum(t)
 
 t.test('heads: giant, endless or of many lines: refused, and others are served', async (t) => {
   const giants = [
