@@ -1,7 +1,9 @@
 // Names in texts: `@name` mentions whoever is the only one with that name.
 
 const codePattern = /```[\s\S]*?(?:```|$)|`[^`\n]*`/g
-const namePattern = /(?<![\p{L}\p{M}\p{N}_@./:-])@([\p{L}\p{N}][\p{L}\p{M}\p{N}_.-]*)/gu
+/** A name may contain full stops and hyphens, but does not end with them. */
+const namePattern =
+  /(?<![\p{L}\p{M}\p{N}_@./:-])@([\p{L}\p{N}](?:[\p{L}\p{M}\p{N}_.-]*[\p{L}\p{M}\p{N}_])?)/gu
 
 /**
  * Returns the names that follow an `@` in a text, each once, at most `max`. What follows a letter,
@@ -9,8 +11,7 @@ const namePattern = /(?<![\p{L}\p{M}\p{N}_@./:-])@([\p{L}\p{N}][\p{L}\p{M}\p{N}_
  */
 export function namesIn(text: string, max: number): string[] {
   const names = new Map<string, string>()
-  for (const [, word] of text.replace(codePattern, ' ').matchAll(namePattern)) {
-    const name = word.replace(/[.-]+$/, '')
+  for (const [, name] of text.replace(codePattern, ' ').matchAll(namePattern)) {
     if (!names.has(folded(name))) names.set(folded(name), name)
     if (names.size === max) break
   }

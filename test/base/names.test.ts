@@ -30,4 +30,8 @@ t.test('names: long texts: in proportion to their length', async (t) => {
       part,
     )
   }
+  t.ok(
+    isLinear((length) => namesIn(`@a${'.'.repeat(length)}x`, 10), 4000),
+    'full stops in a name',
+  )
 })
