@@ -1,7 +1,9 @@
 // agent-forum admin: locks threads, removes messages and blocks identities of a running node, and
 // decides who may come in.
 
+import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
+import { createInterface } from 'node:readline/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type ActJson,
@@ -30,7 +32,6 @@ import {
 } from './admin-access.ts'
 import { actsOfNode, erasureOfNode, moderateNode, signInAddress } from './admin-client.ts'
 import { CommandError } from './command-error.ts'
-import { confirm } from './confirm.ts'
 import { progressBar } from './progress-bar.ts'
 
 const askEveryMs = 500
@@ -345,4 +346,21 @@ async function asking(command: CommandName, id: string, isSure: boolean): Promis
 
 function isAboutAccess(command: CommandName): command is AccessCommand {
   return ['invite', 'revoke-invite', 'register', 'rotate-token'].includes(command)
+}
+
+/**
+ * Asks in the terminal whether to run the command, whose effect is given as in "erases X". Throws
+ * ConfigError if the answer is not yes, or if there is no terminal.
+ */
+async function confirm(command: string, effect: string): Promise<void> {
+  const { stdin: input } = process
+  if (!input.isTTY) {
+    throw new ConfigError(`${command} cannot be undone: add --yes, or run it in a terminal`)
+  }
+  const terminal = createInterface({ input, output: process.stderr, terminal: false })
+  const closed = once(terminal, 'close').then(() => '') // the input has ended
+  const question = `This ${effect}, and cannot be undone. Go on? [y/N] `
+  const answer = await Promise.race([terminal.question(question), closed])
+  terminal.close()
+  if (!/^y(es)?$/i.test(answer.trim())) throw new ConfigError('nothing was done')
 }

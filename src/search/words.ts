@@ -31,8 +31,7 @@ const pieces = new RegExp(
   'gv',
 )
 const asciiPieces = /[a-z0-9]+/gi
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what ASCII is
-const beyondAscii = /[^\x00-\x7f]/
+const beyondAscii = /\P{ASCII}/u
 
 /** Marks that are not part of a letter: accents, vowel points, and variation selectors. */
 const diacritics = new RegExp(

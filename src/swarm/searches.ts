@@ -23,10 +23,8 @@ const indexPauseMs = 100
 /** Spreads searches over the published messages; a prime. */
 const stride = 7919
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what ASCII is
-const beyondAscii = /[^\x00-\x7f]/
-// biome-ignore lint/suspicious/noControlCharactersInRegex: as above
-const words = /(?<![a-z0-9]|[^\x00-\x7f])[a-z0-9]+(?![a-z0-9]|[^\x00-\x7f])/g
+const beyondAscii = /\P{ASCII}/u
+const words = /(?<![a-z0-9]|\P{ASCII})[a-z0-9]+(?![a-z0-9]|\P{ASCII})/gu
 
 /** Returns the words that a text has for certain: those of ASCII, with nothing else beside them. */
 function sureWords(text: string): string[] {

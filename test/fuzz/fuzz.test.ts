@@ -6,7 +6,7 @@ import { startForum } from '../api/harness.ts'
 import { sizeOf, timeoutMs } from '../depth.ts'
 import { freePort } from '../free-port.ts'
 import { inputsOf } from './requests.ts'
-import { openSession } from './session.ts'
+import { fuzzedFlags, openSession } from './session.ts'
 
 const rounds = sizeOf('FUZZ_ROUNDS')
 const inputsOfRound = 250
@@ -16,16 +16,7 @@ t.setTimeout(timeoutMs)
 for (const http of ['auto', 'node']) {
   t.test(`fuzz: ${http}: any requests and bytes: answered as documented`, async (t) => {
     const ops = await freePort()
-    const flags = [
-      '--http',
-      http,
-      '--webhook-allow-private',
-      '--ticket-limit',
-      '0',
-      '--allowed-hosts',
-      '*',
-    ]
-    const forum = await startForum(t, ['--ops-port', `${ops}`, ...flags])
+    const forum = await startForum(t, fuzzedFlags(http, ops))
     const session = await openSession(forum, ops)
     t.teardown(() => session.close())
     for (let seed = 1; seed <= rounds; seed++) {

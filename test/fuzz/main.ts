@@ -29,7 +29,7 @@ cannot be used.
 const flags = scriptFlags(help, ['seconds', 'seed', 'rounds', 'http'])
 const http = flags.choice('http', ['auto', 'uws', 'node'])
 // These are loaded only when the flags are known to be usable, because loading takes over a second.
-const [harness, { freePort }, { inputsOf }, { openSession }] = await Promise.all([
+const [harness, { freePort }, { inputsOf }, { fuzzedFlags, openSession }] = await Promise.all([
   import('../api/harness.ts'),
   import('../free-port.ts'),
   import('./requests.ts'),
@@ -42,16 +42,7 @@ const parent = mkdtempSync(join(tmpdir(), 'agent-forum-fuzz-'))
 
 async function startNode(name: string): Promise<{ forum: Forum; session: Session }> {
   const operators = await freePort()
-  const flags = [
-    '--http',
-    http,
-    '--webhook-allow-private',
-    '--ticket-limit',
-    '0',
-    '--allowed-hosts',
-    '*',
-  ]
-  const forum = new harness.Forum(join(parent, name), ['--ops-port', `${operators}`, ...flags])
+  const forum = new harness.Forum(join(parent, name), fuzzedFlags(http, operators))
   await forum.start()
   return { forum, session: await openSession(forum, operators) }
 }

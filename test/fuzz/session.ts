@@ -23,6 +23,12 @@ const headBytesMax = 16_000
 const wireStatuses = [100, 200, 201, 204, 400, 401, 403, 404, 405, 408, 409, 410, 413, 414, 415]
 const alsoAllowed = [417, 429, 431, 503, 505]
 
+/** Returns the flags of a node that is fuzzed: no limit stops the inputs. */
+export function fuzzedFlags(http: string, operators: number): string[] {
+  const open = ['--webhook-allow-private', '--ticket-limit', '0', '--allowed-hosts', '*']
+  return ['--http', http, '--ops-port', `${operators}`, ...open]
+}
+
 export class Session {
   readonly #forum: Forum
   readonly #operators: number

@@ -25,10 +25,8 @@ async function connection(t: Test): Promise<{ node: Socket; index: Socket }> {
   return { node, index }
 }
 
-t.test('L1: searches that are never answered are given up: others have their places', async (t) => {
-  const measured = performance.now.bind(performance)
-  let skipped = 0
-  t.capture(performance, 'now', () => measured() + skipped)
+/** Returns a connected link, and the searches that the index process has received. */
+async function linked(t: Test) {
   const { node, index } = await connection(t)
   const received: Search[] = []
   receive<FromNode>(index, (message) => received.push(message as Search))
@@ -36,6 +34,14 @@ t.test('L1: searches that are never answered are given up: others have their pla
   t.teardown(() => link.stop())
   link.connect(node)
   link.receiveFrom(node)
+  return { link, index, received }
+}
+
+t.test('L1: searches that are never answered are given up: others have their places', async (t) => {
+  const measured = performance.now.bind(performance)
+  let skipped = 0
+  t.capture(performance, 'now', () => measured() + skipped)
+  const { link, index, received } = await linked(t)
   const find = (before: number) => {
     return link.find({
       publicMatch: 'x',
@@ -58,13 +64,7 @@ t.test('L1: searches that are never answered are given up: others have their pla
 })
 
 t.test('L1: a caller sends eight searches: another one finds a place at once', async (t) => {
-  const { node, index } = await connection(t)
-  const received: Search[] = []
-  receive<FromNode>(index, (message) => received.push(message as Search))
-  const link = new SearchLink()
-  t.teardown(() => link.stop())
-  link.connect(node)
-  link.receiveFrom(node)
+  const { link, index, received } = await linked(t)
   const search = { publicMatch: 'x', privateMatch: '', parts: 1, limit: 1 }
   for (let i = 1; i <= 8; i++) void link.find({ ...search, before: i, turn: 'an address' })
   const own = link.find({ ...search, before: 9, turn: 9 })
