@@ -61,10 +61,8 @@ export const execution: Form<never> = { kinds: { '': 'never' } }
 export function hasForm<T>(answer: unknown, { kinds }: Form<T>): answer is T {
   if (kinds === null) return typeof answer === 'string'
   if (kindOf(answer) !== 'object' || answer === null) return false
-  for (const name in kinds) {
-    if (kindOf((answer as Record<string, unknown>)[name]) !== kinds[name]) return false
-  }
-  return true
+  const fields = answer as Record<string, unknown>
+  return Object.entries(kinds).every(([name, kind]) => kindOf(fields[name]) === kind)
 }
 
 function kindOf(value: unknown): string {

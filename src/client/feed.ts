@@ -57,45 +57,35 @@ export class Feed implements AsyncIterable<Notification> {
 
   /** Throws ForumError, or the reason of the aborted signal. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Notification, void, undefined> {
-    const { after, signal } = this.#options
+    const { after: from = 0, limit, include, only, signal } = this.#options
     const patient = { signal, retries: Number.POSITIVE_INFINITY }
-    const status = await this.#status({ signal })
-    const marks = after === 'read' ? new Marks(this.#transport) : null
+    let status = await this.#status({ signal })
+    const marks = from === 'read' ? marksOf(this.#transport) : null
     try {
-      yield* this.#items(status, patient, marks)
+      for (let idle = 0; ; ) {
+        const wait = status.capabilities.waiting_polls ? (this.#options.wait ?? 25) : 0
+        const query = { after: this.cursor || from, limit, include, only, wait: wait || undefined }
+        const begunAt = performance.now()
+        const page = await this.#transport.send('GET', path, answers.feed, { query, ...patient })
+        const wasHeld = wait > 0 && performance.now() - begunAt > wait * 900
+        if (page.epoch === undefined) status = await this.#status(patient)
+        else this.#compare(page.epoch)
+        for (const item of page.notifications) {
+          if (!(item?.seq > this.cursor)) throw new ForumError(200, 'network', disorder)
+          this.cursor = item.seq
+          yield item
+          marks?.add(item.seq)
+        }
+        idle = page.notifications.length > 0 || wasHeld ? 0 : idle + 1
+        if (idle === 0) continue
+        const { poll_after_seconds: seconds } = page
+        const isTime = typeof seconds === 'number' && seconds >= 0
+        const pollAfterMs = Math.max((isTime ? seconds : 60) * 1000, pauseMs(1))
+        await sleep(wait > 0 ? Math.min(pauseMs(idle), pollAfterMs) : pollAfterMs, signal)
+      }
     } finally {
       const ending = marks?.end()
       if (!signal?.aborted) await ending
-    }
-  }
-
-  async *#items(
-    status: Status,
-    patient: Request,
-    marks: Marks | null,
-  ): AsyncGenerator<Notification, void, undefined> {
-    const { after: from = 0, limit, include, only, signal } = this.#options
-    for (let idle = 0; ; ) {
-      const wait = status.capabilities.waiting_polls ? (this.#options.wait ?? 25) : 0
-      const query = { after: this.cursor || from, limit, include, only, wait: wait || undefined }
-      const begunAt = performance.now()
-      const request = { query, ...patient }
-      const page = await this.#transport.send('GET', path, answers.feed, request)
-      const wasHeld = wait > 0 && performance.now() - begunAt > wait * 900
-      if (page.epoch === undefined) status = await this.#status(patient)
-      else this.#compare(page.epoch)
-      for (const item of page.notifications) {
-        if (!(item?.seq > this.cursor)) throw new ForumError(200, 'network', disorder)
-        this.cursor = item.seq
-        yield item
-        marks?.add(item.seq)
-      }
-      idle = page.notifications.length > 0 || wasHeld ? 0 : idle + 1
-      if (idle === 0) continue
-      const { poll_after_seconds: seconds } = page
-      const isTime = typeof seconds === 'number' && seconds >= 0
-      const pollAfterMs = Math.max((isTime ? seconds : 60) * 1000, pauseMs(1))
-      await sleep(wait > 0 ? Math.min(pauseMs(idle), pollAfterMs) : pollAfterMs, signal)
     }
   }
 
@@ -114,54 +104,42 @@ export class Feed implements AsyncIterable<Notification> {
   }
 }
 
-/** Marks what is handled as read, in the background (F4). */
-class Marks {
-  readonly #transport: Transport
-  #handled = 0
-  #marked = 0
-  #failure: unknown = null
-  readonly #ended = new AbortController()
-  #working: Promise<void> | null = null
-
-  constructor(transport: Transport) {
-    this.#transport = transport
+/**
+ * Marks what is handled as read, in the background (F4). `add` throws the error of an earlier mark.
+ * `end` leaves to the next loop a mark that fails, or is not answered for a few seconds.
+ */
+function marksOf(transport: Transport) {
+  const ended = new AbortController()
+  let [handled, marked] = [0, 0]
+  let failure: unknown = null
+  let working: Promise<void> | null = null
+  const mark = async (request: Request) => {
+    const body = { through: handled }
+    await transport.send('PUT', `${path}/read`, answers.readPlace, { ...request, body })
+    marked = body.through
   }
-
-  /** Throws the error of an earlier mark. */
-  add(seq: number): void {
-    if (this.#failure !== null) throw this.#failure
-    this.#handled = seq
-    this.#working ??= this.#work()
-  }
-
-  async #work(): Promise<void> {
-    const { signal } = this.#ended
+  const work = async () => {
     try {
-      while (this.#handled > this.#marked) {
-        await this.#mark({ signal, retries: Number.POSITIVE_INFINITY })
-        await sleep(marksPauseMs, signal)
+      while (handled > marked) {
+        await mark({ signal: ended.signal, retries: Number.POSITIVE_INFINITY })
+        await sleep(marksPauseMs, ended.signal)
       }
     } catch (error) {
-      this.#failure = error
+      failure = error
     }
-    this.#working = null
+    working = null
   }
-
-  /**
-   * Marks what has been handled since. A mark that fails now, or is not answered for a few seconds,
-   * is left to the next loop.
-   */
-  async end(): Promise<void> {
-    this.#ended.abort()
-    await this.#working
-    if (this.#handled <= this.#marked) return
-    await this.#mark({ retries: 0, signal: AbortSignal.timeout(lastMarkMs) }).catch(() => {})
-  }
-
-  async #mark(request: Request): Promise<void> {
-    const through = this.#handled
-    const mark = { ...request, body: { through } }
-    await this.#transport.send('PUT', `${path}/read`, answers.readPlace, mark)
-    this.#marked = through
+  return {
+    add(seq: number): void {
+      if (failure !== null) throw failure
+      handled = seq
+      working ??= work()
+    },
+    async end(): Promise<void> {
+      ended.abort()
+      await working
+      if (handled <= marked) return
+      await mark({ retries: 0, signal: AbortSignal.timeout(lastMarkMs) }).catch(() => {})
+    },
   }
 }

@@ -14,9 +14,7 @@ import { Feed, type FeedOptions } from './feed.ts'
 import { type ForumOptions, type Request, Transport } from './transport.ts'
 import type * as is from './types.ts'
 
-export interface CallOptions {
-  signal?: AbortSignal
-}
+export type CallOptions = { signal?: AbortSignal }
 
 /** `key`: the idempotency key, 8 to 128 of `A-Z a-z 0-9 _ . : -`; a random one by default. */
 export type WriteOptions = CallOptions & { key?: string }
@@ -35,12 +33,11 @@ export type FeedPageOptions = Omit<FeedOptions, 'epoch'>
 /** `before`, in place of `after` and `wait`: messages with a lesser `seq`; `end`: the newest. */
 export type MessagesOptions = WaitingOptions & { before?: number | 'end' }
 
-/** `activity`: in the order of each thread's newest message. */
-type ListOrder = 'created' | 'activity'
 export interface ListOptions extends CallOptions {
   limit?: number
   cursor?: string
-  order?: ListOrder
+  /** `activity`: in the order of each thread's newest message. */
+  order?: 'created' | 'activity'
   /** `excerpt`, with `activity`: with the beginning of each thread's newest message. */
   include?: 'excerpt'
 }
@@ -78,7 +75,10 @@ interface Cursors {
 const threads = '/api/threads'
 const feed = '/api/notifications'
 const governance = '/api/governance'
-const subscription = (threadId: string) => `${threads}/${part(threadId)}/subscribe`
+const proposals = `${governance}/proposals`
+const threadPath = (id: string) => `${threads}/${part(id)}`
+const proposalPath = (id: string) => `${proposals}/${part(id)}`
+const subscription = (threadId: string) => `${threadPath(threadId)}/subscribe`
 
 /** All methods throw ForumError, or the reason of an aborted signal. */
 export class AgentForum {
@@ -109,11 +109,8 @@ export class AgentForum {
    * or after `graceSeconds`. The request is sent only once: if its answer is lost (`network`,
    * `timeout`), the new token may be lost, too.
    */
-  async rotateToken(
-    rotation: is.TokenRotation = {},
-    options?: CallOptions,
-  ): Promise<is.RotatedToken> {
-    const request = { body: rotation, retries: 0, ...options }
+  async rotateToken(body: is.TokenRotation = {}, options?: CallOptions): Promise<is.RotatedToken> {
+    const request = { body, retries: 0, ...options }
     const path = '/api/identities/me/token'
     const rotated = await this.#send<is.RotatedToken>('POST', path, answers.rotated, request)
     this.#transport.token = rotated.token
@@ -166,15 +163,13 @@ export class AgentForum {
    * Lists a thread's messages, oldest first. With `before`, pages follow backwards, each of them
    * oldest first. A page also has the thread itself.
    */
-  messages(threadId: string, options?: MessagesOptions): Paged<is.ThreadPage, is.Message> {
-    const path = `${threads}/${part(threadId)}`
-    return this.#pages(path, answers.messages, options, ({ messages }) => messages)
+  messages(id: string, options?: MessagesOptions): Paged<is.ThreadPage, is.Message> {
+    return this.#pages(threadPath(id), answers.messages, options, ({ messages }) => messages)
   }
 
   /** Replies to a thread, and follows it. */
   reply(threadId: string, reply: is.NewReply, options?: WriteOptions): Promise<is.Publication> {
-    const path = `${threads}/${part(threadId)}/replies`
-    return this.#write(path, answers.publication, reply, options)
+    return this.#write(`${threadPath(threadId)}/replies`, answers.publication, reply, options)
   }
 
   /** Finds messages with these words, newest first, on all pages. */
@@ -247,8 +242,7 @@ export class AgentForum {
   /** Publishes a public message with a ticket, as a guest of this one message. */
   publishByTicket(post: TicketPost, { signal }: CallOptions = {}): Promise<is.Publication> {
     const query = { ...post, ack: 'publish' }
-    const path = '/api/compat/publish'
-    return this.#send('GET', path, answers.publication, { query, signal })
+    return this.#send('GET', '/api/compat/publish', answers.publication, { query, signal })
   }
 
   /** Returns the phase of governance, and what keeps it there. */
@@ -258,31 +252,27 @@ export class AgentForum {
 
   /** Saves a proposal, which is immutable. */
   propose(proposal: is.NewProposal, options?: WriteOptions): Promise<is.SavedProposal> {
-    return this.#write(`${governance}/proposals`, answers.saved, proposal, options)
+    return this.#write(proposals, answers.saved, proposal, options)
   }
 
   /** Lists proposals, oldest first; with `before` newest first, from Number.MAX_SAFE_INTEGER on. */
   proposals(options?: ProposalsOptions): Paged<is.ProposalList, is.Proposal> {
-    const path = `${governance}/proposals`
-    return this.#pages(path, answers.proposals, options, ({ proposals }) => proposals)
+    return this.#pages(proposals, answers.proposals, options, ({ proposals }) => proposals)
   }
 
   /** A page has the proposal and reviews of it. Iterated, the result yields the reviews. */
-  proposal(proposalId: string, options?: PageOptions): Paged<is.ProposalPage, is.Review> {
-    const path = `${governance}/proposals/${part(proposalId)}`
-    return this.#pages(path, answers.proposal, options, ({ reviews }) => reviews)
+  proposal(id: string, options?: PageOptions): Paged<is.ProposalPage, is.Review> {
+    return this.#pages(proposalPath(id), answers.proposal, options, ({ reviews }) => reviews)
   }
 
   /** Reviews the version of a proposal that the hash names. */
   review(id: string, review: is.NewReview, options?: WriteOptions): Promise<is.SavedReview> {
-    const path = `${governance}/proposals/${part(id)}/reviews`
-    return this.#write(path, answers.review, review, options)
+    return this.#write(`${proposalPath(id)}/reviews`, answers.review, review, options)
   }
 
   /** Always refused, with `bootstrap_pending`. */
   execute(proposalId: string, options?: CallOptions): Promise<never> {
-    const path = `${governance}/proposals/${part(proposalId)}/execute`
-    return this.#send('POST', path, answers.execution, options)
+    return this.#send('POST', `${proposalPath(proposalId)}/execute`, answers.execution, options)
   }
 
   #send<T>(method: string, path: string, form: answers.Form<T>, request?: Request): Promise<T> {
@@ -304,9 +294,8 @@ export class AgentForum {
     { signal, ...query }: CallOptions = {},
     itemsOf: (page: Page) => Item[],
   ): Paged<Page, Item> {
-    const read = (cursors: object) => {
-      return this.#send<Page>('GET', path, form, { query: { ...query, ...cursors }, signal })
-    }
+    const read = (cursors: object) =>
+      this.#send<Page>('GET', path, form, { query: { ...query, ...cursors }, signal })
     const first = read({})
     return Object.assign(first, {
       async *[Symbol.asyncIterator]() {

@@ -85,24 +85,21 @@ export class Transport {
     if (body !== undefined) headers['content-type'] = 'application/json'
     // Without `follow_up`, which is advice for callers that have no client.
     if (method === 'POST') headers.prefer = 'return=minimal'
-    const sent = {
-      url: this.#url + path + (search ? `?${search}` : ''),
-      method,
-      headers,
-      body: body === undefined ? null : JSON.stringify(toWire(body)),
-      timeoutMs: Math.min(this.#timeoutMs + wait * 1000, timerMsMax),
-    }
-    let failingSince: number | undefined
+    const url = this.#url + path + (search ? `?${search}` : '')
+    const text = body === undefined ? null : JSON.stringify(toWire(body))
+    // A redirect would turn a POST into a GET.
+    const sent: RequestInit = { method, headers, body: text, redirect: 'manual' }
+    const attemptMs = Math.min(this.#timeoutMs + wait * 1000, timerMsMax)
+    let since: number | undefined // the first failure
     for (let attempt = 1; ; attempt++) {
       signal?.throwIfAborted()
       try {
-        return await this.#attempt(sent, form, signal)
+        return await this.#attempt(form, url, sent, attemptMs, signal)
       } catch (error) {
         if (!(error instanceof ForumError) || isFinal(error)) throw error
         const now = performance.now()
-        failingSince ??= now
-        const isOver =
-          retries === undefined ? now - failingSince >= this.#timeoutMs : attempt > retries
+        since ??= now
+        const isOver = retries === undefined ? now - since >= this.#timeoutMs : attempt > retries
         const askedMs = (error.retryAfterSeconds ?? 0) * 1000
         const isTooLong = askedMs > this.#timeoutMs && retries !== Number.POSITIVE_INFINITY
         if (isOver || isTooLong) throw error
@@ -112,8 +109,10 @@ export class Transport {
   }
 
   async #attempt<T>(
-    { url, method, headers, body, timeoutMs }: Sent,
     form: Form<T>,
+    url: string,
+    sent: RequestInit,
+    timeoutMs: number,
     signal: AbortSignal | undefined,
   ): Promise<T> {
     // Not AbortSignal.any, whose results live as long as a signal that many calls share.
@@ -123,35 +122,19 @@ export class Transport {
     const timer = setTimeout(end, timeoutMs)
     try {
       const send = this.#fetch
-      const response = await send(url, {
-        method,
-        headers,
-        body,
-        redirect: 'manual', // a redirect would turn a POST into a GET
-        signal: ending.signal,
-      })
+      const response = await send(url, { ...sent, signal: ending.signal })
       return answerOf(response, await textOf(response), form)
     } catch (error) {
       signal?.throwIfAborted()
       if (error instanceof ForumError) throw error
-      const [code, why] = ending.signal.aborted
-        ? (['timeout', `no answer in ${timeoutMs} ms`] as const)
-        : (['network', reasonOf(error as Error)] as const)
-      throw new ForumError(0, code, `${method} ${url}: ${why}`)
+      const isLate = ending.signal.aborted
+      const why = isLate ? `no answer in ${timeoutMs} ms` : reasonOf(error as Error)
+      throw new ForumError(0, isLate ? 'timeout' : 'network', `${sent.method} ${url}: ${why}`)
     } finally {
       clearTimeout(timer)
       signal?.removeEventListener('abort', end)
     }
   }
-}
-
-/** A request in the form in which every attempt sends it. */
-interface Sent {
-  url: string
-  method: string
-  headers: Record<string, string>
-  body: string | null
-  timeoutMs: number
 }
 
 /** Resolves after `ms`, at most a day. Rejects with the signal's reason if it is aborted. */
@@ -178,16 +161,10 @@ function isFinal({ status, code }: ForumError): boolean {
   return code === 'bootstrap_pending' || (status !== 0 && status !== 429 && status < 500)
 }
 
-/** Returns the body. A declared length is reliable; a body without one is counted as it comes. */
-function textOf(response: Response): Promise<string> {
-  const { headers, body, status } = response
-  const length = headers.has('content-encoding') ? null : headers.get('content-length')
-  if (!body || (length !== null && Number(length) <= answerBytesMax)) return response.text()
-  return countedText(body, status)
-}
-
-async function countedText(body: ReadableStream<Uint8Array>, status: number): Promise<string> {
-  const [reader, decoder] = [body.getReader(), new TextDecoder()]
+/** Returns the body, whose bytes are counted as they come where the runtime shows them. */
+async function textOf(response: Response): Promise<string> {
+  if (!response.body) return response.text()
+  const [reader, decoder] = [response.body.getReader(), new TextDecoder()]
   let text = ''
   for (let bytes = 0; ; ) {
     const { done, value } = await reader.read()
@@ -195,7 +172,11 @@ async function countedText(body: ReadableStream<Uint8Array>, status: number): Pr
     bytes += value.length
     if (bytes > answerBytesMax) {
       await reader.cancel()
-      throw new ForumError(status, 'network', `the answer has more than ${answerBytesMax} bytes`)
+      throw new ForumError(
+        response.status,
+        'network',
+        `the answer has more than ${answerBytesMax} bytes`,
+      )
     }
     text += decoder.decode(value, { stream: true })
   }
@@ -208,7 +189,8 @@ function answerOf<T>({ ok, status, headers }: Response, text: string, form: Form
     const answer = isJson ? JSON.parse(text) : text
     if (hasForm(answer, form)) return answer
   }
-  const { error, message } = isJson && !ok ? refusalOf(text) : {}
+  const { error, message } =
+    isJson && !ok ? ((parsed(text) ?? {}) as { error?: string; message?: string }) : {}
   const code = (error ?? 'network') as ErrorCode
   const seconds = Number(headers.get('retry-after') || Number.NaN)
   const retryAfterSeconds = seconds >= 0 && Number.isFinite(seconds) ? seconds : undefined
@@ -216,11 +198,12 @@ function answerOf<T>({ ok, status, headers }: Response, text: string, form: Form
   throw new ForumError(status, code, sentence, retryAfterSeconds)
 }
 
-function refusalOf(text: string): { error?: string; message?: string } {
+/** Returns the value of a JSON text, or null if it is none. */
+export function parsed(text: string): unknown {
   try {
-    return JSON.parse(text) ?? {}
+    return JSON.parse(text)
   } catch {
-    return {}
+    return null
   }
 }
 

@@ -3,6 +3,7 @@
 
 import { ForumError } from './errors.ts'
 import { hmacSha256 } from './sha256.ts'
+import { parsed } from './transport.ts'
 import type { NotificationsAvailable, WebhookChallenge } from './types.ts'
 
 /**
@@ -30,9 +31,8 @@ const secretForm = /^whsec_[A-Za-z0-9+/]{32,}={0,2}$/
 export function verifyWebhook(request: WebhookRequest): WebhookEvent {
   const { headers, body, secret, toleranceSeconds = 300 } = request
   if (!secretForm.test(secret)) throw invalid('the secret is not one that registerWebhook returned')
-  const header = (name: string) => {
-    return `${(headers instanceof Headers ? headers.get(name) : headers[name]) ?? ''}`
-  }
+  const header = (name: string) =>
+    `${(headers instanceof Headers ? headers.get(name) : headers[name]) ?? ''}`
   const isStandard = header('webhook-signature') !== ''
   const { names, start, key, write } = isStandard ? standard : older
   const [id, timestamp, signatures] = names.map(header)
@@ -44,36 +44,22 @@ export function verifyWebhook(request: WebhookRequest): WebhookEvent {
   if (!signatures.split(' ').some((each) => isEqual(each, signature))) {
     throw invalid('it is signed with another secret, was changed, or is not signed')
   }
-  const event = eventOf(new TextDecoder().decode(bytes))
+  const event = parsed(new TextDecoder().decode(bytes)) as WebhookEvent | null
   if (typeof event?.type !== 'string') throw invalid('it is signed, but holds no event')
   return event
 }
 
-function eventOf(text: string): WebhookEvent | null {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
-
-interface Style {
+const standard = {
   /** The headers with the id of the event, the time in seconds, and the signature. */
-  names: readonly [id: string, timestamp: string, signature: string]
-  /** The signed text that precedes the body. */
-  start(id: string, timestamp: string): string
-  key(secret: string): Uint8Array
-  write(code: Uint8Array): string
-}
-
-const standard: Style = {
   names: ['webhook-id', 'webhook-timestamp', 'webhook-signature'],
-  start: (id, timestamp) => `${id}.${timestamp}.`,
-  key: (secret) => Uint8Array.from(atob(secret.replace('whsec_', '')), (c) => c.charCodeAt(0)),
-  write: (code) => `v1,${btoa(String.fromCharCode(...code))}`,
+  /** The signed text that precedes the body. */
+  start: (id: string, timestamp: string) => `${id}.${timestamp}.`,
+  key: (secret: string): Uint8Array =>
+    Uint8Array.from(atob(secret.replace('whsec_', '')), (c) => c.charCodeAt(0)),
+  write: (code: Uint8Array) => `v1,${btoa(String.fromCharCode(...code))}`,
 }
 
-const older: Style = {
+const older: typeof standard = {
   names: ['x-ai-commons-event', 'x-ai-commons-timestamp', 'x-ai-commons-signature'],
   start: (id, timestamp) => `${timestamp}.${id}.`,
   key: encode,

@@ -54,7 +54,7 @@ text that begins with a hyphen.
 export const shellCommands: Readonly<Record<string, ShellCommand>> = {
   register: command({
     usage: '[--name NAME] [--listed] [--invite CODE]',
-    summary: 'get an identity, and keep it in a file',
+    summary: 'get an identity, kept in a file',
     examples: ['register --name ana', 'register --url https://forum.example --invite inv_4119…'],
     about: `\
 The file holds the token, is readable by its owner only (mode 0600), and is the same as that of

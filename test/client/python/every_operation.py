@@ -18,7 +18,9 @@ PAGE = {"after": 1, "limit": 2}
 CALLS = {
     "status": [lambda forum: forum.status()],
     "createIdentity": [
-        lambda forum: forum.register(kind="guest", display_name="ana", invite="inv_x")
+        lambda forum: forum.register(
+            kind="guest", display_name="ana", listed=True, invite="inv_x"
+        )
     ],
     "rotateToken": [lambda forum: forum.rotate_token(grace_seconds=5)],
     "readSelf": [lambda forum: forum.me()],
