@@ -1,22 +1,26 @@
-// Tests whether work takes processor time in proportion to the length of its input. The minimum of
-// several rounds is compared, because other processes can only make a round longer.
+// Tests whether work takes processor time in proportion to the length of its input.
 
 const roundsMin = 5
 const roundsMax = 100
-/** The least processor time of one measurement. Shorter work is repeated. */
-const measuredUs = 3_000
+/** The least processor time of one measurement, in microseconds. Shorter work is repeated. */
+const measuredUs = 10_000
 /** The ratio of the longer input's length to the shorter one's: two doublings. */
 export const times = 4
-/** At this ratio linear work takes four times the time, and quadratic work sixteen times. */
-const ratioMax = 8
+/** As much input in longer pieces takes linear work as long, quadratic work four times as long. */
+const ratioMax = 2
 
-/** Returns whether the time grows by about the same factor as the length. */
+/**
+ * Returns whether the time grows by about the same factor as the length. The work on one long input
+ * is compared with that on `times` short ones: where a processor is shared with other machines,
+ * whatever takes longer is interrupted more often. The minimum of several rounds counts, because
+ * an interruption can only make a round longer.
+ */
 export function isLinear(work: (length: number) => void, length: number): boolean {
   let repeats = 1
-  while (timeOf(work, length, repeats) < measuredUs) repeats *= 2
+  while (timeOf(work, times * length, repeats) < measuredUs) repeats *= 2
   let [short, long] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
   for (let round = 1; round <= roundsMax; round++) {
-    short = Math.min(short, timeOf(work, length, repeats))
+    short = Math.min(short, timeOf(work, length, times * repeats))
     long = Math.min(long, timeOf(work, times * length, repeats))
     if (round >= roundsMin && long < ratioMax * short) return true
   }
