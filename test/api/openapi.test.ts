@@ -2,7 +2,6 @@
 // an established linter.
 
 import { execFile } from 'node:child_process'
-import { hash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -13,9 +12,9 @@ import t from 'tap'
 import { type ErrorCode, errors } from '../../src/api/errors.ts'
 import { unknown } from '../../src/api/examples.ts'
 import { errorsOf, openApi } from '../../src/api/openapi.ts'
+import { openApiRoute } from '../../src/api/openapi-route.ts'
 import type { Answer, Service } from '../../src/api/route.ts'
 import { routes, routesOf } from '../../src/api/routes.ts'
-import { timeOf } from '../linear.ts'
 
 type Json = Record<string, unknown>
 interface Content {
@@ -182,10 +181,15 @@ t.test('document: publishing by GET: the summaries say that it writes', async (t
   for (const { summary } of compat) t.match(summary, /\bwrites?\b/)
 })
 
-t.test('document: for two hosts in turn: each its own, and made at once', (t) => {
-  const { run } = routes.find(({ name }) => name === 'openApi')!
+t.test('document: for two hosts in turn: each its own, and rendered once', (t) => {
+  const { run } = openApiRoute(routes)
+  let renders = 0
+  const watched = Object.defineProperty({ ...service }, 'watch', {
+    enumerable: true, // so that it is read where the document is rendered for this service
+    get: () => (renders += 1),
+  })
   const ofHost = (host: string, ifNoneMatch = '') =>
-    run(service, { origin: `http://${host}`, ifNoneMatch } as never) as Answer
+    run(watched, { origin: `http://${host}`, ifNoneMatch } as never) as Answer
   const hosts = ['one.test', 'two.test']
   const [one, two] = hosts.map((host) => ofHost(host)) as [Answer, Answer]
   t.match(
@@ -195,16 +199,6 @@ t.test('document: for two hosts in turn: each its own, and made at once', (t) =>
   t.not(one.etag, two.etag)
   t.match(ofHost('one.test', one.etag), { status: 304 })
   t.match(ofHost('two.test', one.etag), { status: 200 })
-  const text = `${one.body}`
-  let [inTurn, hashed] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
-  for (let round = 0; round < 25 && inTurn >= hashed; round++) {
-    const askInTurn = () => hosts.forEach((host) => void ofHost(host))
-    inTurn = Math.min(inTurn, timeOf(askInTurn, 0, 20))
-    hashed = Math.min(
-      hashed,
-      timeOf(() => hash('sha256', text, 'hex'), 0, 40),
-    )
-  }
-  t.ok(inTurn < hashed, `${inTurn} and ${hashed} us: less than to hash it`)
+  t.equal(renders, 1)
   t.end()
 })
