@@ -12,6 +12,7 @@
 //     again, and must have the entry and everything that was there.
 
 import { isDeepStrictEqual } from 'node:util'
+import { type Node, parseTree } from 'jsonc-parser'
 
 /** Sections and entries are objects. */
 type Members = Record<string, unknown>
@@ -23,6 +24,7 @@ type Members = Record<string, unknown>
 export type Edit = { text: string } | 'present' | { other: unknown } | { refusal: string }
 
 const plain = 'is not plain JSON: it has comments, trailing commas or a mistake'
+const tooDeep = 'is nested too deeply to be checked'
 
 /** Adds `section[name] = entry` to the text; an empty text is an empty file. */
 export function addToJson(text: string, section: string, name: string, entry: Members): Edit {
@@ -37,16 +39,16 @@ export function addToJson(text: string, section: string, name: string, entry: Me
   if (servers !== undefined && Object.hasOwn(servers, name)) {
     return isSame(servers[name], entry) ? 'present' : { other: servers[name] }
   }
-  const spans = objectsOf(text, section)
-  if (spans === null) return { refusal: `has "${section}" more than once` }
+  const whole = treeOf(text)
+  if (whole === null) return { refusal: tooDeep }
+  const sections = whole.children!.filter(({ children }) => children![0].value === section)
+  if (sections.length > 1) return { refusal: `has "${section}" more than once` }
   const edited =
-    spans.section === null
-      ? insert(text, spans.whole, section, { [name]: entry })
-      : insert(text, spans.section, name, entry)
+    sections.length === 0
+      ? insert(text, whole, section, { [name]: entry })
+      : insert(text, sections[0].children![1], name, entry)
   const wanted = { ...old, [section]: { ...servers, [name]: entry } }
-  return isSame(parsed(edited), wanted)
-    ? { text: edited }
-    : { refusal: 'is nested too deeply to be checked' }
+  return isSame(parsed(edited), wanted) ? { text: edited } : { refusal: tooDeep }
 }
 
 /** Whether both have the same content; false if they are too deep to be compared. */
@@ -80,75 +82,22 @@ function isMembers(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The offsets of an object in the text. */
-interface Span {
-  /** After its opening brace. */
-  start: number
-  /** After its last member, or `start` if it is empty. */
-  membersEnd: number
-  /** At its closing brace. */
-  end: number
-}
-
-/**
- * Finds the outermost object of a text of valid JSON, and the object under the key in it, which is
- * null if there is none. Returns null if the key occurs more than once.
- */
-function objectsOf(text: string, key: string): { whole: Span; section: Span | null } | null {
-  const whole: Span = { start: 0, membersEnd: 0, end: 0 }
-  let section: Span | null = null
-  let depth = 0
-  let count = 0
-  /** Whether the outermost object's member that is being read has the key. */
-  let isInSection = false
-  let last: Token = { start: 0, end: 0 }
-  for (const each of tokensOf(text)) {
-    const char = text[each.start]
-    if (depth === 1 && char === ':') {
-      isInSection = JSON.parse(text.slice(last.start, last.end)) === key
-      if (isInSection) count += 1
-    } else if (char === '{' || char === '[') {
-      depth += 1
-      if (depth === 1) whole.start = each.end
-      if (depth === 2 && isInSection) section = { start: each.end, membersEnd: 0, end: 0 }
-    } else if (char === '}' || char === ']') {
-      const closed = depth === 1 ? whole : depth === 2 && isInSection ? section : null
-      if (closed !== null) [closed.membersEnd, closed.end] = [last.end, each.start]
-      depth -= 1
-    }
-    last = each
+/** Returns the nodes of a text of valid JSON, with their offsets; null if they are too deep. */
+function treeOf(text: string): Node | null {
+  try {
+    return parseTree(text)!
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
   }
-  return count > 1 ? null : { whole, section }
-}
-
-interface Token {
-  start: number
-  end: number
-}
-
-/** Yields the tokens of a text of valid JSON. */
-function* tokensOf(text: string): Generator<Token> {
-  for (let end = 0; end < text.length; ) {
-    const start = end
-    if (text[start] === '"') end = stringEnd(text, start)
-    else if (/[{}[\],:]/.test(text[start])) end = start + 1
-    else if (/\s/.test(text[start])) {
-      end = start + 1
-      continue
-    } else while (end < text.length && /[^\s{}[\],:]/.test(text[end])) end += 1
-    yield { start, end }
-  }
-}
-
-/** Returns the offset after the closing quote of a string. */
-function stringEnd(text: string, start: number): number {
-  let end = start + 1
-  while (text[end] !== '"') end += text[end] === '\\' ? 2 : 1
-  return end + 1
 }
 
 /** Inserts a member at the end of an object, formatted like the rest of the file. */
-function insert(text: string, { start, membersEnd, end }: Span, name: string, value: Members) {
+function insert(text: string, object: Node, name: string, value: Members) {
+  const start = object.offset + 1
+  const last = object.children!.at(-1)
+  const membersEnd = last === undefined ? start : last.offset + last.length
+  const end = object.offset + object.length - 1
   const before = text.slice(0, membersEnd) + (membersEnd === start ? '' : ',')
   const rest = text.slice(membersEnd)
   const isOneLine = !text.trim().includes('\n') && !/^\{\s*\}$/.test(text.trim())

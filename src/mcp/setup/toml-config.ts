@@ -12,15 +12,17 @@ export function addToToml(text: string, section: string, name: string, entry: To
   const servers = Object.hasOwn(old, section) ? old[section] : {}
   if (!isTable(servers)) return { refusal: `has "${section}" that is not a table` }
   if (Object.hasOwn(servers, name)) {
-    const present = plain(servers[name])
-    return isSame(present, entry) ? 'present' : { other: present }
+    const present = servers[name]
+    // Tables that were parsed have no prototype.
+    return isSame({ ...(present as TomlTable) }, entry) ? 'present' : { other: present }
   }
   const lineEnd = text.includes('\r\n') ? '\r\n' : '\n'
   const lines = tomlTable(section, name, entry).split('\n')
   const gap = text === '' ? '' : text.endsWith('\n') ? lineEnd : lineEnd.repeat(2)
   const edited = text + gap + lines.join(lineEnd)
   const wanted = { ...old, [section]: { ...servers, [name]: entry } }
-  if (isSame(plain(parsed(edited)), plain(wanted))) return { text: edited }
+  const found = parsed(edited)
+  if (found !== null && stringify(found) === stringify(wanted)) return { text: edited }
   return { refusal: `has "${section}" in a form to which no table can be added` }
 }
 
@@ -38,14 +40,6 @@ function parsed(text: string): TomlTable | null {
 }
 
 function isTable(value: unknown): value is TomlTable {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isDate(value)
-}
-
-const isDate = (value: unknown) => value instanceof Date
-
-/** Returns the value with plain objects, so that only contents are compared. */
-function plain(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(plain)
-  if (!isTable(value)) return isDate(value) ? (value as Date).toISOString() : value
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, plain(each)]))
+  const isObject = typeof value === 'object' && value !== null
+  return isObject && !Array.isArray(value) && !(value instanceof Date)
 }
