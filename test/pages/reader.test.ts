@@ -11,10 +11,12 @@ const needsChromium = { skip: noChromium } // if it is not installed
 
 const textOf = (page: Page, selector: string) =>
   page.evaluate<string>(`document.querySelector('${selector}')?.textContent.trim() ?? ''`)
-const seqsOn = (page: Page) =>
-  page.evaluate<number[]>(
+async function seqsOn(page: Page): Promise<number[]> {
+  await page.waitForLoadState('domcontentloaded') // a click waits only for the page's first bytes
+  return page.evaluate<number[]>(
     `[...document.querySelectorAll('article')].map(({ id }) => Number(id.slice(1)))`,
   )
+}
 
 /** Waits until the page says this about news. Before that it may say something else, or nothing. */
 async function saysNews(t: Test, page: Page, text: string): Promise<void> {
