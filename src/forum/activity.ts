@@ -1,25 +1,26 @@
-// Orders public threads by activity, that is, by the newest message of each. These messages are
-// kept in a set that no record and no checkpoint contains. It grows in both directions from the end
-// of the log at the time of the first request, as far as callers read.
+// Orders public threads by activity, that is, by the newest message of each. No record and no
+// checkpoint contains the order: requests find it among the messages, and note what they passed.
 //
-//   messages   0 ……………………… #low ─────────────────────── #high ………………………
-//               not examined  │ in the set: the newest   │ new since the
-//                             │ messages of threads      │ last request
+//   messages   … 41   42   43   44   45   46   47        N: the newest of a public thread
+//                 N    ·    ·    ·    N    ·    ·
+//   skips         0    1    2    3    0    1    2        where a request that looks next continues
 //
-// A1. From `#low` on, the set has the newest message of each public thread. It may also have
-//     messages that were the newest when they were examined: a request that comes upon one removes
-//     it. So each message is examined once in each direction, and publishing one costs nothing.
+// A1. The messages that a skip passes over are not the newest of a public thread, and none of them
+//     will be again. So each message is examined once, and publishing one costs nothing.
+// A2. A slice of a request sets the skips of all messages that it came upon to where it arrived, so
+//     that a later request needs one look for each of these slices, and afterwards one for all.
 //
 // Neighbours: activity-list.ts makes the list from it.
 
-import { BitSet } from '../columns/bit-set.ts'
 import type { State } from '../state/state.ts'
+
+const chunkBits = 16
+const chunkMask = 2 ** chunkBits - 1
 
 export class Activity {
   readonly #state: State
-  readonly #newest = new BitSet()
-  #low = -1
-  #high = -1
+  /** By message, in chunks that are made when a request comes upon one of their messages. */
+  readonly #skips: Uint32Array[] = []
 
   constructor(state: State) {
     this.#state = state
@@ -27,38 +28,42 @@ export class Activity {
 
   /** Returns the greatest number below `end` of a public thread's newest message, or -1. */
   before(end: number): number {
-    return this.#newest.before(end)
+    return this.#find(end, Number.POSITIVE_INFINITY).message
   }
 
   /**
-   * Finds the newest messages of `count` public threads below `end`, or of all that there are, for
-   * `before` to return. Returns false if `looks` did not suffice: call it again.
+   * Finds the newest messages of `count` public threads below `end`, or of all that there are, so
+   * that `before` returns them at once. Returns false if `looks` did not suffice: call it again.
    */
   cover(end: number, count: number, looks: number): boolean {
-    const { messages } = this.#state
-    if (this.#low === -1) {
-      this.#low = messages.count
-      this.#high = messages.count
-    }
-    let left = looks
-    for (; this.#high < messages.count; this.#high++) {
-      if (left-- <= 0) return false
-      if (this.#isNewest(this.#high)) this.#newest.add(this.#high)
-    }
-    let last = end
-    for (let found = 0; found < count; ) {
-      if (left-- <= 0) return false
-      const next = this.#newest.before(last)
-      if (next === -1) {
-        if (this.#low === 0) return true
-        this.#low -= 1
-        if (this.#isNewest(this.#low)) this.#newest.add(this.#low)
-      } else if (this.#isNewest(next)) {
-        found += 1
-        last = next
-      } else this.#newest.delete(next)
+    let at = { message: end, left: looks }
+    for (let found = 0; found < count && at.message !== -1; found++) {
+      at = this.#find(at.message, at.left)
+      if (at.left < 0) return false
     }
     return true
+  }
+
+  /** Returns what `before` does, and the looks that are left; below 0: it is not found yet. */
+  #find(end: number, looks: number): { message: number; left: number } {
+    const first = Math.min(end, this.#state.messages.count) - 1
+    let message = first
+    let left = looks - 1
+    while (left >= 0 && message !== -1 && !this.#isNewest(message)) {
+      message -= this.#skipOf(message)
+      left -= 1
+    }
+    for (let passed = first; passed > message; ) {
+      const skip = this.#skipOf(passed)
+      this.#skips[passed >>> chunkBits][passed & chunkMask] = passed - message
+      passed -= skip
+    }
+    return { message, left }
+  }
+
+  #skipOf(message: number): number {
+    this.#skips[message >>> chunkBits] ??= new Uint32Array(chunkMask + 1)
+    return this.#skips[message >>> chunkBits][message & chunkMask] || 1
   }
 
   #isNewest(message: number): boolean {

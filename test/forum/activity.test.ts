@@ -38,7 +38,7 @@ t.test('L2: any caller, cursor and pace: the page of the last instant', async (t
     fc.integer({ min: -1, max: 3 }),
     fc.oneof(fc.nat(1600), fc.constant(Number.POSITIVE_INFINITY)),
     fc.integer({ min: 1, max: 12 }),
-    fc.oneof(fc.integer({ min: 20, max: 70 }), fc.constant(1_000_000)),
+    fc.oneof(fc.integer({ min: 16, max: 60 }), fc.constant(1_000_000)),
     fc.array(pause, { maxLength: 8 }),
     fc.boolean(),
     (caller, before, limit, looks, pauses, isNew) => {
@@ -131,11 +131,11 @@ t.test('L2: a walk while threads move: none twice, and each that stays is shown'
 t.test('A1: a busy thread of 200,000 messages: its old ones are passed over at once', async (t) => {
   const made = new Scene(1)
   for (let i = 0; i < 50; i++) made.thread('public', [])
-  const read = { caller: -1, before: Number.POSITIVE_INFINITY, limit: 20 }
+  const all = { caller: -1, before: Number.POSITIVE_INFINITY, limit: 20 }
   for (let i = 0; i < 200_000; i++) made.reply(0, 7)
   const { state } = made.forum
   const activity = new Activity(state)
-  const slicesOf = (looks: number) => {
+  const slicesOf = (looks: number, read = all) => {
     const search = new ActivitySearch(state, activity, read)
     let slices = 1
     while (!search.step(looks)) slices += 1
@@ -149,6 +149,9 @@ t.test('A1: a busy thread of 200,000 messages: its old ones are passed over at o
   }
   t.ok(slicesOf(1000) > 200, 'found in slices')
   t.equal(slicesOf(30), 1, 'and then at once')
+  const middle = { ...all, before: state.position - 100_000 }
+  t.equal(slicesOf(200, middle), 1, 'A2: from anywhere among them: one look for each slice')
+  t.equal(slicesOf(30, middle), 1, 'and then at once')
   for (let i = 0; i < 40; i++) {
     made.reply(0, 7)
     t.equal(slicesOf(40), 1, 'each message makes one look more')
