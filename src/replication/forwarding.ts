@@ -10,10 +10,10 @@
 // W3. Every request is answered once. Where no leader is known, or the outcome is unknown because
 //     the leader has gone, the answer is 503 `no_leader`: callers repeat the request with its key.
 //     Where both are processes of one node, that node is ending: 503 `shutting_down`.
-// W4. An answer waits for this follower for at most `catchUpMs`, and becomes 503 `overloaded` then,
-//     because the follower's disk may be full, or its connection to the log lost, for hours. It
-//     counts as in flight until this follower has its position, which bounds the number of waiting
-//     answers.
+// W4. An answer waits for this follower until `answeredMs` after its request was sent, and becomes
+//     503 `overloaded` then, because the follower's disk may be full, or its connection to the log
+//     lost, for hours. It counts as in flight until this follower has its position, which bounds
+//     the number of waiting answers.
 //
 // W5. Where both are processes of one node, the follower makes the checks, and the leader decides
 //     (http/checked-request.ts). Between nodes, which may run different versions, W1 holds.
@@ -80,8 +80,12 @@ export interface ForwardedAnswer {
   position: number
 }
 
-/** How long an answer of the leader waits until this follower may show its position. */
-const catchUpMs = 10_000
+/**
+ * When a request is answered at the latest, after it was sent: a caller hears within ten seconds
+ * that a write is not decided. An answer that comes late still has `catchUpMsMin`.
+ */
+const answeredMs = 9_000
+const catchUpMsMin = 500
 
 const packr = new Packr({ useRecords: false })
 
@@ -143,8 +147,17 @@ export interface ForwarderParts {
   takesChecked?: () => boolean
   /** The refusal without a leader (W3); `no_leader` by default. */
   whenLost?: GateFailure
-  /** Overrides `catchUpMs` (W4). */
+  /** Overrides `answeredMs` and `catchUpMsMin` (W4). */
   waitMs?: number
+}
+
+/** A request that the leader has answered. */
+interface Answered {
+  /** The length of the request's body. */
+  bytes: number
+  sentMs: number
+  /** The answer shows nothing after this position. */
+  position: number
 }
 
 /** The follower's side: forwards the requests of its edge to the leader. */
@@ -191,8 +204,10 @@ export class Forwarder implements Forward {
     const { link, service } = this.#parts
     const bytes = call.bodyBytes + (unread?.length ?? 0)
     if (!this.#begin(exchange, bytes)) return
+    const sentMs = performance.now()
     link.checked!({ place, call, unread }, (settled) => {
-      this.#end(exchange, bytes, settled?.position ?? 0, () => {
+      const { position = 0 } = settled ?? {}
+      this.#end(exchange, { bytes, sentMs, position }, () => {
         if (settled === null) this.#refuseLost(exchange)
         else sendOutcome(exchange, route, rendered(settled, route, service, call))
       })
@@ -202,8 +217,10 @@ export class Forwarder implements Forward {
   #send(exchange: Exchange, request: ForwardedRequest): void {
     const bytes = request.body?.length ?? 0
     if (!this.#begin(exchange, bytes)) return
+    const sentMs = performance.now()
     this.#parts.link.request(request, (answer) => {
-      this.#end(exchange, bytes, answer?.position ?? 0, () => {
+      const { position = 0 } = answer ?? {}
+      this.#end(exchange, { bytes, sentMs, position }, () => {
         if (answer === null) this.#refuseLost(exchange)
         else pass(exchange, answer)
       })
@@ -228,19 +245,21 @@ export class Forwarder implements Forward {
 
   /**
    * Ends a request that the leader has answered: `leave` runs once this follower may show
-   * `position`.
+   * the position of the answer.
    */
-  #end(exchange: Exchange, bytes: number, position: number, leave: () => void): void {
+  #end(exchange: Exchange, answered: Answered, leave: () => void): void {
     const { load, journal } = this.#parts
-    load.answerBytes -= bytes
-    if (position > journal.durable) return this.#keep(exchange, position, leave)
+    load.answerBytes -= answered.bytes
+    if (answered.position > journal.durable) return this.#keep(exchange, answered, leave)
     this.inFlight -= 1
     leave()
   }
 
   /** Answers once this follower may show the answer's position (W2, W4). */
-  #keep(exchange: Exchange, position: number, leave: () => void): void {
-    const { gate, load, waitMs = catchUpMs } = this.#parts
+  #keep(exchange: Exchange, { sentMs, position }: Answered, leave: () => void): void {
+    const { gate, load } = this.#parts
+    const leftMs = sentMs + answeredMs - performance.now()
+    const { waitMs = Math.max(catchUpMsMin, leftMs) } = this.#parts
     let isAnswered = false
     const timer = setTimeout(() => {
       isAnswered = true

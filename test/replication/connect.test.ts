@@ -118,6 +118,63 @@ t.test('connect: a name and a password from a file: served, else refused', nats,
   t.match(await said('forum:b'), /the servers refuse this node.*--replicate-credentials/)
 })
 
+type Keys = ReturnType<typeof nkeys.createUser>
+
+/** Returns a JWT as `nsc` writes it: what `issuer` says about `subject`. */
+function jwtOf(issuer: Keys, subject: Keys, content: object): string {
+  const json = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const claims = {
+    jti: 'any',
+    iat: 1_700_000_000,
+    iss: issuer.getPublicKey(),
+    name: 'forum',
+    sub: subject.getPublicKey(),
+    nats: { version: 2, ...content },
+  }
+  const said = `${json({ typ: 'JWT', alg: 'ed25519-nkey' })}.${json(claims)}`
+  const signature = issuer.sign(Buffer.from(said))
+  return `${said}.${Buffer.from(signature).toString('base64url')}`
+}
+
+/** Returns the content of a `.creds` file as `nsc` writes it. */
+function credsOf(user: Keys, account: Keys): string {
+  const unlimited = { subs: -1, data: -1, payload: -1 }
+  const jwt = jwtOf(account, user, { type: 'user', pub: {}, sub: {}, ...unlimited })
+  const seed = Buffer.from(user.getSeed()).toString()
+  return [
+    `-----BEGIN NATS USER JWT-----\n${jwt}\n------END NATS USER JWT------\n`,
+    `-----BEGIN USER NKEY SEED-----\n${seed}\n------END USER NKEY SEED------\n`,
+  ].join('\n')
+}
+
+t.test('connect: a .creds file of an account: served, one of another: refused', nats, async (t) => {
+  const operator = nkeys.createOperator()
+  const [account, poor, system] = [1, 2, 3].map(() => nkeys.createAccount()) as [Keys, Keys, Keys]
+  const counts = { subs: -1, data: -1, payload: -1, imports: -1, exports: -1, conn: -1, leaf: -1 }
+  const stored = { mem_storage: -1, disk_storage: -1, streams: -1, consumer: -1 }
+  const preload = (keys: Keys, more: object) => {
+    const limits = { ...counts, wildcards: true, ...more }
+    return `${keys.getPublicKey()}: ${jwtOf(operator, keys, { type: 'account', limits })}`
+  }
+  const accounts = [preload(account, stored), preload(poor, {}), preload(system, {})]
+  const { url } = await startCluster(t, {
+    size: 1,
+    configuration: `
+      operator: ${jwtOf(operator, operator, { type: 'operator' })}
+      system_account: ${system.getPublicKey()}
+      resolver: MEMORY
+      resolver_preload { ${accounts.join(', ')} }`,
+  })
+  const said = (of: Keys) => {
+    const credentials = credsOf(nkeys.createUser(), of)
+    return outcome({ ...blank, servers: [url], credentials, tls: null })
+  }
+  t.equal(await said(account), 'empty')
+  const refused = /the servers refuse this node.*--replicate-credentials/
+  t.match(await said(nkeys.createAccount()), refused)
+  t.match(await said(poor), /JetStream not enabled for account/)
+})
+
 t.test('node: the servers refuse it: ends with 64, the flag is named', nats, async (t) => {
   const configuration = 'authorization { user: a, password: b }'
   const { url } = await startCluster(t, { size: 1, configuration })

@@ -78,6 +78,26 @@ t.test(
   },
 )
 
+t.test('follower: a write: its answer is late, and waits: refused ten seconds after it', (t) => {
+  const { pair, token, thread } = begunPair()
+  let now = performance.now()
+  let waitsMs = 0
+  t.intercept(performance, 'now', { value: () => now })
+  t.intercept(globalThis, 'setTimeout', {
+    value: (_: unknown, ms: number) => {
+      waitsMs = ms
+    },
+  })
+  for (const lateMs of [0, 2_000, 4_900]) {
+    pair.follower.post(`/api/threads/${thread}/replies`, { content: 'new' }, token, newKey())
+    pair.sync()
+    now += lateMs
+    for (const arrive of pair.answers.splice(0)) arrive()
+    t.ok(waitsMs > 1_000 && lateMs + waitsMs < 10_000, `after ${lateMs} ms another ${waitsMs}`)
+  }
+  t.end()
+})
+
 for (const as of ['follower', 'reader'] as const) {
   t.test(`${as}: a caller prefers return=minimal: the leader learns of it`, async (t) => {
     const pair = new Pair({ as })

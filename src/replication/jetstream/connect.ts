@@ -169,7 +169,10 @@ async function openAll(
   } catch (error) {
     if (error instanceof StreamUnavailable && !isGathered) throw error
     if (hasNoJetStream(error)) {
-      throw new EngineRefused('the servers run without JetStream; enable it in their configuration')
+      throw new EngineRefused(
+        'the servers run without JetStream, or the account of this node has no limits for it; ' +
+          'enable it in their configuration',
+      )
     }
     if (!isTooFew(error)) throw error
     const { message } = error as Error
