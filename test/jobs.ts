@@ -55,7 +55,7 @@ const ofSystem = [
   ...['replication/appends', 'replication/connect', 'replication/engine-faults'],
   ...['replication/fault-matrix', 'replication/histories', 'replication/jetstream'],
   ...['replication/lead.', 'replication/link', 'replication/nats-cluster', 'replication/nodes'],
-  ...['replication/readers', 'replication/stale-leader'],
+  ...['replication/readers', 'replication/server-files', 'replication/stale-leader'],
   // Swarms against a whole node, and a node with readers; in npm test fakes and fewer processes
   // do.
   ...['swarm/feeds', 'swarm/mentions', 'swarm/searching', 'swarm/verify', 'swarm/waiting'],
@@ -114,7 +114,7 @@ const alone: Record<string, readonly string[]> = {
       'nodes',
       'publisher',
     ],
-    ...['reader-state', 'readers', 'simulation', 'stale-leader'],
+    ...['reader-state', 'readers', 'server-files', 'simulation', 'stale-leader'],
   ],
   readers: ['readers'],
   pages: ['making', 'pages', 'payloads', 'people', 'reader', 'search'],

@@ -13,7 +13,15 @@
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
@@ -133,6 +141,14 @@ export class NatsServer {
   /** Loses everything that the server has stored. Call it only while the server does not run. */
   loseStore(): void {
     rmSync(join(this.#dir, 'jetstream'), { recursive: true, force: true })
+  }
+
+  /** Returns the names of the files in its store that contain this text. */
+  filesWith(text: string): string[] {
+    const store = join(this.#dir, 'jetstream')
+    const names = readdirSync(store, { recursive: true, encoding: 'utf8' })
+    const isFile = (name: string) => statSync(join(store, name)).isFile()
+    return names.filter((name) => isFile(name) && readFileSync(join(store, name)).includes(text))
   }
 
   /**
