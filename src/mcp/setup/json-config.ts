@@ -12,7 +12,7 @@
 //     again, and must have the entry and everything that was there.
 
 import { isDeepStrictEqual } from 'node:util'
-import { type Node, parseTree } from 'jsonc-parser'
+import { visit } from 'jsonc-parser'
 
 /** Sections and entries are objects. */
 type Members = Record<string, unknown>
@@ -39,14 +39,14 @@ export function addToJson(text: string, section: string, name: string, entry: Me
   if (servers !== undefined && Object.hasOwn(servers, name)) {
     return isSame(servers[name], entry) ? 'present' : { other: servers[name] }
   }
-  const whole = treeOf(text)
-  if (whole === null) return { refusal: tooDeep }
-  const sections = whole.children!.filter(({ children }) => children![0].value === section)
+  const sections = valuesOf(text, section)
+  if (sections === null) return { refusal: tooDeep }
   if (sections.length > 1) return { refusal: `has "${section}" more than once` }
+  const whole = { start: text.indexOf('{') + 1, end: text.lastIndexOf('}') }
   const edited =
     sections.length === 0
       ? insert(text, whole, section, { [name]: entry })
-      : insert(text, sections[0].children![1], name, entry)
+      : insert(text, sections[0], name, entry)
   const wanted = { ...old, [section]: { ...servers, [name]: entry } }
   return isSame(parsed(edited), wanted) ? { text: edited } : { refusal: tooDeep }
 }
@@ -82,22 +82,53 @@ function isMembers(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Returns the nodes of a text of valid JSON, with their offsets; null if they are too deep. */
-function treeOf(text: string): Node | null {
+/** The offsets of an object in the text: after its opening brace, and at its closing brace. */
+interface Span {
+  start: number
+  end: number
+}
+
+/**
+ * Finds the objects under the key in the outermost object of a text of valid JSON. Returns null if
+ * the text is nested too deeply. A tree of its nodes would take ten times as long.
+ */
+function valuesOf(text: string, key: string): Span[] | null {
+  const found: Span[] = []
+  let depth = 0
+  /** The value of the outermost object's member that is being read, if the member has the key. */
+  let value: Span | undefined
   try {
-    return parseTree(text)!
+    visit(text, {
+      onObjectProperty(name) {
+        if (depth !== 1) return
+        value = name === key ? { start: 0, end: 0 } : undefined
+        if (value) found.push(value)
+      },
+      onObjectBegin(offset) {
+        depth += 1
+        if (depth === 2 && value) value.start = offset + 1
+      },
+      onObjectEnd(offset) {
+        if (depth === 2 && value) value.end = offset
+        depth -= 1
+      },
+      onArrayBegin() {
+        depth += 1
+      },
+      onArrayEnd() {
+        depth -= 1
+      },
+    })
   } catch (error) {
     if (error instanceof RangeError) return null
     throw error
   }
+  return found
 }
 
 /** Inserts a member at the end of an object, formatted like the rest of the file. */
-function insert(text: string, object: Node, name: string, value: Members) {
-  const start = object.offset + 1
-  const last = object.children!.at(-1)
-  const membersEnd = last === undefined ? start : last.offset + last.length
-  const end = object.offset + object.length - 1
+function insert(text: string, { start, end }: Span, name: string, value: Members) {
+  const membersEnd = start + text.slice(start, end).trimEnd().length
   const before = text.slice(0, membersEnd) + (membersEnd === start ? '' : ',')
   const rest = text.slice(membersEnd)
   const isOneLine = !text.trim().includes('\n') && !/^\{\s*\}$/.test(text.trim())
