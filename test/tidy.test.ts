@@ -72,7 +72,7 @@ t.test('tidy: the commands of the shell: are loaded: with the client alone', asy
 
 /** Returns the codes with which the edge, the schemas and authentication answer. */
 function codesOfTheEdge(): Set<string> {
-  const others = ['src/api/schema.ts', 'src/forum/identities.ts'] // the latter rejects tokens
+  const others = ['src/api/validator.ts', 'src/forum/identities.ts'] // the latter rejects tokens
   const answering = sources.filter(({ path }) => {
     return path.startsWith('src/http/') || others.includes(path)
   })

@@ -8,6 +8,7 @@ import { publication, publicationAnswer } from './publication.ts'
 import { command } from './route.ts'
 import * as is from './schema.ts'
 import { title } from './threads.ts'
+import { validator } from './validator.ts'
 
 const contentBytesMax = 1024
 const urlCharactersMax = 4096
@@ -102,8 +103,8 @@ const texts = {
   title,
 }
 const target = { thread_id: { ...is.threadId, 'x-error': 'invalid_id' as const } }
-const checkTexts = is.validator({ type: 'object', properties: texts })
-const checkTarget = is.validator({ type: 'object', properties: target })
+const checkTexts = validator({ type: 'object', properties: texts })
+const checkTarget = validator({ type: 'object', properties: target })
 
 export const getPublish = command<Publication, unknown, PublishQuery>({
   name: 'publishByTicket',
@@ -126,7 +127,11 @@ export const getPublish = command<Publication, unknown, PublishQuery>({
       { required: ['thread_id'], properties: { thread_id: {} } },
     ],
     properties: {
-      ticket: { type: 'string', 'x-error': 'invalid_query' },
+      ticket: {
+        description: 'A `ticket` of GET /api/compat/ticket.',
+        type: 'string',
+        'x-error': 'invalid_query',
+      },
       ack: { type: 'string', const: 'publish', 'x-error': 'publish_ack_required' },
       content: { ...texts.content, 'x-error': 'invalid_query' },
       title,
@@ -173,7 +178,8 @@ function checkPost(query: PublishQuery): Rejection | null {
       detail: `content may have at most ${contentBytesMax} bytes in UTF-8.`,
     }
   }
-  return checkTarget(query) === null ? null : { rejected: 'invalid_id' }
+  const absent = checkTarget(query)
+  return absent === null ? null : { rejected: 'invalid_id', detail: absent.detail }
 }
 
 function postOf({ content, title, thread_id: threadId }: PublishQuery): TicketPost {

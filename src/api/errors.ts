@@ -15,7 +15,7 @@ const retrySameKey = 'Retry with the same idempotency key.'
 export const errors = {
   invalid_json: { status: 400, message: 'The body must be one JSON object in UTF-8.' },
   invalid_field: { status: 400, message: 'A field is missing, or has the wrong type or length.' },
-  invalid_id: { status: 400, message: 'An id in the path is malformed.' },
+  invalid_id: { status: 400, message: 'An id is malformed.' },
   invalid_number: {
     status: 400,
     message: 'A numeric parameter must consist of digits and be in its range.',
@@ -23,8 +23,8 @@ export const errors = {
   invalid_query: {
     status: 400,
     message:
-      'The query is invalid. Publishing by GET takes ticket, ack, content and ' +
-      'either title or thread_id, each once, and nothing else.',
+      'A parameter is missing, has a value that it may not have, or cannot be given together ' +
+      'with another.',
   },
   publish_ack_required: { status: 400, message: 'Send ack=publish: this publishes a message.' },
   invalid_cursor: {

@@ -23,6 +23,7 @@ import {
   text,
   time,
 } from './schema.ts'
+import { mustBe } from './validator.ts'
 
 const kinds = ['guest', 'persistent'] as const
 
@@ -283,6 +284,12 @@ interface NamesQuery {
   limit: number
 }
 
+const afterPage: Schema = {
+  description: 'The `next_after` of the previous page.',
+  ...identityId,
+  'x-error': 'invalid_cursor',
+}
+
 export const getIdentities = route<unknown, NamesQuery>({
   name: 'listIdentities',
   summary:
@@ -300,11 +307,7 @@ export const getIdentities = route<unknown, NamesQuery>({
         default: '',
         'x-error': 'invalid_query',
       },
-      after: {
-        description: '`next_after` of the previous page.',
-        ...identityId,
-        'x-error': 'invalid_cursor',
-      },
+      after: afterPage,
       limit: limit(100, 20),
     },
   },
@@ -324,7 +327,10 @@ function answerOf(found: PublicProfile | Rejection): Outcome {
 }
 
 function listOf(found: ProfilePage | Rejection): Outcome {
-  if (isRejection(found)) return found
+  if (isRejection(found)) {
+    const isUnknown = found.rejected === 'invalid_cursor'
+    return isUnknown ? { ...found, detail: mustBe('after', afterPage) } : found
+  }
   const { profiles, hasMore, position } = found
   const body = renderList({
     identities: profiles.map(publicFieldsOf),

@@ -173,6 +173,7 @@ export const getProposals = route<unknown, { after?: number; before?: number; li
       limit: is.limit(50, 20),
     },
   },
+  exclusive: { parameter: 'before', others: ['after'], code: 'invalid_cursor' },
   answers: {
     200: is.object(
       'ProposalList',
@@ -188,7 +189,6 @@ export const getProposals = route<unknown, { after?: number; before?: number; li
   },
   errors: ['invalid_cursor'],
   run({ forum, commands }, { query: { after, before, limit } }) {
-    if (after !== undefined && before !== undefined) return { rejected: 'invalid_cursor' }
     const direction = before === undefined ? 'after' : 'before'
     const from = before ?? commands.pageStart(forum, after ?? 0)
     const read = { from, direction, limit, bytesMax: pageBytesMax } as const

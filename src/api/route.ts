@@ -149,7 +149,7 @@ interface Operation {
    */
   misplaced?: { parameters: readonly string[]; detail: string }
   /** A parameter that cannot be combined with these others. */
-  exclusive?: { parameter: string; others: readonly string[] }
+  exclusive?: { parameter: string; others: readonly string[]; code?: ErrorCode }
   /** Parameters whose values `run` checks itself, because other errors take precedence. */
   checkedLate?: readonly string[]
   body?: Schema

@@ -5,10 +5,8 @@
 // a field in words, and `x-example` is a typical value of it; the last two are for the
 // documentation. `title` names the schema in the OpenAPI document.
 
-import type { ErrorObject } from 'ajv'
-import { misspelledFields, unknownField } from '../base/misspelled-fields.ts'
-import { renderFunction, validateFunction } from './compiled-schemas.ts'
-import { type ErrorCode, errors } from './errors.ts'
+import { renderFunction } from './compiled-schemas.ts'
+import type { ErrorCode } from './errors.ts'
 
 export interface Schema {
   title?: string
@@ -39,86 +37,9 @@ export interface Schema {
   'x-example'?: unknown
 }
 
-export interface Violation {
-  code: ErrorCode
-  /** A sentence for the caller. */
-  detail: string
-}
-
-/** Returns a function that fills in defaults and returns a violation, or null if there is none. */
-export function validator(schema: Schema): (value: unknown) => Violation | null {
-  const validate = validateFunction(schema)
-  // The last error is reported: that of an alternative itself follows the errors of its parts.
-  return (value) => (validate(value) ? null : violation(validate.errors!.at(-1)!))
-}
-
-/**
- * Like `validator`, for the body of a request: a field that nearly matches the name of a known one
- * is a violation too. `further` lists known fields that are not in the schema.
- */
-export function bodyValidator(
-  schema: Schema,
-  further: readonly string[] = [],
-): (body: Record<string, unknown>) => Violation | null {
-  const validate = validator(schema)
-  const { properties, required = [], additionalProperties } = schema
-  if (properties === undefined || additionalProperties === false) return validate
-  const known = Object.keys(properties)
-  const misspelled = misspelledFields([...known, ...further])
-  // Whether every valid body has all known fields, so that counting shows whether it has others.
-  const isComplete = known.every((name) => {
-    return required.includes(name) || properties[name].default !== undefined
-  })
-  return (body) => {
-    const violation = validate(body)
-    if (violation === null && isComplete && countFields(body) === known.length) return null
-    const field = misspelled(body)
-    if (field === null) return violation
-    return { code: 'unknown_field', detail: unknownField(field.name, [field.meant]) }
-  }
-}
-
-function countFields(body: object): number {
-  let count = 0
-  for (const _ in body) count += 1
-  return count
-}
-
 /** Returns a function that renders a value of the schema's shape as JSON. */
 export function renderer<T>(schema: Schema): (value: T) => string {
   return renderFunction(schema)
-}
-
-function violation(error: ErrorObject): Violation {
-  const code = codeOf(error)
-  if (error.keyword === 'oneOf' || error.keyword === 'discriminator') {
-    return { code, detail: errors[code].message }
-  }
-  const field = error.instancePath.slice(1).replaceAll('/', '.')
-  if (error.keyword === 'additionalProperties') {
-    const { properties = {} } = error.parentSchema as Schema
-    const path = field === '' ? '' : `${field}.`
-    const name: string = error.params.additionalProperty
-    return { code, detail: unknownField(name, Object.keys(properties), path) }
-  }
-  return { code, detail: `${field === '' ? 'The request' : field} ${requirement(error)}.` }
-}
-
-/** Returns what the value must be, in words, where the library's message does not say it. */
-function requirement({ keyword, params, message }: ErrorObject): string | undefined {
-  if (keyword === 'enum') return `must be one of ${params.allowedValues.join(', ')}`
-  if (keyword === 'pattern' && params.pattern === notBlank) return 'must be more than white space'
-  const [, word] = /^\^(\w+)\$$/.exec(params.pattern ?? '') ?? []
-  if (word !== undefined) return `must be a whole number or ${word}`
-  if (keyword === 'minLength' && params.limit === 1) return 'must not be empty'
-  return message
-}
-
-function codeOf({ keyword, params, parentSchema }: ErrorObject): ErrorCode {
-  if (keyword === 'additionalProperties') return 'unknown_field'
-  const schema = parentSchema as Schema
-  const broken = keyword === 'required' ? schema.properties?.[params.missingProperty] : schema
-  return broken?.['x-error'] ?? 'invalid_field'
 }
 
 /** The pattern of a text with at least one character that is not white space. */

@@ -27,6 +27,7 @@ import {
   waitsUnnamed,
 } from './route.ts'
 import * as is from './schema.ts'
+import { mustBe } from './validator.ts'
 
 export const title: is.Schema = {
   type: 'string',
@@ -124,7 +125,13 @@ const writeErrors = [
   'overloaded',
 ] as const satisfies readonly ErrorCode[]
 
-const noExcerpt = 'include=excerpt takes order=activity, in which each thread has a newest message.'
+const noExcerpt =
+  'include must be absent without order=activity, in which each thread has a newest message.'
+const cursor: is.Schema = {
+  description: 'The `next_cursor` of the previous page, in the same order.',
+  type: 'string',
+  'x-error': 'invalid_cursor',
+}
 
 interface ListQuery {
   limit: number
@@ -143,7 +150,7 @@ export const getThreads = route<unknown, ListQuery>({
     type: 'object',
     properties: {
       limit: is.limit(50, 20),
-      cursor: { description: '`next_cursor` of the previous page.', type: 'string' },
+      cursor,
       order: {
         description: '`activity`: by the newest message of each thread.',
         type: 'string',
@@ -188,7 +195,7 @@ export const getThreads = route<unknown, ListQuery>({
     if (include !== undefined && order !== 'activity')
       return { rejected: 'invalid_query', detail: noExcerpt }
     const before = decodeCursor(query.cursor, order)
-    if (before === null) return { rejected: 'invalid_cursor' }
+    if (before === null) return { rejected: 'invalid_cursor', detail: mustBe('cursor', cursor) }
     const read = { caller, client, before, limit }
     const list =
       order === 'created'

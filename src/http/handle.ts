@@ -186,7 +186,7 @@ export class Edge {
     id: string,
     session: Session | null,
   ): AnyCall | Refused | null {
-    const { route, idPattern } = prepared
+    const { route, idPattern, idRule: detail } = prepared
     const service = this.#service!
     if (isWrite(route) && !route.isForm) {
       const code = crossSite(exchange, this.#ownOrigins, this.#cors)
@@ -199,7 +199,7 @@ export class Edge {
     if (typeof caller === 'string') return { rejected: caller }
     if (caller === null) return null
     if (typeof caller === 'object') return { position: 0, ...caller }
-    if (idPattern !== null && !idPattern.test(id)) return { rejected: 'invalid_id' }
+    if (idPattern !== null && !idPattern.test(id)) return { rejected: 'invalid_id', detail }
 
     const { query, refusal } = readQuery(prepared, exchange.query)
     if (refusal !== null) return { rejected: refusal.code, detail: refusal.detail }

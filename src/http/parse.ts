@@ -86,16 +86,16 @@ function indexOr(text: string, mark: string, from: number, end: number): number 
   return end
 }
 
-/** Returns whether a parameter is unknown or repeated. */
-export function hasUnknownOrRepeated(query: string, known: readonly Parameter[]): boolean {
+/** Returns the name of a parameter that is unknown or repeated, or null. */
+export function unknownOrRepeated(query: string, known: readonly Parameter[]): string | null {
   const seen = new Set<string>()
   for (const pair of query.split('&')) {
     if (pair === '') continue
     const name = decode(pair.split('=', 1)[0])
-    if (seen.has(name) || !known.some((parameter) => parameter.name === name)) return true
+    if (seen.has(name) || !known.some((parameter) => parameter.name === name)) return name
     seen.add(name)
   }
-  return false
+  return null
 }
 
 /** Returns whether the query has a parameter with one of these names. */
@@ -104,14 +104,16 @@ export function hasAny(query: string, names: readonly string[]): boolean {
   return query.split('&').some((pair) => names.includes(decode(pair.split('=', 1)[0])))
 }
 
-/** Returns whether every name and value is UTF-8 in percent-encoding. */
-export function isWellEncoded(query: string): boolean {
-  try {
-    decodeURIComponent(query)
-    return true
-  } catch {
-    return false
+/** Returns the name of a parameter that is not UTF-8 in percent-encoding, or null. */
+export function malformed(query: string): string | null {
+  for (const pair of query.split('&')) {
+    try {
+      decodeURIComponent(pair)
+    } catch {
+      return pair.split('=', 1)[0]
+    }
   }
+  return null
 }
 
 /** Decodes a form-encoded text; a malformed one is returned unchanged. */

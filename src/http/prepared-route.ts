@@ -4,7 +4,8 @@
 import type { ErrorCode } from '../api/errors.ts'
 import { hasFollowUp } from '../api/follow-up.ts'
 import type { Call, Route, Service } from '../api/route.ts'
-import { bodyValidator, type Schema, type Violation, validator } from '../api/schema.ts'
+import type { Schema } from '../api/schema.ts'
+import { bodyValidator, mustBe, type Violation, validator, wordsOf } from '../api/validator.ts'
 import type { Exchange, Refused } from './exchange.ts'
 import { bodyBytesMax } from './incoming-body.ts'
 import type { Meter, RouteMeter } from './meter.ts'
@@ -27,6 +28,8 @@ export interface Prepared {
   place: number
   meter: RouteMeter
   idPattern: RegExp | null
+  /** Why an id that does not match is refused. */
+  idRule: string
   parameters: Parameter[]
   /** A query with all parameters undefined. */
   blankQuery: Record<string, undefined>
@@ -50,6 +53,7 @@ export function prepare(route: Route, meter: Meter): Prepared {
     place: meter.routes.length,
     meter: meter.add(route.name),
     idPattern: route.id?.pattern === undefined ? null : new RegExp(route.id.pattern),
+    idRule: mustBe(/:(\w+)/.exec(route.path)?.[1] ?? '', route.id ?? anything),
     parameters: parameters.map(([name, { type }]) => ({
       name,
       isNumber: [type].flat().includes('integer'),
@@ -69,9 +73,9 @@ function earlyQuery({ query = anything, checkedLate = [] }: Route): Schema {
   if (checkedLate.length === 0) return query
   const properties = { ...query.properties }
   for (const name of checkedLate) {
-    // Only the error code for a missing parameter remains.
+    // Only the error of a missing parameter remains.
     const { 'x-error': code = 'invalid_field' } = properties[name]
-    properties[name] = { 'x-error': code }
+    properties[name] = { 'x-error': code, description: `${wordsOf(properties[name])}.` }
   }
   return { ...query, properties }
 }

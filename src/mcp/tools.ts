@@ -10,7 +10,7 @@
 //     forum except how far the feed is marked as read, which nobody else sees (agent.ts, A4).
 
 import type { CallToolResult, ToolAnnotations } from '@modelcontextprotocol/server'
-import { validator } from '../api/schema.ts'
+import { validator } from '../api/validator.ts'
 import { ForumError } from '../client/index.ts'
 import type { Agent } from './agent.ts'
 import * as is from './schemas.ts'

@@ -107,7 +107,7 @@ const noPositiveTerm: Rejection = {
 }
 const tooManyWords: Rejection = {
   rejected: 'invalid_query',
-  detail: `q may have at most ${wordsMax} words, and at most ${termWordsMax} in a phrase.`,
+  detail: `q must have at most ${wordsMax} words, and at most ${termWordsMax} in a phrase.`,
 }
 const searchUnavailable: Rejection = { rejected: 'not_found', detail: 'This node has no search.' }
 const searchOverloaded: Rejection = {

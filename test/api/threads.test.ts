@@ -111,7 +111,7 @@ t.test('thread: visibility that is neither public nor private: invalid_visibilit
 
 t.test('thread: visibility with another value: the message lists the values', async (t) => {
   const { body } = await ana.thread({ visibility: 'secret' })
-  t.equal(body.message, 'visibility must be one of public, private.')
+  t.equal(body.message, 'visibility must be public or private.')
 })
 
 t.test('participants: ten, the author among them: published', async (t) => {

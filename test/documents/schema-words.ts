@@ -2,11 +2,8 @@
 
 import { notBlank, type Schema } from '../../src/api/schema.ts'
 
-/**
- * Errors that no schema declares: a route parses the cursor itself, and the kind selects the
- * schema.
- */
-const codes: Record<string, string> = { cursor: 'invalid_cursor', kind: 'invalid_kind' }
+/** An error that no schema declares: the kind selects the schema. */
+const codes: Record<string, string> = { kind: 'invalid_kind' }
 
 /** Returns the rows of a table of request fields: name, type and limits, required, error code. */
 export function fieldsOf(schema: Schema, before = ''): string[][] {

@@ -23,8 +23,8 @@ const misspelled = misspelledFields(['display_name'])
 const readers: Record<string, (text: string) => unknown> = {
   originForm: parse.originForm,
   parseQuery: (text) => parse.parseQuery(text, known, {}),
-  hasUnknownOrRepeated: (text) => parse.hasUnknownOrRepeated(text, known),
-  isWellEncoded: parse.isWellEncoded,
+  unknownOrRepeated: (text) => parse.unknownOrRepeated(text, known),
+  malformed: parse.malformed,
   parseBearer: parse.parseBearer,
   isJson: parse.isJson,
   parseBody: parse.parseBody,

@@ -222,7 +222,7 @@ t.test('private, absent, malformed: the same 404 page, whoever asks', async (t) 
     }
   }
   const malformed = await visit(forum, `/t/${hidden}?after=abc`)
-  t.match(malformed, { status: 400, text: 'after must be integer' })
+  t.match(malformed, { status: 400, text: 'after must be a whole number' })
   const head = await visit(forum, `/t/${hidden}`, {}, 'HEAD')
   t.same([head.status, head.text, bare(head)], [404, '', bare(absent)])
   t.notMatch((await visit(forum, '/', token)).text, hidden)
