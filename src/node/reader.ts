@@ -46,6 +46,7 @@ import { ReaderSearch } from '../search/reader-link.ts'
 import type { State } from '../state/state.ts'
 import { CheckpointSchedule } from '../storage/checkpoints.ts'
 import { openTextDisk } from '../text/disk.ts'
+import { hasErasedUnread } from '../text/erasing.ts'
 import { textStoreName } from '../text/text.ts'
 import { warmUp } from '../text/warm-up.ts'
 import { chooseHttp } from './choose-http.ts'
@@ -266,8 +267,10 @@ export class Reader {
     try {
       const read = readManifest(this.#place, newer.number)
       if (read.kind !== 'good') return
+      const table = read.manifest.tables.get(textStoreName)!
+      if (hasErasedUnread(state.text, table)) this.#end('text that could not be read is erased')
       this.#manifest = read.manifest
-      state.text.thaw(read.manifest.tables.get(textStoreName)!)
+      state.text.thaw(table)
       state.text.erased.clear()
     } catch (error) {
       if (!isOfSystem(error)) throw error // a newer checkpoint has replaced it

@@ -14,7 +14,7 @@ import { inSlicesOf } from '../base/pauses.ts'
 const sliceMs = 4
 
 /** The version of the form in which `State` is saved. */
-export const formVersion = 1
+export const formVersion = 2
 
 export interface Saved {
   readonly stores?: Readonly<Record<string, PagedStore>>

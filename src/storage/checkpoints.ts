@@ -6,8 +6,9 @@
 // T1. One checkpoint is taken at a time. After a failure the schedule waits at least a minute
 //     before the next attempt.
 // T2. After an erasure two are taken without waiting for more log. Then the erased text has left
-//     the disk, unless a page file with it is damaged and could not be emptied. No more checkpoints
-//     are taken because of such a file.
+//     the disk, unless a page file with it is damaged and could not be emptied. As long as the page
+//     with the erased text cannot be read, one is taken each minute, which tries again, and one more
+//     after it has succeeded. None are taken because of other damage in the file.
 // T3. While a checkpoint is being written, it blocks the event loop for one slice at a time.
 
 import type { Logger } from 'pino'
@@ -94,6 +95,8 @@ export class CheckpointSchedule {
   #removing: Promise<void> = Promise.resolve()
   #warmingUp: Promise<void> = Promise.resolve()
   #isStopped = false
+  /** When text that was erased, and could not be read, is read again at the earliest. */
+  #readAgainMs = 0
   #timer: NodeJS.Timeout | null = null
 
   constructor(
@@ -278,9 +281,12 @@ export class CheckpointSchedule {
 
   /** Whether the next checkpoint is needed so that erased text leaves the disk (T2). */
   get #isErasing(): boolean {
-    const { erasedPosition } = this.#state!
+    const { erasedPosition, text } = this.#state!
     if (erasedPosition === 0) return false
-    return this.erasure(erasedPosition).checkpoints_left > 0 || this.#checkpoints.hasLeftovers
+    const { kept, hasLeftovers } = this.#checkpoints
+    if (hasLeftovers || this.erasure(erasedPosition).checkpoints_left > 0) return true
+    if (text.unread.length > 0) return performance.now() >= this.#readAgainMs
+    return kept[0].notEmptied.length === 0 && this.#notEmptied.length > 0
   }
 
   #bytesSince(): number {
@@ -297,6 +303,7 @@ export class CheckpointSchedule {
     const begunMs = performance.now()
     try {
       if (state.text.unread.length > 0) await this.#eraseUnread(state.text)
+      if (state.text.unread.length > 0) this.#readAgainMs = performance.now() + retryAfterMs
       const taken = await this.#checkpoints.take({ journal, ...checkpointSource(state), pause })
       this.#bytesAtLast = bytesBefore
       this.#note(taken, begunMs)

@@ -5,12 +5,13 @@
 // G2. Page files may contain older copies of the pages. `erased` lists the pages until the files
 //     that may contain such copies are being emptied (wal/checkpoint/forgetting.ts).
 // G3. A record that erases an entry is applied even if a page cannot be read, as when the page was
-//     damaged before a start. `unread` lists the entry until the page has been read again, if
-//     necessary with the help of parity. A checkpoint would otherwise copy the page as it was.
+//     damaged before a start. `unread` lists the entry's part of the page until the page has been
+//     read again, if necessary with the help of parity. Until then checkpoints do not copy the page
+//     as it was, and they save the list: no restart forgets an erasure.
 
-import type { PagePlace } from '../../wal/checkpoint/paged-store.ts'
+import type { PagePlace, PageTable } from '../../wal/checkpoint/paged-store.ts'
 import { blockBytes } from './blocks.ts'
-import { pageBytes, unitBytes } from './page-slots.ts'
+import { pageBytes, pageOf, unitBytes } from './page-slots.ts'
 import { sumAgain, type Text } from './text.ts'
 
 /** Brings the pages of an entry into memory. Returns false if they cannot be read. */
@@ -38,13 +39,17 @@ export function eraseEntry(
   bytes: number,
   readPage: Text['readPage'] = text.readPage,
 ): void {
-  if (!holdEntry(text, address, bytes, readPage)) text.unread.push({ address, bytes })
+  holdEntry(text, address, bytes, readPage)
   const [begin, end] = [address * unitBytes, address * unitBytes + bytes]
   for (const page of pagesOf(address, bytes)) {
     text.erased.add(page)
-    if (!text.holds(page)) continue
     const at = page * pageBytes
-    text.pages.bytesOf(page).fill(0, Math.max(begin, at) - at, Math.min(end, at + pageBytes) - at)
+    const [from, to] = [Math.max(begin, at), Math.min(end, at + pageBytes)]
+    if (!text.holds(page)) {
+      text.unread.push({ address: from / unitBytes, bytes: to - from })
+      continue
+    }
+    text.pages.bytesOf(page).fill(0, from - at, to - at)
     text.markDirty(page)
   }
   const lastBlock = Math.floor((end - 1) / blockBytes)
@@ -65,12 +70,10 @@ export async function eraseUnread(
 ): Promise<void> {
   const entries = [...text.unread]
   const pages = new Map<number, Uint8Array>()
-  for (const { address, bytes } of entries) {
-    for (const page of pagesOf(address, bytes)) {
-      if (text.holds(page) || pages.has(page)) continue
-      const content = await read(text.placeOfPage(page))
-      if (content !== null) pages.set(page, content)
-    }
+  for (const page of new Set(entries.map(({ address }) => pageOf(address)))) {
+    if (text.holds(page)) continue
+    const content = await read(text.placeOfPage(page))
+    if (content !== null) pages.set(page, content)
   }
   text.unread.splice(0, entries.length)
   for (const { address, bytes } of entries) {
@@ -78,6 +81,15 @@ export async function eraseUnread(
       return pages.get(page) ?? text.readPage(place, page)
     })
   }
+}
+
+/**
+ * Returns whether the checkpoint with these places has erased something in a page of `unread`. The
+ * CRCs of the page's blocks have then changed.
+ */
+export function hasErasedUnread(text: Text, { crcs }: PageTable): boolean {
+  const pages = text.unread.map(({ address }) => pageOf(address))
+  return pages.some((page) => text.placeOfPage(page).crc !== crcs[page])
 }
 
 function pagesOf(address: number, bytes: number): number[] {

@@ -51,7 +51,10 @@ export class Text implements PagedStore {
   written = 0
   /** Pages with an erased entry of which page files may contain older copies (erasing.ts, G2). */
   readonly erased = new Set<number>()
-  /** Erased entries whose bytes are still on disk, because their pages cannot be read (G3). */
+  /**
+   * Erased parts of entries that are still on disk, because their page cannot be read (G3). Each is
+   * in one page.
+   */
   readonly unread: { address: number; bytes: number }[] = []
   /** Reads a cold page synchronously, for an erasure. Returns null if the page is damaged. */
   readPage: (place: PagePlace, page: number) => Uint8Array | null = () => null
@@ -204,6 +207,14 @@ export class Text implements PagedStore {
     return { entries: this, crcs: this.crcs }
   }
 
+  facts(): [address: number, bytes: number][] {
+    return this.unread.map(({ address, bytes }) => [address, bytes])
+  }
+
+  restore(facts: unknown): void {
+    for (const [address, bytes] of facts as [number, number][]) this.unread.push({ address, bytes })
+  }
+
   get pageBytes(): number {
     return pageBytes
   }
@@ -236,6 +247,10 @@ export class Text implements PagedStore {
 
   markDirty(page: number): void {
     if (this.holds(page)) this.#dirty.add(page)
+  }
+
+  hasUnread(page: number): boolean {
+    return this.unread.some(({ address }) => pageOf(address) === page)
   }
 
   fill(bytes: number, saved: PageTable): void {

@@ -192,6 +192,39 @@ t.test('erased, killed, its page is damaged: erased once it is rebuilt from pari
   await restarted.node.stop()
 })
 
+t.test('erased, killed, its page cannot be read, restarted, then it can: erased', async (t) => {
+  const before = base.disk.copy()
+  const running = await start(before)
+  t.ok(await erase(running, base, 5))
+  const { position } = await running.node.moderate('remove-message', {
+    id: base.ids[5]!,
+    reason: '',
+  })
+  const broken = before.dieAlone()
+  await running.node.stop()
+  const file = filesWith(broken, 5).find((name) => name.endsWith('.pages'))!
+  const at = broken.bytesOf(file).indexOf(contentOf(5).slice(0, 60))
+  const parityAt = parityHeaderBytes + (at % pieceBytes)
+  broken.breakSectors(file, at, at + 1)
+  broken.breakSectors(file.replace('.pages', '.parity'), parityAt, parityAt + 1)
+  const second = await start(broken)
+  for (let n = 0; n < 3; n++) await second.node.takeCheckpoint()
+  const damaged = { checkpoints_left: 0, is_gone: false, damaged: [basename(file)] }
+  t.match(second.node.erasure(position!), damaged)
+  await second.node.stop()
+  const disk = broken.copy() // on which the sectors can be read
+  t.ok(filesWith(disk, 5).length > 0)
+  const third = await start(disk)
+  t.match(third.node.erasure(position!), damaged, 'the checkpoint remembers it')
+  await third.node.takeCheckpoint()
+  t.match(third.node.erasure(position!), { is_gone: false }, 'the older checkpoint has it')
+  await third.node.takeCheckpoint()
+  t.match(third.node.erasure(position!), { is_gone: true, damaged: [] })
+  t.same(filesWith(disk, 5), [])
+  t.same(await readErased(third, base), [5])
+  await third.node.stop()
+})
+
 t.test('old files stay, killed: the next start removes them, and takes a checkpoint', async (t) => {
   const disk = base.disk.copy()
   const running = await start(disk)

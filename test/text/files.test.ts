@@ -8,6 +8,7 @@ import assert from 'node:assert/strict'
 import { crc32 } from 'node:zlib'
 import t from 'tap'
 import { blockBytes } from '../../src/text/blocks.ts'
+import { eraseUnread, hasErasedUnread } from '../../src/text/erasing.ts'
 import { pageBytes } from '../../src/text/page-slots.ts'
 import { Text } from '../../src/text/text.ts'
 import { Checkpoints } from '../../wal/checkpoint/checkpoints.ts'
@@ -211,6 +212,29 @@ t.test('the page to be copied is damaged: rebuilt; without parity it stays there
     if (!hasParity) await t.rejects(reading, { message: 'lost' })
     else t.ok((await reading).bytes.equals(expected(1900).subarray(0, pageBytes)))
   }
+})
+
+t.test('erased while it cannot be read: stays in its file until it is overwritten', async (t) => {
+  const life = new Life()
+  fill(life.text, 2300)
+  await life.take()
+  const reader = await life.restart()
+  const owed = { address: 0, bytes: 100 }
+  for (const { text } of [life, reader]) text.unread.push(owed)
+  life.text.erased.add(0)
+  const before = life.text.placeOfPage(0)
+  await life.take()
+  t.same(life.text.placeOfPage(0), before, 'although it can be read again')
+  t.not(life.text.placeOfPage(1).file, before.file, 'its neighbour has moved')
+  t.same(life.checkpoints.kept[0]!.notEmptied, [before.file])
+  const places = () => life.checkpoints.kept[0]!.tables.get('text')!
+  t.notOk(hasErasedUnread(reader.text, places()))
+  await eraseUnread(life.text, async () => (await life.read(0)).bytes)
+  await life.take()
+  t.same(life.text.unread, [])
+  t.same(life.checkpoints.kept[0]!.notEmptied, [])
+  t.ok((await life.read(0)).bytes.subarray(0, 100).every((byte) => byte === 0))
+  t.ok(hasErasedUnread(reader.text, places()))
 })
 
 t.test('the second file is cut off: the start reads all of it, and rebuilds', async (t) => {

@@ -124,6 +124,7 @@ async function writeAndCopyPages(
   const contentOf = async ({ store, before }: FrozenStore, page: number, bytes: number) => {
     const changed = store.frozen(page)
     if (changed !== null || !emptied.has(before!.files[page])) return changed
+    if (store.hasUnread?.(page)) return null // it stays, as long as erased text is in it
     const read = copy.subarray(0, bytes)
     return (await source.read(before!.placeOf(page), read)) ? read : null // unreadable: it stays
   }

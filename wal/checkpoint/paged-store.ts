@@ -55,6 +55,11 @@ export interface PagedStore extends Filled {
   markDirty(page: number): void
   /** Pages in which something was erased, so that no copy of them may stay on disk. */
   readonly erased?: Set<number>
+  /**
+   * Whether something that was erased in this page is still to be overwritten, because the page
+   * could not be read. Such a page is not copied; it stays in its file.
+   */
+  hasUnread?(page: number): boolean
 }
 
 /** Rows of plain objects: few compared with the stores, and all saved each time, one by one. */
