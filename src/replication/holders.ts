@@ -15,10 +15,14 @@
 //     synced them. The follower's notes, written every few seconds, reveal that (notes.ts).
 // H3. Any other case needs an operator's decision: `--begin-stream POSITION`, with the position at
 //     which the node's log ends. Left in the settings, the flag does not apply to another log.
+// H4. A leader removes the note of a node that has been silent for an hour, unless the note names
+//     the leader's term or a later one, or another store: the leader's own note then stands for all
+//     that H2 asks for. Otherwise notes of replaced nodes would remain for ever. A node that comes
+//     back writes its note again (H1).
 
 import type { LogEnd } from './compare.ts'
-import type { LogStream } from './log-stream.ts'
-import { type FollowerNote, followerKeys } from './notes.ts'
+import type { LogStream, Note } from './log-stream.ts'
+import { type FollowerNote, followerKey, followerKeys } from './notes.ts'
 
 export interface Holder {
   version: 1
@@ -86,6 +90,27 @@ export async function otherHolders(
     holders.set(id, { ...(holders.get(id) ?? follower), followed })
   }
   return holders
+}
+
+/**
+ * Removes the notes of nodes that have no note as a follower and are silent, according to
+ * `isSilent`, as far as the note of this leader stands for them (H4).
+ */
+export async function forgetHolders(
+  { notes }: LogStream,
+  node: string,
+  isSilent: (key: string, note: Note) => boolean,
+): Promise<void> {
+  const own = (await notes.read(keys + node))?.value as Holder | undefined
+  if (own === undefined) return // it was lost, and will be written again
+  for (const key of await notes.keys(keys)) {
+    const note = key === keys + node ? null : await notes.read(key)
+    if (note === null || !isSilent(key, note)) continue
+    const { store, term } = note.value as Holder
+    if (store !== own.store || term >= own.term) continue
+    if ((await notes.read(followerKey(key.slice(keys.length)))) !== null) continue
+    await notes.remove(key, note.revision)
+  }
 }
 
 /** A node that could begin a stream which has no message. */

@@ -23,8 +23,14 @@ import type { Journal, Notice } from '../../wal/journal/types.ts'
 import { Backoff } from '../base/pauses.ts'
 import type { State } from '../state/state.ts'
 import { isWhole, uploadCheckpoint, uploadedCheckpoint } from './checkpoint-transfer.ts'
-import { announce, type Holder } from './holders.ts'
-import { firstWhere, type LogStream, type StreamMessage, StreamUnavailable } from './log-stream.ts'
+import { announce, forgetHolders, type Holder } from './holders.ts'
+import {
+  firstWhere,
+  type LogStream,
+  type Note,
+  type StreamMessage,
+  StreamUnavailable,
+} from './log-stream.ts'
 import { type FollowerNote, followerKeys, type History, hasHistory, writeHistory } from './notes.ts'
 
 /** The checkpoints of a node, as its leader part uses them. */
@@ -60,7 +66,7 @@ const warningOf = {
 
 export class Uploads {
   readonly #options: Uploading
-  /** When each follower's note was last seen changed, and its revision then. */
+  /** When each note of another node was last seen changed, and its revision then. */
   readonly #heard = new Map<string, { revision: number; atMs: number }>()
   #uploading: Promise<void> | null = null
   #isStopped = false
@@ -115,6 +121,8 @@ export class Uploads {
     try {
       await this.#mend(store)
       this.#failures.delete('mend')
+      await this.#followers()
+      await forgetHolders(this.#options.stream, this.#options.node, this.#isSilent)
     } catch (error) {
       if (!(error instanceof StreamUnavailable)) this.#failures.set('mend', messageOf(error))
     }
@@ -223,18 +231,19 @@ export class Uploads {
     for (const key of await notes.keys(followerKeys)) {
       const note = await notes.read(key)
       if (note === null) continue
-      const nowMs = performance.now()
-      const heard = this.#heard.get(key)
-      const isNew = heard === undefined || heard.revision !== note.revision
-      if (isNew) this.#heard.set(key, { revision: note.revision, atMs: nowMs })
-      else if (nowMs - heard.atMs > forgottenAfterMs) {
-        this.#heard.delete(key)
-        await notes.remove(key)
-        continue
-      }
-      positions.push((note.value as FollowerNote).position)
+      if (this.#isSilent(key, note)) await notes.remove(key, note.revision)
+      else positions.push((note.value as FollowerNote).position)
     }
     return positions
+  }
+
+  /** Whether a note has not changed for an hour, as far as this leader has seen. */
+  readonly #isSilent = (key: string, { revision }: Note): boolean => {
+    const nowMs = performance.now()
+    const heard = this.#heard.get(key)
+    if (heard?.revision === revision) return nowMs - heard.atMs > forgottenAfterMs
+    this.#heard.set(key, { revision, atMs: nowMs })
+    return false
   }
 }
 

@@ -260,6 +260,31 @@ t.test('U5: the note is of a newer program: a warning, until it is not any more'
   t.same(uploads.warnings, [])
 })
 
+t.test('H4: nodes are silent for an hour: their notes go, unless they name its term', async (t) => {
+  const { stream, uploads, store } = await uploading(t)
+  const { notes } = stream
+  const holder = (name: string, term: number, of = store) =>
+    notes.write(`holder.${name}`, { version: 1, store: of, position: 1, term })
+  const follows = (name: string) =>
+    notes.write(`follower.${name}`, { version: 1, position: 1, seen: 0 })
+  await holder('a', 3) // of this leader
+  for (const name of ['replaced', 'stopped', 'following']) await holder(name, 2)
+  for (const name of ['stopped', 'following']) await follows(name)
+  await holder('rival', 3)
+  await holder('foreign', 2, 'another store')
+  const all = await notes.keys('')
+  await uploads.mend(store)
+  t.same(await notes.keys(''), all, 'it has only just begun to lead')
+  const { now } = performance
+  t.teardown(() => Object.assign(performance, { now }))
+  performance.now = () => now.call(performance) + 3_700_000
+  await follows('following')
+  await uploads.mend(store)
+  const left = ['holder.a', 'holder.following', 'holder.foreign', 'holder.rival']
+  t.same((await notes.keys('holder.')).sort(), left)
+  t.same(await notes.keys('follower.'), ['follower.following'])
+})
+
 t.test('U4: a look takes longer than the time between two: none is kept for later', async (t) => {
   const stream = new MemoryStream()
   const timers: (() => void)[] = []
