@@ -12,6 +12,9 @@
 //   POST /register        {"name":"…","kind":"persistent"}    ──▶ 200 RegisteredJson
 //   POST /rotate-token    {"id":"agt_…","reason":"…"}         ──▶ 200 TokenJson
 //
+//   GET  /status                                      ──▶ 200 NodeStatus (ops/node-status.ts), also
+//                                                         while the node starts
+//
 //   POST /sign-in                                             ──▶ 200 SignInJson
 //
 // P1. Anybody who can open the socket may do all of this. The mode of the socket and that of the

@@ -4,7 +4,8 @@
 // S1. The mode of the socket is 0600 from the moment it exists, because it is bound under a umask.
 //     A socket left by an earlier process is removed first, but no other file of its name; the lock
 //     of the directory makes this safe.
-// S2. The socket exists while the node serves. If it cannot be created, for example on a file
+// S2. The socket exists from the moment when the directory is locked until the node stops. While
+//     the node starts, it answers only `GET /status`. If it cannot be created, for example on a file
 //     system without sockets, the node serves without it and logs a warning.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -47,10 +48,18 @@ interface OverSocket extends Administered {
   signInUrl(): string | null
 }
 
+/** What the socket serves. */
+export interface AdminSocket {
+  /** Returns the status of the node, as JSON (ops/node-status.ts). */
+  status(): object
+  /** The node that runs the commands; null while it starts. */
+  node: OverSocket | null
+}
+
 /** Serves until the returned function is called. */
-export function serveAdmin(dir: string, node: OverSocket, log: Logger): () => void {
+export function serveAdmin(dir: string, socket: AdminSocket, log: Logger): () => void {
   const server = createServer((request, response) => {
-    answer(node, request).then(
+    answer(socket, request).then(
       ([status, body]) => send(response, status, body),
       (error) => {
         if (request.destroyed && !request.complete) return // its caller has gone
@@ -96,13 +105,15 @@ function send(response: ServerResponse, status: number, body: object): void {
 type Read = ActsPage | Erasure | InvitesJson
 
 async function answer(
-  node: OverSocket,
+  { node, status }: AdminSocket,
   request: IncomingMessage,
-): Promise<Answer | [status: number, body: Read | SignInJson]> {
+): Promise<Answer | [status: number, body: Read | SignInJson | object]> {
   const base = 'http://admin.invalid'
   if (!URL.canParse(request.url!, base)) return unusable('The path is not valid.')
   const { pathname, searchParams } = new URL(request.url!, base)
   const name = pathname.slice(1)
+  if (request.method === 'GET' && name === 'status') return [200, status()]
+  if (node === null) return [503, { error: 'starting' }]
   if (request.method === 'GET' && (name === 'acts' || name === 'erasure')) {
     const parameter = name === 'acts' ? 'after' : 'position'
     const position = Number(searchParams.get(parameter) ?? 0)
@@ -155,9 +166,8 @@ interface Pages {
 }
 
 interface AdminOptions {
-  config: { data: string }
-  log: Logger
-  environment: { disk?: unknown }
+  /** The socket, which exists already. */
+  socket: AdminSocket
   checkpoints: CheckpointSchedule
   /** Tells whether every reader has applied the record at this position. */
   readers: { haveApplied(position: number): boolean } | null
@@ -172,9 +182,9 @@ interface AdminOptions {
 
 export type Admin = Omit<Administered, 'state'> & { stop(): void }
 
-/** Starts the socket, unless the disk is simulated, and opens the pages of the operators' port. */
+/** Makes the socket run commands, and opens the pages of the operators' port. */
 export function startAdmin(forum: Forum, gate: Gate, options: AdminOptions): Admin {
-  const { config, log, environment, checkpoints, readers, search, pages, publicUrl } = options
+  const { socket, checkpoints, readers, search, pages, publicUrl } = options
   const erasure = (position: number) => {
     const erased = checkpoints.erasure(position)
     const haveApplied = readers?.haveApplied(position) ?? true
@@ -195,11 +205,6 @@ export function startAdmin(forum: Forum, gate: Gate, options: AdminOptions): Adm
     textOf: (message) => textOf(forum, message),
   }
   pages?.open(administered, publicUrl)
-  const overSocket = { ...administered, signInUrl: () => pages?.signInUrl() ?? null }
-  const stopSocket = environment.disk ? () => {} : serveAdmin(config.data, overSocket, log)
-  const stop = () => {
-    pages?.close()
-    stopSocket()
-  }
-  return { ...administered, stop }
+  socket.node = { ...administered, signInUrl: () => pages?.signInUrl() ?? null }
+  return { ...administered, stop: () => pages?.close() }
 }

@@ -18,6 +18,7 @@ import {
 } from '../admin/protocol.ts'
 import type { AccessCommand } from '../forum/access.ts'
 import type { ModerationCommand } from '../forum/moderation.ts'
+import type { NodeStatus } from '../ops/node-status.ts'
 import type { Erasure } from '../storage/checkpoints.ts'
 import { CommandError } from './command-error.ts'
 
@@ -97,6 +98,11 @@ export function erasureOfNode(dir: string, position: number): Promise<Erasure> {
   return read<Erasure>(dir, `/erasure?position=${position}`)
 }
 
+/** Returns the status of the node, which may still be starting. Throws CommandError. */
+export function statusOfNode(dir: string): Promise<NodeStatus> {
+  return read<NodeStatus>(dir, '/status')
+}
+
 /** Refusals that are temporary. */
 const retried: Record<string, string> = {
   overloaded: 'the node is busy, for example with a checkpoint; trying again',
@@ -109,6 +115,7 @@ const sentences: Record<string, [exitCode: 65 | 69 | 74, sentence: string]> = {
   unreadable: [74, 'the page with the text is damaged; /readyz?verbose of the node has details'],
   storage_full: [74, 'the disk of the node is full'],
   storage_failed: [74, 'the storage of the node has failed'],
+  starting: [69, 'the node is starting; agent-forum status says how far it is'],
   shutting_down: [69, 'the node is stopping'],
   no_leader: [69, 'the node is not the leader; run the command on the leader'],
 }
@@ -125,7 +132,11 @@ function refusalOf({ error, message }: Refusal, command: ModerationCommand, id: 
 
 async function read<T extends object>(dir: string, path: string): Promise<T> {
   const answer = await send<T>(dir, 'GET', path)
-  if ('error' in answer) throw new CommandError(65, answer.message ?? answer.error)
+  if ('error' in answer) {
+    const { error, message } = answer as Refusal
+    const [code, sentence] = sentences[error] ?? [65, error]
+    throw new CommandError(code, message ?? sentence)
+  }
   return answer
 }
 

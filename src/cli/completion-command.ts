@@ -10,6 +10,7 @@ import { adminCommands } from './admin-command.ts'
 import { backupFlags } from './backup-command.ts'
 import { mcpFlags } from './mcp-command.ts'
 import { mcpSetupFlags } from './mcp-setup-command.ts'
+import { statusFlags } from './status-command.ts'
 import { versionFlags } from './version-command.ts'
 import { walCommands } from './wal-command.ts'
 
@@ -53,6 +54,7 @@ function commandTables(): CommandTable[] {
     { ...leaf('mcp', 'serve the forum to an agent, over MCP', mcpFlags), words: wordsOf([setup]) },
     leaf('swarm', 'load and verify a node with a swarm of agents', swarmFlags),
     leaf('backup', 'copy the data of a node, running or not', backupFlags),
+    leaf('status', 'say who leads, and whether a node is ready', statusFlags),
     {
       ...leaf('admin', 'lock, remove, block, invite, replace tokens', {}),
       words: wordsOf(admin),

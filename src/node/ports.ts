@@ -1,14 +1,16 @@
-// The ports that a node listens on: that of the operators and that of the interface. While the log
-// is recovered they are open, and the node answers that it is starting.
+// The ports that a node listens on, that of the operators and that of the interface, and the admin
+// socket. While the log is recovered they are open, and the node answers that it is starting.
 
 import type { Logger } from 'pino'
 import type { OperatorPages } from '../admin/pages.ts'
+import { type AdminSocket, serveAdmin } from '../admin/socket.ts'
 import { ConfigError } from '../base/arguments.ts'
 import type { Config } from '../config/config.ts'
 import type { Listen, Listener } from '../http/exchange.ts'
 import type { Edge } from '../http/handle.ts'
 import type { Load } from '../http/load.ts'
 import { PortError, PortInUse, tryPort } from '../http/port-error.ts'
+import { nodeStatus } from '../ops/node-status.ts'
 import type { Vitals } from '../ops/vitals.ts'
 import { handlerOf } from './edge.ts'
 
@@ -23,17 +25,22 @@ export interface PortsParts {
   load: Load
   vitals: Vitals
   log: Logger
+  environment: { disk?: unknown }
 }
 
 export class Ports {
   /** The URL of the interface, once the ports are open. */
   url = ''
+  /** What the admin socket serves; there is no socket if the disk is simulated. */
+  readonly adminSocket: AdminSocket
   readonly #parts: PortsParts
   #listener: Listener | null = null
   #ops: OperatorsPort | null = null
+  #stopSocket = () => {}
 
   constructor(parts: PortsParts) {
     this.#parts = parts
+    this.adminSocket = { status: () => nodeStatus(parts.vitals), node: null }
   }
 
   /** The pages of the operators' port, or null if there is no such port. */
@@ -47,11 +54,11 @@ export class Ports {
   }
 
   /**
-   * Listens on both ports. Rejects if one is unavailable: with a PortInUse if another process has
+   * Listens on both ports, and on the admin socket. Rejects if one is unavailable: with a PortInUse if another process has
    * it, otherwise with a ConfigError. Either says which flag to change.
    */
   async open(): Promise<void> {
-    const { config, http, edge, load, vitals, log } = this.#parts
+    const { config, http, edge, load, vitals, log, environment } = this.#parts
     const { host, port, opsHost, opsPort, trustProxy, readers } = config
     if (opsPort !== 0 && opsPort === port) {
       throw new ConfigError(`--ops-port and --port are both ${port}; choose another --ops-port`)
@@ -70,13 +77,15 @@ export class Ports {
       ),
     )
     this.#listener = listener
+    if (!environment.disk) this.#stopSocket = serveAdmin(config.data, this.adminSocket, log)
     this.url = `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
     log.info({ http: http.name, node: process.version, port: listener.port, opsPort }, 'listening')
   }
 
-  /** Stops accepting connections to the interface. */
+  /** Stops accepting connections to the interface, and removes the admin socket. */
   stop(): void {
     this.#listener?.stop()
+    this.#stopSocket()
   }
 
   /** After `stop`: ends the connections that are still open, and closes both ports. */

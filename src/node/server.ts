@@ -87,7 +87,7 @@ export async function startNode(
   const prepared = prepare(config, version, log, environment)
   const { availability, load, edge, checkpoints, vitals } = prepared
   const replication = await replicationOf(config, vitals, log, environment)
-  const ports = new Ports({ ...prepared, config, log })
+  const ports = new Ports({ ...prepared, config, log, environment })
   const giveUp = async () => {
     ports.stop()
     ports.close()
@@ -102,7 +102,7 @@ export async function startNode(
   const recovery = { ...environment, whenLocked }
   const recovering = recover(config, vitals, checkpoints, log, recovery, replication)
   const journal = await orElse(giveUp, recovering)
-  const { listener, url, operatorPages: pages } = ports
+  const { listener, url, operatorPages: pages, adminSocket: socket } = ports
   const options = { config, log, environment, checkpoints, listener }
   const { forum, epoch } = await orElse(giveUp, openForum(journal, vitals, options))
   const publicUrl = publicUrlOf(config, url, log)
@@ -150,10 +150,7 @@ export async function startNode(
   readers = await startReaders(shared, role, checkpoints, vitals)
   // After it is decided which node appends records: a node that follows appends none.
   admin = startAdmin(forum, gate, {
-    ...options,
-    readers,
-    search,
-    pages,
+    ...{ socket, checkpoints, listener, readers, search, pages },
     publicUrl: isWildcard(publicUrl) ? null : publicUrl,
   })
   const takeCheckpoint = () => checkpoints.take()
@@ -195,7 +192,7 @@ function warnIfOpen(data: string, log: Logger): void {
 }
 
 /** The parts of a node that exist before its log is read. */
-interface Prepared extends Omit<PortsParts, 'config' | 'log'> {
+interface Prepared extends Omit<PortsParts, 'config' | 'log' | 'environment'> {
   availability: Availability
   checkpoints: CheckpointSchedule
 }

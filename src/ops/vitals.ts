@@ -67,6 +67,8 @@ interface TextDiskStats {
 
 /** Statistics of the replication of the log. */
 export interface ReplicationStats {
+  /** The id of this node. */
+  readonly node: string
   readonly role: 'leader' | 'follower'
   /** Returns the term of the newest record on this node. */
   term(): number

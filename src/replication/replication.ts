@@ -108,6 +108,7 @@ export class Replication {
     })
     this.#part = part
     vitals.replication = {
+      node: this.#node,
       get role() {
         return parts.role.name === 'leader' ? 'leader' : 'follower'
       },

@@ -9,8 +9,13 @@ import pino from 'pino'
 import t, { type Test } from 'tap'
 import { moderate } from '../../src/admin/commands.ts'
 import { socketPath, withSocketPath } from '../../src/admin/protocol.ts'
-import { serveAdmin } from '../../src/admin/socket.ts'
-import { actsOfNode, erasureOfNode, moderateNode } from '../../src/cli/admin-client.ts'
+import { type AdminSocket, serveAdmin } from '../../src/admin/socket.ts'
+import {
+  actsOfNode,
+  erasureOfNode,
+  moderateNode,
+  statusOfNode,
+} from '../../src/cli/admin-client.ts'
 import type { CommandError } from '../../src/cli/command-error.ts'
 import type { RejectionCode } from '../../src/forum/forum.ts'
 import type { Moderating, ModerationOutcome } from '../../src/forum/moderation.ts'
@@ -50,7 +55,7 @@ function serve(
 ) {
   const given: (Moderating & { command: string })[] = []
   const { state } = newWorld().forum
-  const node: Parameters<typeof serveAdmin>[1] = {
+  const node: AdminSocket['node'] = {
     state,
     ...withoutAccess,
     moderate: async (command, about) => {
@@ -66,7 +71,7 @@ function serve(
       ...progress,
     }),
   }
-  const stop = serveAdmin(dir, node, log)
+  const stop = serveAdmin(dir, { status: () => ({}), node }, log)
   t.teardown(stop)
   return { dir, given, state, stop }
 }
@@ -148,10 +153,22 @@ t.test('admin socket: it cannot be made: the log says so, and nothing else fails
   mkdirSync(socketPath(dir)) // occupies the socket's path
   const { state } = newWorld().forum
   const node = { state, ...withoutAccess, moderate: async () => done, erasure: assertNever }
-  serveAdmin(dir, node, log)()
+  serveAdmin(dir, { status: () => ({}), node }, log)()
   await until('a warning', () => lines.join().includes('admin_socket_missing'))
   t.ok(statSync(socketPath(dir)).isDirectory())
 })
+
+t.test(
+  'admin socket: of a node that starts: its status, and every command is refused',
+  async (t) => {
+    const dir = newDirectory(t)
+    t.teardown(serveAdmin(dir, { status: () => ({ is_ready: false }), node: null }, silent))
+    t.same(await statusOfNode(dir), { is_ready: false })
+    const starting = { exitCode: 69, message: /^the node is starting/ }
+    await t.rejects(moderateNode(dir, lock, noWait), starting)
+    await t.rejects(actsOfNode(dir), starting)
+  },
+)
 
 /** Resolves to the error with which the command fails. */
 function failureOf(dir: string): Promise<CommandError> {

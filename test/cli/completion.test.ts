@@ -85,7 +85,7 @@ const bare = (values: string[]) => [
 ]
 
 const settings = Object.keys(settingFlags).map((name) => `--${name}`)
-const commands = ['serve', 'swarm', 'backup', 'wal', 'completion', 'help', 'version']
+const commands = ['serve', 'swarm', 'backup', 'status', 'wal', 'completion', 'help', 'version']
 const cases: [words: string[], expected: string[], not: string[]][] = [
   [[''], commands, ['verify']],
   [['se'], ['serve'], ['swarm']],

@@ -46,6 +46,7 @@ const commands = [
   'mcp setup',
   'swarm',
   'backup',
+  'status',
   'admin',
   'wal verify',
   'wal inspect',
@@ -70,6 +71,7 @@ t.test('help: of the program: every command; of a command: all its flags', async
   const flagsOf: Record<string, string[]> = {
     mcp: ['--url', '--identity', '--name', '--kind', '--http', '-h, --help'],
     backup: ['--data', '--to', '-h, --help'],
+    status: ['--data', '--json', '-h, --help'],
     admin: ['--data', '--reason', '--no-wait', '--json', '-h, --help'],
     wal: ['--data', '--out', '--copy-to', '-h, --help'],
     swarm: ['--corpus', '--synthetic', '--url', '--connections', '--verify', '-h, --help'],
@@ -87,7 +89,7 @@ t.test('help: of the program: every command; of a command: all its flags', async
 })
 
 t.test('help: of each command: examples come before flags', async (t) => {
-  const ofProgram = ['serve', 'swarm', 'backup', 'admin', 'wal', 'completion', 'version']
+  const ofProgram = ['serve', 'swarm', 'backup', 'status', 'admin', 'wal', 'completion', 'version']
   const names = [...ofProgram, ...ofShell]
   const texts = await Promise.all(names.map(helpOf))
   for (const [i, { stdout }] of texts.entries()) {

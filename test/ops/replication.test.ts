@@ -1,6 +1,7 @@
 // Replication as operators see it.
 
 import t from 'tap'
+import { nodeStatus } from '../../src/ops/node-status.ts'
 import { metrics } from '../../src/ops/prometheus.ts'
 import { readiness } from '../../src/ops/readiness.ts'
 import type { ReplicationStats, Vitals } from '../../src/ops/vitals.ts'
@@ -14,6 +15,7 @@ function replicated(
 ) {
   const vitals = vitalsOf(null, 'ok')
   vitals.replication = {
+    node: 'this-node',
     role,
     term: () => 3,
     lagPositions: () => positions,
@@ -59,6 +61,29 @@ t.test('readiness: verbose: a follower that is behind: one line of replication',
   const lines = readiness(replicated('follower', 7, 6), true).text.split('\n')
   const ofReplication = lines.filter((line) => line.includes('replication'))
   t.strictSame(ofReplication, ['[-] replication: follower in term 3, 7 positions and 6.0 s behind'])
+})
+
+t.test('status: a follower, a leader, a node alone, one that starts: role and lag', async (t) => {
+  const vitals = replicated('follower', 7, 31, true)
+  vitals.state.term = { number: 3, began: 1, node: 'that-node', nonce: 'n' }
+  const replication = { node: 'this-node', leader: 'that-node', term: 3 }
+  t.match(nodeStatus(vitals), {
+    is_ready: false,
+    readiness: 'lagging: 7 positions and 31.0 s behind',
+    role: 'follower',
+    replication: { ...replication, lag_positions: 7, lag_seconds: 31 },
+  })
+  t.match(nodeStatus(replicated('leader', 0, 0)), { is_ready: true, role: 'leader' })
+  t.match(nodeStatus(vitalsOf(null, 'ok')), { role: 'alone', position: 7, replication: null })
+  const starting = vitalsOf('starting', null)
+  starting.start = { step: 'stream', done: 0, of: 0, why: 'no server answers' }
+  t.match(nodeStatus(starting), {
+    is_ready: false,
+    readiness: 'starting: no server answers',
+    role: null,
+    position: null,
+    replication: null,
+  })
 })
 
 t.test('readiness: starting, with a full disk: says both', async (t) => {

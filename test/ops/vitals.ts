@@ -39,6 +39,7 @@ export function vitalsOf(
 
 /** The replication of a follower that lacks the last 12 records of the stream. */
 export const follower: ReplicationStats = {
+  node: 'this-node',
   role: 'follower',
   term: () => 3,
   lagPositions: () => 12,
