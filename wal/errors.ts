@@ -93,15 +93,26 @@ export function storageError(doing: string, error: unknown): JournalError {
   return new JournalError(74, `cannot ${doing}: ${messageOf(error)}`, options)
 }
 
-/** The last commit of agent-forum that reads and converts what builds before release 1.0 wrote. */
-const lastReader = '8bceb596'
+/**
+ * The last commits of agent-forum that read what builds before release 1.0 wrote: files of an older
+ * format, and an older form of the saved state.
+ */
+const lastReaders = { format: '8bceb596', form: 'e65f8a29' }
 
-/** JournalError 76: `file` has another format version than the one that this program knows. */
-export function versionError(file: string, version: number, known: number): JournalError {
+/**
+ * JournalError 76: `file`, or the `form` of the state in it, has another format version than the one
+ * that this program knows.
+ */
+export function versionError(
+  file: string,
+  version: number,
+  known: number,
+  of: keyof typeof lastReaders = 'format',
+): JournalError {
   const remedy =
     version > known
       ? 'start the newer program'
-      : `a build before release 1.0 wrote it, and commit ${lastReader} is the last that reads it`
+      : `a build before release 1.0 wrote it, and commit ${lastReaders[of]} is the last that reads it`
   return new JournalError(
     76,
     `${file} has format version ${version} and this program knows ${known}; ` +

@@ -12,6 +12,7 @@ import { type Forum, makeForum } from '../forum/forum.ts'
 import { decode } from '../forum/records.ts'
 import { randomSeed, type Stamps, systemStamps } from '../forum/stamp.ts'
 import { hasRightKey } from '../forum/webhooks.ts'
+import { withCommit } from '../ops/commit.ts'
 import { logNotices } from '../ops/log.ts'
 import type { Vitals } from '../ops/vitals.ts'
 import type { Replication } from '../replication/replication.ts'
@@ -26,7 +27,9 @@ import {
   type Epoch,
   loadEpoch,
   loadSecret,
+  recordVersion,
   refuseForeign,
+  withVersion,
 } from '../storage/node-files.ts'
 import { openTextDisk, type TextDiskOptions } from '../text/disk.ts'
 
@@ -71,9 +74,9 @@ export async function recover(
   { disk, segmentBytes, stopping, whenLocked }: RecoveryEnvironment,
   replication: Replication | null = null,
 ): Promise<Journal> {
+  const place = { disk: disk ?? realDisk, dir: config.data }
   const fresh = () => {
     vitals.state = newState(config)
-    const place = { disk: disk ?? realDisk, dir: config.data }
     vitals.state.text.readPage = (page) => readPageNow(place, page)
     return vitals.state
   }
@@ -83,8 +86,8 @@ export async function recover(
     note(...progress)
   }
   const begun = performance.now()
-  refuseForeign({ disk: disk ?? realDisk, dir: config.data })
-  const journal = await openJournal({
+  refuseForeign(place)
+  const opening = openJournal({
     dir: config.data,
     disk,
     segmentBytes: segmentBytes ?? config.segmentBytes,
@@ -97,6 +100,9 @@ export async function recover(
     onRecord: (position, row) => apply(vitals.state, position, decode(row)),
     onProgress: (bytes, of) => onProgress('log', bytes, of),
     onNotice: logNotices(log),
+  })
+  const journal = await opening.catch((error) => {
+    throw withVersion(error, place, withCommit(vitals.version))
   })
   const { state } = vitals
   const recovered = {
@@ -122,6 +128,7 @@ export async function openForum(
   const { config, log } = options
   try {
     const place = { disk: options.environment.disk ?? realDisk, dir: config.data }
+    recordVersion(place, withCommit(vitals.version))
     const epoch = loadEpoch(place, journal.storeId)
     const secret = loadSecret(place, config.secret, () => {
       const { position } = journal

@@ -1,10 +1,12 @@
 // The status that `agent-forum status` reports, as the admin socket sends it: the role of a node in
 // its log, its position, and whether it is ready. readiness.ts decides on the latter.
 
+import { withCommit } from './commit.ts'
 import { readiness, warningsOf } from './readiness.ts'
 import type { Vitals } from './vitals.ts'
 
 export interface NodeStatus {
+  /** With the commit, if it is known. */
   version: string
   /** Whether the node answers requests, and a sentence about that: 'ok', or why not. */
   is_ready: boolean
@@ -33,7 +35,7 @@ export function nodeStatus(vitals: Vitals): NodeStatus {
   const hasRole = availability.refusal !== 'starting'
   const replication = hasRole ? vitals.replication : null
   return {
-    version,
+    version: withCommit(version),
     is_ready: isReady,
     readiness: text.trimEnd(),
     role: hasRole ? (replication?.role ?? 'alone') : null,

@@ -163,7 +163,8 @@ export async function fetchBeside(
     const { manifest, why } = await checkCheckpoint(beside, manifestNumbers(beside)[0])
     if (manifest === null) throw unusable(`is damaged: ${why}`)
     const { position, storeId, form } = manifest
-    if (form !== formVersion) throw versionError(manifestName(manifest.number), form, formVersion)
+    if (form !== formVersion)
+      throw versionError(manifestName(manifest.number), form, formVersion, 'form')
     if (position !== fetched.position || storeId !== store) throw unusable('is not as in its note')
     beginLog(beside, fetched)
   } catch (error) {

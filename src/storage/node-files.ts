@@ -1,4 +1,4 @@
-// The small files of a data directory beside the log: `epoch`, `secret` and `node`.
+// The small files of a data directory beside the log: `epoch`, `secret`, `node` and `version`.
 //
 // The epoch identifies one history of the log. A node that continues from a backup assigns
 // positions that its clients have already seen to other messages, so a new epoch begins there.
@@ -21,11 +21,14 @@
 // S1. The key for one purpose reveals nothing about the secret or the other keys (HKDF, RFC 5869).
 // S2. The file appears whole or not at all, and only its owner can read it.
 
+// `version` names the version of the program that was last started on the directory, with its commit
+// where it is known. A program that cannot read what a newer one wrote (exit code 76) says it.
+
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { CheckpointDirectory } from '../../wal/checkpoint/checkpoint-files.ts'
 import { readText, replaceText } from '../../wal/disk.ts'
-import { storageError } from '../../wal/errors.ts'
+import { isOfSystem, JournalError, storageError } from '../../wal/errors.ts'
 import { ConfigError } from '../base/arguments.ts'
 import { isSystemFile } from '../base/system-files.ts'
 import { checkedSecret } from '../config/config.ts'
@@ -43,7 +46,7 @@ export interface Epoch {
 
 /** The names that a node makes in its data directory, with or without a log. */
 const ownNames = new RegExp(
-  '^(?:\\d{10}\\..*|(?:lock|secret|epoch|node|clear-log|replace-log)(?:\\..*)?|' +
+  '^(?:\\d{10}\\..*|(?:lock|secret|epoch|node|version|clear-log|replace-log)(?:\\..*)?|' +
     'reserve|fetched-log|search|.*\\.sock)$',
 )
 const logNames = /^\d{10}\.(?:wal|checkpoint)/
@@ -175,3 +178,36 @@ export function loadNodeId({ disk, dir }: CheckpointDirectory): string {
     throw storageError(`read or make ${file}`, error)
   }
 }
+
+/** Records that this version is started on the directory. A full disk does not prevent a start. */
+export function recordVersion({ disk, dir }: CheckpointDirectory, version: string): void {
+  const path = join(dir, 'version')
+  try {
+    if (readText(disk, path) !== `${version}\n`) replaceText(disk, path, `${version}\n`)
+  } catch (error) {
+    if (!isOfSystem(error)) throw error
+  }
+}
+
+/**
+ * Returns the error of a start; one that says that a newer program wrote the data (76) also names
+ * the version that was last started on the directory, if that is another than `own`.
+ */
+export function withVersion(
+  error: unknown,
+  { disk, dir }: CheckpointDirectory,
+  own: string,
+): unknown {
+  if (!(error instanceof JournalError) || error.exitCode !== 76) return error
+  let version = own
+  try {
+    version = readText(disk, join(dir, 'version'))?.trim() ?? own
+  } catch (failure) {
+    if (!isOfSystem(failure)) throw failure
+  }
+  if (version === own || !versionPattern.test(version)) return error
+  const { message, cause } = error
+  return new JournalError(76, `${message}; version ${version} was last started on it`, { cause })
+}
+
+const versionPattern = /^[\w.+-]{1,99}$/

@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { crc32 } from 'node:zlib'
 import t, { type Test } from 'tap'
+import { withCommit } from '../../src/ops/commit.ts'
 import { crcOf } from '../../wal/checkpoint/manifest.ts'
 import { dataDirectory } from '../api/process.ts'
 import { type Answer, ask, atTime, type Expected, nodeOver } from '../fixtures/asking.ts'
@@ -58,11 +59,11 @@ function filesOf(data: string): Map<string, Buffer> {
   return new Map(names.map((name) => [name, readFileSync(join(data, name))]))
 }
 
-/** Gives the file of this kind the format version 1, which builds before release 1.0 wrote. */
-function makeOlder(data: string, kind: '.wal' | '.checkpoint'): void {
+/** Gives the files of this kind another format version. */
+function setVersion(data: string, kind: '.wal' | '.checkpoint', version: number): void {
   for (const [name, bytes] of filesOf(data)) {
     if (!name.endsWith(kind)) continue
-    bytes.writeUInt32LE(1, 8)
+    bytes.writeUInt32LE(version, 8)
     if (kind === '.wal') bytes.writeUInt32LE(crc32(bytes.subarray(0, 508)), 508)
     else bytes.writeUInt32LE(crcOf(bytes), 12)
     writeFileSync(join(data, name), bytes)
@@ -73,7 +74,7 @@ for (const kind of ['.wal', '.checkpoint'] as const) {
   t.test(`${kind} by a build before 1.0: refused with 76 and the last commit`, async (t) => {
     const data = dataDirectory(t)
     cpSync(join(fixtures, 'format-2', 'store'), data, { recursive: true })
-    makeOlder(data, kind)
+    setVersion(data, kind, 1)
     const before = filesOf(data)
     const refusal = {
       exitCode: 76,
@@ -86,6 +87,23 @@ for (const kind of ['.wal', '.checkpoint'] as const) {
     t.same(filesOf(data), before, 'nothing was changed')
   })
 }
+
+t.test('by a newer program: refused with 76, which names its version', async (t) => {
+  const data = dataDirectory(t)
+  cpSync(join(fixtures, 'format-2', 'store'), data, { recursive: true })
+  const timeout = async () => ({ status: 0, error: 'timeout', body: '' }) as const
+  const node = await nodeOver(data, timeout)
+  await node.stop()
+  const version = join(data, 'version')
+  t.equal(readFileSync(version, 'utf8'), `${withCommit('0.0.0')}\n`)
+  writeFileSync(version, '9.8.7-rc.1\n')
+  setVersion(data, '.wal', 99)
+  const before = filesOf(data)
+  const message = /format version 99 .*; version 9\.8\.7-rc\.1 was last started on it$/
+  await t.rejects(nodeOver(data, timeout), { exitCode: 76, message })
+  t.same(filesOf(data), before, 'nothing was changed')
+  t.equal(readFileSync(version, 'utf8'), '9.8.7-rc.1\n')
+})
 
 for (const name of readdirSync(fixtures).filter((name) => name.startsWith('format-'))) {
   const fixture = join(fixtures, name)

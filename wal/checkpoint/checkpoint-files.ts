@@ -172,7 +172,7 @@ export function findManifests(
       continue
     }
     const { manifest } = read
-    if (manifest.form !== form) throw versionError(file, manifest.form, form)
+    if (manifest.form !== form) throw versionError(file, manifest.form, form, 'form')
     if (storeId !== null && manifest.storeId !== storeId) {
       const stores = `${manifest.storeId}, and the log to store ${storeId}`
       throw new JournalError(
