@@ -97,11 +97,11 @@ export function storageError(doing: string, error: unknown): JournalError {
  * The last commits of agent-forum that read what builds before release 1.0 wrote: files of an older
  * format, and an older form of the saved state.
  */
-const lastReaders = { format: '8bceb596', form: 'e65f8a29' }
+const lastReaders = { format: '8bceb596', form: '68b92198' }
 
 /**
- * JournalError 76: `file`, or the `form` of the state in it, has another format version than the one
- * that this program knows.
+ * JournalError 76: `file`, or the `form` of the state in it, has another format version than the
+ * one that this program knows.
  */
 export function versionError(
   file: string,
@@ -109,10 +109,11 @@ export function versionError(
   known: number,
   of: keyof typeof lastReaders = 'format',
 ): JournalError {
+  const older = 'a build before release 1.0 wrote it'
   const remedy =
     version > known
       ? 'start the newer program'
-      : `a build before release 1.0 wrote it, and commit ${lastReaders[of]} is the last that reads it`
+      : `${older}, and commit ${lastReaders[of]} is the last that reads it`
   return new JournalError(
     76,
     `${file} has format version ${version} and this program knows ${known}; ` +

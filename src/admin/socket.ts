@@ -5,8 +5,8 @@
 //     A socket left by an earlier process is removed first, but no other file of its name; the lock
 //     of the directory makes this safe.
 // S2. The socket exists from the moment when the directory is locked until the node stops. While
-//     the node starts, it answers only `GET /status`. If it cannot be created, for example on a file
-//     system without sockets, the node serves without it and logs a warning.
+//     the node starts, it answers only `GET /status`. If it cannot be created, for example on a
+//     file system without sockets, the node serves without it and logs a warning.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Logger } from 'pino'

@@ -54,8 +54,9 @@ export class Ports {
   }
 
   /**
-   * Listens on both ports, and on the admin socket. Rejects if one is unavailable: with a PortInUse if another process has
-   * it, otherwise with a ConfigError. Either says which flag to change.
+   * Listens on both ports, and on the admin socket. Rejects if a port is unavailable: with a
+   * PortInUse if another process has it, otherwise with a ConfigError. Either says which flag to
+   * change.
    */
   async open(): Promise<void> {
     const { config, http, edge, load, vitals, log, environment } = this.#parts

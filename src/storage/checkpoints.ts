@@ -7,8 +7,8 @@
 //     before the next attempt.
 // T2. After an erasure two are taken without waiting for more log. Then the erased text has left
 //     the disk, unless a page file with it is damaged and could not be emptied. As long as the page
-//     with the erased text cannot be read, one is taken each minute, which tries again, and one more
-//     after it has succeeded. None are taken because of other damage in the file.
+//     with the erased text cannot be read, one is taken each minute, which tries again, and one
+//     more after it has succeeded. None are taken because of other damage in the file.
 // T3. While a checkpoint is being written, it blocks the event loop for one slice at a time.
 
 import type { Logger } from 'pino'

@@ -21,8 +21,9 @@
 // S1. The key for one purpose reveals nothing about the secret or the other keys (HKDF, RFC 5869).
 // S2. The file appears whole or not at all, and only its owner can read it.
 
-// `version` names the version of the program that was last started on the directory, with its commit
-// where it is known. A program that cannot read what a newer one wrote (exit code 76) says it.
+// `version` names the version of the program that was last started on the directory, with its
+// commit where it is known. A program that cannot read what a newer one wrote (exit code 76) says
+// which that is.
 
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { join } from 'node:path'

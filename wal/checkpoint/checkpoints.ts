@@ -17,8 +17,9 @@
 // C5. A checkpoint has a second page file, with the next number, when stores that need not hold all
 //     their pages have pages to write (checkpoint-writer.ts).
 // C6. A page that can neither be read nor rebuilt stays in its file, although the file is to be
-//     emptied, until it has been read and what was erased in it is overwritten. If that is because of an erasure, the manifest says so, and the file is emptied by
-//     the first later checkpoint that can read it.
+//     emptied, until it has been read and what was erased in it is overwritten. If that is
+//     because of an erasure, the manifest says so, and the file is emptied by the first later
+//     checkpoint that can read it.
 
 import path from 'node:path'
 import { inSlicesOf, type Pause } from '../../src/base/pauses.ts'
