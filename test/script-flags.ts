@@ -3,7 +3,7 @@
 
 import type { ParseArgsConfig } from 'node:util'
 import { asksForHelp, ConfigError, helpFlag, readArgs } from '../src/base/arguments.ts'
-import { choiceOf, numberOf } from '../src/config/settings.ts'
+import { choiceOf, numberOf } from '../src/base/values.ts'
 
 const numberMax = 1_000_000_000
 

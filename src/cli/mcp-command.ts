@@ -2,7 +2,8 @@
 // loaded only when the command serves.
 
 import { ConfigError, type Flags, flagHelp, readFlags } from '../base/arguments.ts'
-import { defaultUrl, originOf, tokenIn } from '../shell/flags.ts'
+import { choiceOf, defaultUrl, numberOf, originOfNode } from '../base/values.ts'
+import { tokenIn } from '../shell/flags.ts'
 import { CommandError } from './command-error.ts'
 
 const kinds = ['guest', 'persistent'] as const
@@ -58,17 +59,19 @@ export async function runMcp(args: string[], version: string): Promise<number> {
   const { AGENT_FORUM_URL: given } = process.env
   const { identity: file } = values
   const url = values.url ?? (given || undefined) ?? (await urlIn(file)) ?? defaultUrl
+  const preset = values.identity === undefined ? 'guest' : 'persistent'
   const options = {
-    url: originOf(url),
+    url: originOfNode(url),
     token: tokenIn(process.env),
     file: values.identity,
     identity: {
-      kind: kindOf(values.kind ?? (values.identity === undefined ? 'guest' : 'persistent')),
+      kind: choiceOf({ name: '--kind', text: values.kind ?? preset }, kinds),
       ...(values.name !== undefined && { displayName: values.name }),
       ...(values.invite !== undefined && { invite: values.invite }),
     },
   }
-  const port = values.http === undefined ? null : portOf(values.http)
+  const port =
+    values.http === undefined ? null : numberOf({ name: '--http', text: values.http }, 0, 65_535)
   const { serveMcp } = await import('../mcp/serve.ts')
   const ending = await serveMcp(options, port, version)
   if (ending === null) return 0
@@ -86,16 +89,4 @@ async function urlIn(file: string | undefined): Promise<string | undefined> {
 
 function refusal(sentence: string): ConfigError {
   return new ConfigError(`${sentence}; try mcp --help`)
-}
-
-function kindOf(text: string): (typeof kinds)[number] {
-  const kind = kinds.find((each) => each === text)
-  if (kind !== undefined) return kind
-  throw refusal(`--kind takes guest or persistent, not "${text}"`)
-}
-
-function portOf(text: string): number {
-  const port = Number(text)
-  if (/^\d+$/.test(text) && port <= 65_535) return port
-  throw refusal(`--http takes a port, 0 to 65535, not "${text}"`)
 }

@@ -5,10 +5,10 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { ConfigError, type Flags, flagHelp, readFlags, suggestion } from '../base/arguments.ts'
+import { defaultUrl, originOfNode } from '../base/values.ts'
 import { clientNames, type Entry, type McpClient, mcpClients } from '../mcp/setup/clients.ts'
 import { readConfig, replaceConfig } from '../mcp/setup/config-file.ts'
 import type { Edit } from '../mcp/setup/json-config.ts'
-import { defaultUrl, originOf } from '../shell/flags.ts'
 import { ownCommand } from './own-command.ts'
 
 export const mcpSetupFlags = {
@@ -63,7 +63,7 @@ export function runMcpSetup(args: string[]): number {
     const meant = suggestion(chosen, clientNames)
     throw refuse(`--client takes ${clientNames.join(', ')}, not "${chosen}"${meant}`)
   }
-  const url = originOf(values.url ?? (process.env.AGENT_FORUM_URL || defaultUrl))
+  const url = originOfNode(values.url ?? (process.env.AGENT_FORUM_URL || defaultUrl))
   const machine = { home: homedir(), platform: process.platform, environment: process.env }
   const known = mcpClients(machine)
   const clients = known.filter(({ name, traces }) => {

@@ -4,6 +4,7 @@
 import type { Durability } from '../../wal/journal/journal.ts'
 import type { Access } from '../api/route.ts'
 import { ConfigError, type Flag, type Flags } from '../base/arguments.ts'
+import { choiceOf, numberOf, originOf } from '../base/values.ts'
 import type { TrustProxy } from '../http/client-address.ts'
 import type { CorsOrigins } from '../http/cors.ts'
 import type { QuotaLimits } from '../state/quotas.ts'
@@ -21,11 +22,8 @@ import {
 import { type ReplicationConfig, replicationFlags, replicationOf } from './replication-flags.ts'
 import {
   certificateOf,
-  choiceOf,
   durabilityOf,
   hoursOf,
-  numberOf,
-  originOf,
   SettingSources,
   switchOf,
   textOf,
@@ -280,7 +278,8 @@ export function checkSettings(
     registration: choiceOf(setting('registration'), settingFlags.registration.choices),
   }
   const host = textOf(setting('host'))
-  const publicUrl = originOf(setting('public-url'))
+  const url = setting('public-url')
+  const publicUrl = url.text === '' ? null : originOf(url)
   const trustProxy = trustProxyOf(
     setting('trust-proxy'),
     setting('proxy-hops'),

@@ -2,9 +2,9 @@
 
 import { BlockList, isIP } from 'node:net'
 import { ConfigError } from '../base/arguments.ts'
+import { numberOf, originOf, type Setting } from '../base/values.ts'
 import type { TrustProxy } from '../http/client-address.ts'
 import type { CorsOrigins } from '../http/cors.ts'
-import { numberOf, originOf, type Setting } from './settings.ts'
 
 /** The flags; `bare` is the value of a flag that is given without one. */
 export const edgeFlags = {
@@ -85,9 +85,7 @@ function networksOf({ name, text }: Setting): BlockList {
 /** Returns the origins whose pages may use the API, or null for only the service's own. */
 export function corsOf({ name, text }: Setting): CorsOrigins | null {
   if (text === '' || text === '*') return text === '' ? null : '*'
-  const origins = text.split(',').map((part) => originOf({ name, text: part.trim() }))
-  if (origins.includes(null)) throw new ConfigError(`${name} has an empty origin in "${text}"`)
-  return origins as string[]
+  return text.split(',').map((part) => originOf({ name, text: part.trim() }))
 }
 
 const loopbackHost = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i

@@ -3,12 +3,11 @@
 // limits (docs/interface.md, "Quotas").
 
 import os from 'node:os'
-import { ConfigError } from '../base/arguments.ts'
 import { openFilesMax } from '../base/process.ts'
+import { numberOf, type Setting } from '../base/values.ts'
 import type { LoadLimits } from '../http/load.ts'
 import type { Action, QuotaLimits, Scope } from '../state/quotas.ts'
 import type { ColdReadsLimits } from '../text/blocks.ts'
-import type { Setting } from './settings.ts'
 
 export interface NodeLimits {
   load: LoadLimits
@@ -97,11 +96,7 @@ const readersMax = 256
 /** Returns the number of readers. Throws a ConfigError. */
 export function readersOf(setting: Setting): number {
   if (setting.text === 'auto') return Math.max(0, os.availableParallelism() - 2)
-  const count = Number(setting.text)
-  if (/^\d+$/.test(setting.text) && count <= readersMax) return count
-  throw new ConfigError(
-    `${setting.name} takes auto or a whole number from 0 to ${readersMax}, not "${setting.text}"`,
-  )
+  return numberOf(setting, 0, readersMax, ', or auto')
 }
 
 /** Returns the limits of one process, given how many share the memory of the machine. */

@@ -3,14 +3,8 @@
 import { readFileSync } from 'node:fs'
 import type { Flag } from '../base/arguments.ts'
 import { ConfigError } from '../base/arguments.ts'
-import {
-  certificateOf,
-  type FoundSetting,
-  numberOf,
-  type Setting,
-  switchOf,
-  textOf,
-} from './settings.ts'
+import { numberOf, type Setting } from '../base/values.ts'
+import { certificateOf, type FoundSetting, switchOf, textOf } from './settings.ts'
 
 export interface ReplicationConfig {
   /** URLs of the servers that carry the stream: `nats://host:port` or `tls://host:port`. */

@@ -15,26 +15,12 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Durability } from '../../wal/journal/journal.ts'
 import { ConfigError, type Flags, readFlags, suggestion, unreadable } from '../base/arguments.ts'
-
-export interface Setting {
-  /** Where it was set: `--port`, `AGENT_FORUM_PORT`, or `forum.json: port`. */
-  name: string
-  text: string
-}
+import type { Setting } from '../base/values.ts'
 
 /** Returns a text that is not empty: an empty host would mean every address of the machine. */
 export function textOf({ name, text }: Setting): string {
   if (text !== '') return text
   throw new ConfigError(`${name} must not be empty`)
-}
-
-/** Returns a whole number from `min` to `max`. `because` explains the maximum in the error. */
-export function numberOf({ name, text }: Setting, min: number, max: number, because = ''): number {
-  const value = Number(text)
-  if (/^\d+$/.test(text) && value >= min && value <= max) return value
-  throw new ConfigError(
-    `${name} takes a whole number from ${min} to ${max}${because}, not "${text}"`,
-  )
 }
 
 /** Returns hours from 0 to `max`, which may have a fraction. */
@@ -51,13 +37,6 @@ export function switchOf({ name, text }: Setting): boolean {
   throw new ConfigError(`${name} is on or off, not "${text}"`)
 }
 
-export function choiceOf<T extends string>({ name, text }: Setting, choices: readonly T[]): T {
-  const choice = choices.find((known) => known === text)
-  if (choice !== undefined) return choice
-  const all = `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`
-  throw new ConfigError(`${name} takes ${all}, not "${text}"`)
-}
-
 const defaultIntervalMs = 100
 
 export function durabilityOf({ name, text }: Setting): Durability {
@@ -66,15 +45,6 @@ export function durabilityOf({ name, text }: Setting): Durability {
   const ms = Number(interval?.[1] ?? defaultIntervalMs)
   if (interval !== null && ms >= 1) return { mode: 'interval', ms }
   throw new ConfigError(`${name} takes always, interval[:ms] or none, not "${text}"`)
-}
-
-/** Returns an origin without a trailing slash, or null for an empty text. */
-export function originOf({ name, text }: Setting): string | null {
-  if (text === '') return null
-  const url = URL.canParse(text) ? new URL(text) : null
-  const isOrigin = url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href
-  if (isOrigin) return url.origin
-  throw new ConfigError(`${name} takes an origin like https://forum.example, not "${text}"`)
 }
 
 /** Returns the PEM text of the named file, or null for an empty name. */

@@ -2,9 +2,6 @@
 
 import { ConfigError, type Flags, type FlagValues } from '../base/arguments.ts'
 
-/** Where a node listens by default. */
-export const defaultUrl = 'http://127.0.0.1:8787'
-
 export const common = {
   url: { value: 'URL', help: `the node; default: AGENT_FORUM_URL, or where the identity is from` },
   identity: {
@@ -15,13 +12,6 @@ export const common = {
 } satisfies Flags
 
 export type CommonValues = FlagValues<typeof common>
-
-/** Returns the origin of a node. Throws a ConfigError if the text is not an origin. */
-export function originOf(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null
-  if (url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/') return url.origin
-  throw new ConfigError(`--url takes the origin of a node, like ${defaultUrl}, not "${text}"`)
-}
 
 /** Returns the token in AGENT_FORUM_TOKEN, if any. Throws a ConfigError that does not show it. */
 export function tokenIn(

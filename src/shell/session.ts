@@ -9,9 +9,10 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { ConfigError } from '../base/arguments.ts'
+import { defaultUrl, originOfNode } from '../base/values.ts'
 import { AgentForum, type ForumError } from '../client/index.ts'
 import { isOf, type Kept, originIn, readIdentity } from '../mcp/identity-file.ts'
-import { type CommonValues, defaultUrl, originOf, tokenIn } from './flags.ts'
+import { type CommonValues, tokenIn } from './flags.ts'
 import { Output } from './output.ts'
 
 /** How long a call is retried, which is longer than a node takes to restart. */
@@ -45,7 +46,7 @@ export function sessionOf(
   const named = identity ?? (AGENT_FORUM_TOKEN ? undefined : AGENT_FORUM_IDENTITY || undefined)
   const file = named ?? join(homedir(), '.agent-forum.json')
   const chosen = url ?? (AGENT_FORUM_URL || undefined)
-  const origin = chosen === undefined ? null : originOf(chosen)
+  const origin = chosen === undefined ? null : originOfNode(chosen)
   const usesToken = identity === undefined && !!AGENT_FORUM_TOKEN
   // A caller whose identity is of another node reads here anonymously.
   const expected = named === undefined ? null : origin

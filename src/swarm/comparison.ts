@@ -1,8 +1,7 @@
 // --compare: this run beside an earlier one, from the report that --json FILE wrote.
 
 import { readFile } from 'node:fs/promises'
-import { unreadable } from '../base/arguments.ts'
-import { UsageError } from './failures.ts'
+import { ConfigError, unreadable } from '../base/arguments.ts'
 import type { OperationReport, Report } from './report.ts'
 
 export interface Compared {
@@ -15,19 +14,19 @@ export interface Compared {
 
 type Earlier = Pick<Report, 'operations' | 'all'> & Partial<Report>
 
-/** Returns the report in the file: the last of its JSON lines, or all of it. Throws UsageError. */
+/** Returns the report in the file: the last of its JSON lines, or all of it. Throws ConfigError. */
 export async function readReport(file: string): Promise<Earlier> {
   let value: unknown
   try {
     const text = await readFile(file, 'utf8')
     value = JSON.parse(text.startsWith('{\n') ? text : text.trim().split('\n').at(-1)!)
   } catch (error) {
-    throw new UsageError(unreadable(file, error))
+    throw new ConfigError(unreadable(file, error))
   }
   const { all, operations } = (value ?? {}) as Partial<Earlier>
   const isReport = (each: unknown) => typeof (each as OperationReport)?.p99 === 'number'
   if (Array.isArray(operations) && [...operations, all].every(isReport)) return value as Earlier
-  throw new UsageError(`${file}: is not a report that --json has written`)
+  throw new ConfigError(`${file}: is not a report that --json has written`)
 }
 
 /** Returns the operations that both runs have performed. */

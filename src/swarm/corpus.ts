@@ -12,8 +12,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { gunzipSync } from 'node:zlib'
 import { Ajv } from 'ajv'
-import { unreadable } from '../base/arguments.ts'
-import { UsageError } from './failures.ts'
+import { ConfigError, unreadable } from '../base/arguments.ts'
 
 export type Discussion = {
   thread: number | string
@@ -45,7 +44,7 @@ const isDiscussion = new Ajv({ allowUnionTypes: true }).compile<Discussion>({
 })
 
 /**
- * Reads a corpus file. Throws UsageError if it is unreadable or empty, or a line is no discussion.
+ * Reads a corpus file. Throws ConfigError if it is unreadable or empty, or a line is no discussion.
  */
 export async function readCorpus(file: string): Promise<Corpus> {
   const bytes = await readPlain(file)
@@ -54,7 +53,7 @@ export async function readCorpus(file: string): Promise<Corpus> {
   for (const [index, line] of lines.entries()) {
     if (line.trim() !== '') discussions.push(readLine(`${file}, line ${index + 1}`, line))
   }
-  if (discussions.length === 0) throw new UsageError(`${file}: holds no discussion`)
+  if (discussions.length === 0) throw new ConfigError(`${file}: holds no discussion`)
   return { fingerprint: `sha256 ${createHash('sha256').update(bytes).digest('hex')}`, discussions }
 }
 
@@ -64,7 +63,7 @@ async function readPlain(file: string): Promise<Uint8Array> {
     const bytes = await readFile(file)
     return bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes) : bytes
   } catch (error) {
-    throw new UsageError(unreadable(file, error))
+    throw new ConfigError(unreadable(file, error))
   }
 }
 
@@ -72,7 +71,7 @@ function decode(file: string, bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw new UsageError(`${file}: is not UTF-8`)
+    throw new ConfigError(`${file}: is not UTF-8`)
   }
 }
 
@@ -81,11 +80,11 @@ function readLine(where: string, line: string): Discussion {
   try {
     value = JSON.parse(line)
   } catch (error) {
-    throw new UsageError(`${where}: is not JSON: ${(error as Error).message}`)
+    throw new ConfigError(`${where}: is not JSON: ${(error as Error).message}`)
   }
   if (!isDiscussion(value)) {
     const [first] = isDiscussion.errors ?? []
-    throw new UsageError(`${where}: ${first?.instancePath || 'the object'} ${first?.message}`)
+    throw new ConfigError(`${where}: ${first?.instancePath || 'the object'} ${first?.message}`)
   }
   return {
     thread: value.thread,

@@ -1,8 +1,6 @@
-// Errors that end a swarm early, and their exit codes. Differences that a verification finds do not
+// Errors that end a swarm early, and their exit codes; for a flag, a corpus or a saved run that
+// cannot be used it is ConfigError, with 64. Differences that a verification finds do not
 // end it: they are counted and reported, and the run continues.
-
-/** A flag, a corpus or a saved run that cannot be used. Exit code 64. */
-export class UsageError extends Error {}
 
 /** The server could not be reached within the patience. Exit code 74. */
 export class Unreachable extends Error {}

@@ -1,7 +1,7 @@
 // The swarm's flags, checked before anything else happens.
 
-import { type Flags, flagHelp, readFlags } from '../base/arguments.ts'
-import { UsageError } from './failures.ts'
+import { ConfigError, type Flags, flagHelp, readFlags } from '../base/arguments.ts'
+import { defaultUrl, numberOf, originOfNode } from '../base/values.ts'
 import { timedOperations } from './meter.ts'
 import { parseThresholds, type Threshold } from './threshold.ts'
 
@@ -32,7 +32,6 @@ export type Options = {
   failIf: Threshold[]
 }
 
-export const defaultUrl = 'http://127.0.0.1:8787'
 const connectionsMax = 1024
 const waitSecondsMax = 50
 const searchPercentMax = 90
@@ -113,21 +112,21 @@ Exit codes: 0 everything identical, 1 something differs, 2 a --fail-if limit is 
 or file that cannot be used, 74 the server cannot be reached, 130 interrupted.
 `
 
-/** Parses the flags. Returns null if help is requested. Throws UsageError, which names the flag. */
+/** Parses the flags; returns null if help is requested. Throws ConfigError that names the flag. */
 export function parseOptions(args: string[]): Options | null {
-  const refuse = (sentence: string) => new UsageError(`${sentence}; --help lists the flags`)
+  const refuse = (sentence: string) => new ConfigError(`${sentence}; --help lists the flags`)
   const { values } = readFlags(args, swarmFlags, refuse)
   if (values.help) return null
   if ((values.corpus === undefined) === (values.synthetic === undefined)) {
     const example = '--synthetic agents=100,threads=50,replies=1000'
-    throw new UsageError(`give either --corpus FILE or --synthetic SPEC, as ${example}`)
+    throw new ConfigError(`give either --corpus FILE or --synthetic SPEC, as ${example}`)
   }
   if (values.save !== undefined && values.verify !== undefined) {
-    throw new UsageError('--save keeps a new run, --verify reads an old one: give one of them')
+    throw new ConfigError('--save keeps a new run, --verify reads an old one: give one of them')
   }
   const { duration } = values
   if (duration !== undefined && (values.save !== undefined || values.verify !== undefined)) {
-    throw new UsageError(
+    throw new ConfigError(
       '--duration publishes a part of the corpus, or publishes it repeatedly, ' +
         'but --save and --verify need it published exactly once: leave one of them out',
     )
@@ -137,13 +136,13 @@ export function parseOptions(args: string[]): Options | null {
       values.corpus === undefined
         ? { synthetic: values.synthetic as string }
         : { corpus: values.corpus },
-    url: values.url === undefined ? null : origin('--url', values.url),
+    url: values.url === undefined ? null : originOfNode(values.url),
     invite: values.invite ?? null,
-    connections: integer('--connections', values.connections ?? '64', 1, connectionsMax),
-    waitSeconds: integer('--wait', values.wait ?? '0', 0, waitSecondsMax),
-    searchPercent: integer('--search', values.search ?? '0', 0, searchPercentMax),
-    mentionPercent: integer('--mentions', values.mentions ?? '0', 0, 100),
-    patienceMs: integer('--patience', values.patience ?? '60', 0, patienceSecondsMax) * 1000,
+    connections: integer('connections', values.connections ?? '64', 1, connectionsMax),
+    waitSeconds: integer('wait', values.wait ?? '0', 0, waitSecondsMax),
+    searchPercent: integer('search', values.search ?? '0', 0, searchPercentMax),
+    mentionPercent: integer('mentions', values.mentions ?? '0', 0, 100),
+    patienceMs: integer('patience', values.patience ?? '60', 0, patienceSecondsMax) * 1000,
     replayAll: values['replay-all'] ?? false,
     save: values.save ?? null,
     verify: values.verify ?? null,
@@ -151,27 +150,12 @@ export function parseOptions(args: string[]): Options | null {
     html: values.html ?? null,
     compare: values.compare ?? null,
     failIf: parseThresholds(values['fail-if'], timedOperations),
-    rate: values.rate === undefined ? null : integer('--rate', values.rate, 1, rateMax),
+    rate: values.rate === undefined ? null : integer('rate', values.rate, 1, rateMax),
     durationSeconds:
-      duration === undefined ? null : integer('--duration', duration, 1, patienceSecondsMax),
+      duration === undefined ? null : integer('duration', duration, 1, patienceSecondsMax),
   }
 }
 
-/**
- * Returns the origin of a server, without a path. Throws UsageError, which names `source`, the flag
- * or file that the text comes from.
- */
-export function origin(source: string, text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null
-  const whole = url !== null && `${url.protocol}//${url.host}/` === url.href
-  if (!whole || !['http:', 'https:'].includes(url.protocol)) {
-    throw new UsageError(`${source}: "${text}" is not like ${defaultUrl}`)
-  }
-  return url.origin
-}
-
-function integer(name: string, text: string, min: number, max: number): number {
-  const value = Number(text)
-  if (/^\d+$/.test(text) && value >= min && value <= max) return value
-  throw new UsageError(`${name}: "${text}" is not an integer from ${min} to ${max}`)
+function integer(flag: string, text: string, min: number, max: number): number {
+  return numberOf({ name: `--${flag}`, text }, min, max)
 }

@@ -2,15 +2,16 @@
 
 import { randomBytes } from 'node:crypto'
 import { open, writeFile } from 'node:fs/promises'
+import { ConfigError } from '../base/arguments.ts'
+import { defaultUrl, originOfNode } from '../base/values.ts'
 import { readStatus } from './calls.ts'
 import { Client } from './client.ts'
 import { compare, comparisonLines, readReport, setUpDifferences } from './comparison.ts'
 import { type Corpus, readCorpus } from './corpus.ts'
-import { UsageError } from './failures.ts'
 import { AgentFeeds } from './feeds.ts'
 import { htmlReport } from './html-report.ts'
 import { inLanes } from './lanes.ts'
-import { defaultUrl, type Options, origin } from './options.ts'
+import type { Options } from './options.ts'
 import { Pace } from './pace.ts'
 import { addRound, keepPublished, type Plan, type PlannedThread, planOf } from './plan.ts'
 import { groupedCount, type Output, type Progress } from './progress.ts'
@@ -94,7 +95,7 @@ async function reported(
     // In a forum for members only, the first agent reads what anybody may read in another one.
     if (offers(status, 'members_only')) client.memberToken = () => plan.agents[0].token
     if (hasSearches && !offers(status, 'search'))
-      throw new UsageError(`--search: ${url} has no search`)
+      throw new ConfigError(`--search: ${url} has no search`)
     if (isPublishing) await acting.publish(corpus)
     const inboxes = isPublishing ? acting.publishing.feeds.inboxes : null
     const how = { connections, replayAll, hasSearches, progress }
@@ -134,7 +135,7 @@ async function prepare(options: Options): Promise<{ corpus: Corpus; url: string;
     return { corpus, url: options.url ?? defaultUrl, plan }
   }
   const saved = await loadRun(options.verify, corpus)
-  return { corpus, url: options.url ?? origin(options.verify, saved.url), plan: saved.plan }
+  return { corpus, url: options.url ?? originOfNode(saved.url, options.verify), plan: saved.plan }
 }
 
 // A report that cannot be written must be noticed before the run, not after it.
@@ -142,7 +143,7 @@ async function mustBeWritable(file: string): Promise<void> {
   try {
     await (await open(file, 'a', 0o600)).close()
   } catch (error) {
-    throw new UsageError(`${file}: cannot be written: ${(error as Error).message}`)
+    throw new ConfigError(`${file}: cannot be written: ${(error as Error).message}`)
   }
 }
 

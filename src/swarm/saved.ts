@@ -9,9 +9,8 @@
 
 import { open, readFile } from 'node:fs/promises'
 import { Ajv } from 'ajv'
-import { unreadable } from '../base/arguments.ts'
+import { ConfigError, unreadable } from '../base/arguments.ts'
 import type { Corpus } from './corpus.ts'
-import { UsageError } from './failures.ts'
 import { type Plan, planOf } from './plan.ts'
 
 const format = 'agent-forum swarm 1'
@@ -67,20 +66,20 @@ export async function saveRun(file: string, url: string, plan: Plan): Promise<vo
 }
 
 /**
- * Returns the plan of a saved run, with its ids. Throws UsageError if the file is not a saved run,
+ * Returns the plan of a saved run, with its ids. Throws ConfigError if the file is not a saved run,
  * or is one of another corpus.
  */
 export async function loadRun(file: string, corpus: Corpus): Promise<{ url: string; plan: Plan }> {
   const saved = await readSaved(file)
   if (saved.fingerprint !== corpus.fingerprint) {
-    throw new UsageError(`${file}: is a run of another corpus (${saved.fingerprint})`)
+    throw new ConfigError(`${file}: is a run of another corpus (${saved.fingerprint})`)
   }
   const plan = planOf(corpus, saved.runId, saved.mentionPercent ?? 0)
   const fits =
     plan.agents.length === saved.agents.length &&
     plan.threads.length === saved.threads.length &&
     plan.threads.every(({ messages }, i) => messages.length === saved.threads[i].messages.length)
-  if (!fits) throw new UsageError(`${file}: does not hold every agent, thread and message`)
+  if (!fits) throw new ConfigError(`${file}: does not hold every agent, thread and message`)
 
   for (const agent of plan.agents) {
     agent.id = saved.agents[agent.index].id
@@ -100,8 +99,8 @@ async function readSaved(file: string): Promise<Saved> {
   try {
     value = JSON.parse(await readFile(file, 'utf8'))
   } catch (error) {
-    throw new UsageError(unreadable(file, error))
+    throw new ConfigError(unreadable(file, error))
   }
-  if (!isSaved(value)) throw new UsageError(`${file}: is not a run saved by --save`)
+  if (!isSaved(value)) throw new ConfigError(`${file}: is not a run saved by --save`)
   return value
 }

@@ -11,7 +11,8 @@
 //
 // Nothing is sent until flags, corpus and output files are known to be usable.
 
-import { Unreachable, UsageError, WrongAnswer } from './failures.ts'
+import { ConfigError } from '../base/arguments.ts'
+import { Unreachable, WrongAnswer } from './failures.ts'
 import { help, parseOptions } from './options.ts'
 import { Progress } from './progress.ts'
 import type { Outputs } from './run.ts'
@@ -37,7 +38,7 @@ export async function runSwarm(args: string[], outputs: Outputs = process): Prom
 }
 
 function exitCodeOf(error: unknown): number | null {
-  if (error instanceof UsageError) return 64
+  if (error instanceof ConfigError) return 64
   if (error instanceof Unreachable) return 74
   return error instanceof WrongAnswer ? 1 : null
 }

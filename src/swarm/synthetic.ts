@@ -6,8 +6,8 @@
 // texts mix short words with input that breaks careless servers: other scripts, emoji, quotes,
 // control characters, and now and then the longest message that the interface allows.
 
+import { ConfigError } from '../base/arguments.ts'
 import type { Corpus, Discussion } from './corpus.ts'
-import { UsageError } from './failures.ts'
 
 const contentCharactersMax = 8000
 
@@ -20,7 +20,7 @@ const words = (
 
 type Specification = { agents: number; threads: number; replies: number; seed: number }
 
-/** Generates the corpus of a specification. Throws UsageError if the specification is malformed. */
+/** Generates the corpus of a specification. Throws ConfigError if it is malformed. */
 export function syntheticCorpus(specification: string): Corpus {
   const { agents, threads, replies, seed } = parse(specification)
   const random = randomNumbers(seed)
@@ -52,16 +52,16 @@ function parse(specification: string): Specification {
     const match = /^(agents|threads|replies|seed)=(\d{1,7})$/.exec(part)
     if (match === null) {
       const names = 'agents, threads, replies or seed'
-      throw new UsageError(`--synthetic: "${part}" is not ${names} with a number, like agents=100`)
+      throw new ConfigError(`--synthetic: "${part}" is not ${names} with a number, like agents=100`)
     }
     numbers[match[1]] = Number(match[2])
   }
   const { agents = 0, threads = 0, replies = -1, seed } = numbers
   if (agents < 1 || threads < 1 || replies < 0) {
-    throw new UsageError('--synthetic needs agents=…,threads=…,replies=…, as in --help')
+    throw new ConfigError('--synthetic needs agents=…,threads=…,replies=…, as in --help')
   }
   if (agents > threads + replies) {
-    throw new UsageError('--synthetic: there are more agents than messages for them to write')
+    throw new ConfigError('--synthetic: there are more agents than messages for them to write')
   }
   return { agents, threads, replies, seed }
 }

@@ -1,6 +1,6 @@
 // Thresholds of --fail-if, which a run must not cross: `p99>50ms`, or `reply.p99>50ms,errors>0`.
 
-import { UsageError } from './failures.ts'
+import { ConfigError } from '../base/arguments.ts'
 import type { OperationReport, Report } from './report.ts'
 
 const metrics = ['p50', 'p90', 'p99', 'p99.9', 'max', 'rate', 'errors'] as const
@@ -21,7 +21,7 @@ export interface Threshold {
 const form =
   /^(?:([a-z][a-z -]*)\.)?(p50|p90|p99\.9|p99|max|rate|errors) *([<>]) *(\d+(?:\.\d+)?)(ms|s|\/s)?$/
 
-/** Parses thresholds that are separated by commas. Throws UsageError. */
+/** Parses thresholds that are separated by commas. Throws ConfigError. */
 export function parseThresholds(
   text: string | undefined,
   operations: readonly string[],
@@ -30,19 +30,19 @@ export function parseThresholds(
   return text.split(',').map((part) => {
     const match = form.exec(part.trim())
     if (match === null)
-      throw new UsageError(`--fail-if: "${part}" is not like p99>50ms or errors>0`)
+      throw new ConfigError(`--fail-if: "${part}" is not like p99>50ms or errors>0`)
     const [whole, named, metric, sign, number, unit] = match
     const operation = named?.replaceAll('-', ' ') ?? null
     if (operation !== null && !operations.includes(operation)) {
-      throw new UsageError(`--fail-if: "${named}" is none of ${operations.join(', ')}`)
+      throw new ConfigError(`--fail-if: "${named}" is none of ${operations.join(', ')}`)
     }
     if (operation !== null && metric === 'errors') {
-      throw new UsageError(`--fail-if: "${part}": errors are counted for all requests together`)
+      throw new ConfigError(`--fail-if: "${part}": errors are counted for all requests together`)
     }
     const isTime = metric.startsWith('p') || metric === 'max'
     const units = isTime ? ['ms', 's'] : metric === 'rate' ? ['/s'] : []
     if (unit !== undefined && !units.includes(unit)) {
-      throw new UsageError(`--fail-if: ${metric} is not in ${unit}`)
+      throw new ConfigError(`--fail-if: ${metric} is not in ${unit}`)
     }
     const limit = Number(number) * (isTime && unit === 's' ? 1000 : 1)
     return { text: whole, operation, metric: metric as Metric, isAbove: sign === '>', limit }

@@ -271,7 +271,7 @@ const wrongProxies: [args: string[], sentence: RegExp][] = [
   [['--cors', 'forum.example'], /^--cors takes an origin like .+, not "forum.example"$/],
   [['--cors', 'https://a.example/app'], /^--cors takes an origin like /],
   [['--cors', 'https://a.example,*'], /^--cors takes an origin like .+, not "\*"$/],
-  [['--cors', 'https://a.example,'], /^--cors has an empty origin in "https:\/\/a.example,"$/],
+  [['--cors', 'https://a.example,'], /^--cors takes an origin like .+, not ""$/],
 ]
 t.test('config: impossible proxies and origins: refused in one sentence', async (t) => {
   for (const [args, sentence] of wrongProxies) {

@@ -27,7 +27,7 @@ t.test('config: readers: a number, auto, or a sentence; memory is for all proces
   for (const wrong of ['257', 'many', '']) {
     t.throws(
       () => config('--readers', wrong),
-      /--readers takes auto or a whole number from 0 to 256/,
+      /--readers takes a whole number from 0 to 256, or auto/,
     )
   }
   const memory = ['--memory-mb', '400', '--text-memory-mb', '100']

@@ -198,7 +198,7 @@ t.test('mcp: flags that cannot be used: exit 64, one sentence', async (t) => {
   const cases: [args: string[], sentence: RegExp][] = [
     [['--url', 'localhost:8787'], /--url takes the origin of a node/],
     [['--url', 'http://127.0.0.1/path'], /--url takes the origin/],
-    [['--http', 'x'], /--http takes a port/],
+    [['--http', 'x'], /--http takes a whole number from 0 to 65535/],
     [['--kind', 'compat'], /--kind takes guest or persistent, not "compat"/],
     [['--identify', 'x'], /unknown flag --identify \(did you mean --identity\?\)/],
   ]

@@ -2,8 +2,8 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
+import { ConfigError } from '../../src/base/arguments.ts'
 import { readCorpus } from '../../src/swarm/corpus.ts'
-import { UsageError } from '../../src/swarm/failures.ts'
 import { planOf } from '../../src/swarm/plan.ts'
 
 // Real discussions, which are kept beside the repository and not in it. If they are missing, the
@@ -53,7 +53,7 @@ const unusable: { what: string; bytes: string | Uint8Array; says: RegExp }[] = [
 for (const { what, bytes, says } of unusable) {
   t.test(`C2: a corpus with ${what}: refused in one line`, async (t) => {
     const failure = await readCorpus(fileOf(t, bytes)).catch((error) => error)
-    t.ok(failure instanceof UsageError)
+    t.ok(failure instanceof ConfigError)
     t.match(failure.message, says)
   })
 }
