@@ -1,15 +1,15 @@
 // The HTML of the operators' pages, which are complete without scripts and contain none.
 
-import { type Html, html, nothing, time, typed } from '../html/html.ts'
+import { factRow, headOf, wideTable } from '../html/document.ts'
+import * as forms from '../html/forms.ts'
+import { type Html, html, nothing, time } from '../html/html.ts'
 import type { Invitation } from '../state/invitations.ts'
 import type { BrowserSession } from './browser-sessions.ts'
 import type { ActsPage } from './protocol.ts'
 import { idLink, type Shown, stateWord } from './subjects.ts'
 
 /** The reason why a form was refused, and what was typed into it. */
-export interface Problem {
-  status: number
-  text: string
+export interface Problem extends forms.Problem {
   sent?: URLSearchParams
 }
 
@@ -19,31 +19,20 @@ interface Parts {
 }
 
 const moderation = 'Moderation'
-const toModeration = html`<a href="/admin">Moderation</a> · `
 
 /** Returns the whole document; `session` is null for a visitor without one. */
 function page(title: string, session: BrowserSession | null, main: Html): string {
-  const signOut =
-    session === null
-      ? nothing
-      : html`<form method="post" action="/admin/sign-out">${tokenOf(session)}
-<button>Sign out</button></form>`
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<meta name="robots" content="noindex, nofollow">
-<title>${title} – Agent Forum</title>
-<link rel="icon" href="/icon.svg">
-<link rel="stylesheet" href="/style.css">
-</head>
-<body>
-<header>
+  const head = headOf({ title: `${title} – Agent Forum`, style: '/pages.css', icon: '/icon.svg' })
+  const signOut = html`<form class="account" method="post" action="/admin/sign-out">
+${session === null ? nothing : tokenOf(session)}<button>Sign out</button></form>
+`
+  return html`${head}<body>
+<header class="site">
+<a href="/admin">${moderation}</a>
+<nav aria-label="Site"><a href="/">Dashboard</a></nav>
+${session === null ? nothing : signOut}</header>
+<main>
 <h1>${title}</h1>
-<nav>${title === moderation ? nothing : toModeration}<a href="/">Dashboard</a></nav>
-${signOut}</header>
-<main class="desk">
 ${main}</main>
 </body>
 </html>
@@ -51,16 +40,12 @@ ${main}</main>
 }
 
 function tokenOf({ formToken }: BrowserSession): Html {
-  return html`<input type="hidden" name="form" value="${formToken}">`
-}
-
-function note(problem: Problem | null): Html {
-  return problem === null ? nothing : html`<p class="notice" role="alert">${problem.text}</p>\n`
+  return forms.hidden('form', formToken)
 }
 
 /** Returns the page for a visitor without a session. */
 export function signInPage(problem: Problem | null): string {
-  const main = html`${note(problem)}<p>Only the operator of this node may moderate.
+  const main = html`${forms.problemNote(problem)}<p>Only the operator of this node may moderate.
 On its machine, run</p>
 <pre><code>agent-forum admin sign-in --data DIR</code></pre>
 <p>with the data directory of the node, and open the address that it prints.</p>
@@ -73,9 +58,9 @@ On its machine, run</p>
  * of the link does not use it up.
  */
 export function confirmPage(code: string): string {
-  const main = html`<form method="post" action="/admin/sign-in">
-<input type="hidden" name="code" value="${code}">
-<p>This browser can moderate for twelve hours, or until you sign out.</p>
+  const main = html`<form class="entry" method="post" action="/admin/sign-in">
+${forms.hidden('code', code)}<p>This browser can moderate for twelve hours, or until you sign
+out.</p>
 <p><button>Sign in</button></p>
 </form>
 `
@@ -90,7 +75,7 @@ export function sentencePage(title: string, sentence: string): string {
 /** Returns a page that shows a code or a token, once. */
 export function secretPage(session: BrowserSession, about: Html, secret: string): string {
   const main = html`<p>${about} It is shown once: keep it now.</p>
-<pre><code>${secret}</code></pre>
+<p class="token"><code>${secret}</code></p>
 <p><a href="/admin">Back to moderation</a></p>
 `
   return page('Done', session, main)
@@ -144,7 +129,7 @@ const displayName: Field = {
 }
 
 const box = html`<input type="checkbox" name="sure" value="yes" required="">`
-const sure = html`<p><label class="choice">${box} Yes, do it: it cannot be undone</label></p>
+const sure = html`<p class="choices"><label>${box} Yes, do it: it cannot be undone</label></p>
 `
 
 /** The labels of fields, by their names in commands. */
@@ -165,18 +150,11 @@ export function subjectPage(
   publicUrl: string | null,
 ): string {
   const { id, noun, path, facts, actions, text } = shown
-  const rows = facts.map(
-    ([name, value]) => html`<tr><th scope="row">${name}</th><td>${value}</td></tr>\n`,
-  )
-  const forms = actions.map(({ command, label, final }) => {
-    const warning =
-      final === undefined
-        ? nothing
-        : html`<p>${final}</p>
-${sure}`
-    return html`<form class="panel" method="post" action="/admin/${command}">
-${tokenOf(session)}<input type="hidden" name="id" value="${id}">
-${field(problem, { ...reason, of: command })}
+  const rows = facts.map(([name, value]) => factRow(name, value))
+  const actionForms = actions.map(({ command, label, final }) => {
+    const warning = final === undefined ? nothing : html`<p>${final}</p>\n${sure}`
+    return html`<form class="entry" method="post" action="/admin/${command}">
+${tokenOf(session)}${forms.hidden('id', id)}${field(problem, { ...reason, of: command })}
 ${warning}<p><button>${label}</button></p>
 </form>
 `
@@ -187,21 +165,19 @@ ${warning}<p><button>${label}</button></p>
       : html`<pre dir="auto" tabindex="0">${text.slice(0, textMax)}</pre>\n`
   const isLinked = path !== '' && publicUrl !== null
   const link = !isLinked ? nothing : html`<p><a href="${publicUrl}${path}">Its page</a></p>\n`
-  const main = html`${note(problem)}<p><code>${id}</code></p>
+  const main = html`${forms.problemNote(problem)}<p><code>${id}</code></p>
 ${link}<table class="facts"><tbody>
 ${rows}</tbody></table>
-${content}${forms}`
+${content}${actionForms}`
   return page(noun, session, main)
 }
 
 /** Returns a line to type in. After a problem it contains what was typed. */
-function field(problem: Problem | null, { name, label, hint, value = '', more, of }: Field): Html {
-  const id = of === undefined ? name : `${of}-${name}`
-  const shown = problem?.sent?.get(name) ?? value
+function field(problem: Problem | null, { value = '', of, ...shown }: Field): Html {
+  const { name } = shown
   const isTyped = (problem?.sent?.get('command') ?? undefined) === of
-  return html`<p class="field"><label for="${id}">${label}</label>
-<input id="${id}" name="${name}" value="${typed(isTyped ? shown : value)}"${more ?? nothing}>
-${hint === undefined ? nothing : html`<span class="caption">${hint}</span>`}</p>`
+  const typed = (isTyped ? problem?.sent?.get(name) : null) ?? value
+  return forms.field({ ...shown, id: of === undefined ? name : `${of}-${name}`, value: typed })
 }
 
 function fields(problem: Problem | null, of: string, all: readonly Field[]): Html[] {
@@ -220,17 +196,17 @@ const words = { locked: 'Locked', removed: 'Removed', blocked: 'Blocked' } as co
 /** Returns the first page: acts in effect, invitations, and forms for commands. */
 export function mainPage({ session, problem, acts, invitations }: Overview): string {
   const isGuest = problem?.sent?.get('kind') === 'guest'
-  const main = html`${note(problem)}<form class="panel" action="/admin">
+  const main = html`${forms.problemNote(problem)}<form class="entry" action="/admin">
 <h2>Look at something</h2>
 ${field(problem, subject)}
 <p><button>Show</button></p>
 </form>
-<form class="panel" method="post" action="/admin/invite">
+<form class="entry" method="post" action="/admin/invite">
 <h2>Invite</h2>
 ${tokenOf(session)}${fields(problem, 'invite', [uses, days, reason])}
 <p><button>Issue an invitation</button></p>
 </form>
-<form class="panel" method="post" action="/admin/register">
+<form class="entry" method="post" action="/admin/register">
 <h2>Register an identity</h2>
 ${tokenOf(session)}${fields(problem, 'register', [displayName])}
 <p class="field"><label for="kind">Kind</label>
@@ -239,7 +215,7 @@ ${tokenOf(session)}${fields(problem, 'register', [displayName])}
 <p><button>Register</button></p>
 </form>
 ${actsSection(acts)}${invitationsSection(invitations)}
-<form class="panel" method="post" action="/admin/revoke-invite">
+<form class="entry" method="post" action="/admin/revoke-invite">
 <h2>Revoke an invitation by its code</h2>
 ${tokenOf(session)}${fields(problem, 'revoke-invite', [code, reason])}
 ${sure}<p><button>Revoke</button></p>
@@ -269,13 +245,8 @@ function invitationsSection(invitations: readonly Invitation[]): Html {
 }
 
 function section(id: string, title: string, heads: string[], rows: Html[], more: Html): Html {
-  const head = heads.map((each) => html`<th scope="col">${each}</th>`)
-  const table = html`<div class="scroll" role="group" aria-labelledby="${id}" tabindex="0">
-<table class="list"><thead><tr>${head}</tr></thead><tbody>
-${rows}</tbody></table>
-</div>`
-  return html`<section class="panel panel-routes"><h2 id="${id}">${title}</h2>
-${rows.length === 0 ? html`<p>None.</p>` : table}
+  return html`<section><h2 id="${id}">${title}</h2>
+${rows.length === 0 ? html`<p>None.</p>` : wideTable(id, heads, rows)}
 ${more}</section>
 `
 }

@@ -15,6 +15,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Logger } from 'pino'
 import { messageOf } from '../../wal/errors.ts'
 import { isRejection } from '../forum/forum.ts'
+import { policyOf } from '../html/document.ts'
 import { html } from '../html/html.ts'
 import { type BrowserSession, BrowserSessions, sessionSeconds } from './browser-sessions.ts'
 import { type Administered, actsPage, runCommand } from './commands.ts'
@@ -35,9 +36,7 @@ import { findSubject } from './subjects.ts'
 const bodyBytesMax = 16 * 1024
 const finalCommands = new Set(['remove-message', 'rotate-token', 'revoke-invite'])
 /** The policy of these pages: their forms may be sent only to this port. */
-const formPolicy =
-  "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; " +
-  "frame-ancestors 'none'"
+const formPolicy = policyOf('', "'self'")
 
 /** An answer for ops/serve.ts; `headers` are added to those of all its answers. */
 interface PageAnswer {

@@ -1,8 +1,9 @@
-// The files that the dashboard loads: its compiled scripts, and uPlot, which the build copies from
-// its package. Each file is read once.
+// The files that the pages of the operators' port load: the styles, the compiled scripts of the
+// dashboard, and uPlot, which the build copies from its package. Each file is read once.
 
 import { ownText } from '../base/program-files.ts'
 import { palette } from '../html/html.ts'
+import { pageStyle } from '../html/style.ts'
 
 export interface File {
   type: string
@@ -42,6 +43,7 @@ export function dashboardFiles(): ReadonlyMap<string, File> {
     ['/uplot.js', { type: scriptType, body: ownText('browser/uplot.js') }],
     ['/uplot.css', { type: styleType, body: ownText('browser/uplot.css') }],
     ['/style.css', { type: styleType, body: style }],
+    ['/pages.css', { type: styleType, body: pageStyle }],
     ['/icon.svg', { type: 'image/svg+xml', body: icon }],
   ])
 }
@@ -151,26 +153,5 @@ select {
   border: 1px solid var(--soft); border-radius: 0.25rem; padding: 0.15rem 0.25rem;
   max-width: 100%;
 }
-.desk { display: flex; flex-direction: column; gap: 1rem; }
-.desk .field { max-width: 36rem; }
-.desk td, .desk .facts td { text-align: start; font-weight: 400; }
-.desk .facts { margin: 0; }
-.desk .list th, .desk .list td { padding-inline-end: 1.25rem; min-width: 7rem; }
-.desk .field { margin-block: 0.5rem; }
-.desk label { font-weight: 600; }
-.desk .field label, .desk .caption { display: block; }
-.desk input:not([type='checkbox']) { width: 100%; }
-.desk input, .desk select, .desk button, header button {
-  font: inherit; color: var(--text); background: var(--ground); border: 1px solid var(--soft);
-  border-radius: 0.25rem; padding: 0.35rem 0.5rem; max-width: 100%;
-}
-.desk button, header button {
-  background: var(--link); border-color: var(--link); color: var(--ground); cursor: pointer;
-}
-.desk pre {
-  border: 1px solid var(--line); padding: 0.75rem; margin: 0; user-select: all;
-  white-space: pre-wrap; overflow-wrap: anywhere; max-height: 24rem; overflow-y: auto;
-}
-.desk .choice { display: flex; gap: 0.5rem; align-items: baseline; }
 footer { color: var(--soft); font-size: 0.8125rem; padding-block: 1.5rem; }
 `

@@ -7,25 +7,15 @@
 
 import { routeHeads, routeRows } from '../browser/dashboard/routes.ts'
 import type { Fact, Panel, Status } from '../browser/dashboard/status.ts'
+import { factRow, headOf, wideTable } from '../html/document.ts'
 import { type Html, html, nothing } from '../html/html.ts'
 
 /** Returns the whole document. */
 export function dashboardPage(status: Status): string {
   const { node, ready, page } = status
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<meta name="robots" content="noindex, nofollow">
-<title>${page.state} – Agent Forum</title>
-<link rel="icon" href="/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/uplot.css">
-<link rel="stylesheet" href="/style.css">
-<script src="/uplot.js" defer></script>
-<script src="/dashboard/main.js" type="module"></script>
-</head>
-<body data-version="${node.version}">
+  const title = `${page.state} – Agent Forum`
+  const head = headOf({ title, style: '/style.css', icon: '/icon.svg', more: scripts })
+  return html`${head}<body data-version="${node.version}">
 <header>
 <h1>Agent Forum</h1>
 <p class="state" id="state" role="status" data-state="${ready.state}">${page.state}</p>
@@ -52,15 +42,17 @@ programs: <a href="/status.json">/status.json</a>, <a href="/metrics">/metrics</
 }
 
 const hidden = html` hidden`
+const scripts = html`<link rel="stylesheet" href="/uplot.css">
+<script src="/uplot.js" defer></script>
+<script src="/dashboard/main.js" type="module"></script>
+`
 
 function headlineItem({ name, value }: Fact): Html {
   return html`<div><dt>${name}</dt><dd>${value}</dd></div>\n`
 }
 
 function panelSection({ id, title, facts, note = '' }: Panel): Html {
-  const rows = facts.map(({ name, value, isBad = false }) => {
-    return html`<tr><th scope="row">${name}</th><td${isBad ? bad : nothing}>${value}</td></tr>\n`
-  })
+  const rows = facts.map(({ name, value, isBad }) => factRow(name, value, isBad ? bad : nothing))
   return html`<section class="panel" id="${id}" aria-labelledby="${id}-title">
 <div class="panel-title"><h2 id="${id}-title">${title}</h2></div>
 <table class="facts" aria-labelledby="${id}-title"><tbody>
@@ -73,17 +65,12 @@ ${note === '' ? nothing : html`<p class="note">${note}</p>`}
 const bad = html` class="bad"`
 
 function routesSection(status: Status): Html {
-  const heads = routeHeads.map((head) => html`<th scope="col">${head}</th>`)
   const rows = routeRows(status).map(([route, ...cells]) => {
     const values = cells.map((cell) => html`<td>${cell}</td>`)
     return html`<tr><th scope="row">${route!}</th>${values}</tr>\n`
   })
   return html`<section class="panel panel-routes" id="routes" aria-labelledby="routes-title">
 <div class="panel-title"><h2 id="routes-title">Routes</h2></div>
-<div class="scroll" role="group" aria-labelledby="routes-title" tabindex="0">
-<table class="wide" aria-labelledby="routes-title"><thead><tr>${heads}</tr></thead><tbody>
-${rows}</tbody></table>
-</div>
-</section>
+${wideTable('routes-title', routeHeads, rows)}</section>
 `
 }

@@ -11,6 +11,7 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { ownScripts, policyOf } from '../html/document.ts'
 import { originOf } from '../http/cross-site.ts'
 import type { Listener } from '../http/exchange.ts'
 import { isAddress, isLoopback, isOwnHost } from '../http/host-check.ts'
@@ -39,9 +40,7 @@ const wrongHost =
 
 const headers = {
   'Cache-Control': 'no-store',
-  'Content-Security-Policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
-    "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'Content-Security-Policy': policyOf(ownScripts, "'none'"),
   'Cross-Origin-Resource-Policy': 'same-origin',
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Referrer-Policy': 'no-referrer',

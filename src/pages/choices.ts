@@ -7,9 +7,10 @@ import type { Service } from '../api/route.ts'
 import type { Forum, Positioned } from '../forum/forum.ts'
 import { nameOf } from '../forum/name-index.ts'
 import { isRejection, type Rejection } from '../forum/rejection.ts'
+import { field, type Problem } from '../html/forms.ts'
 import { type Html, html, nothing } from '../html/html.ts'
 import type { State } from '../state/state.ts'
-import { type FormCall, field, type Problem, textOf } from './forms.ts'
+import { type FormCall, textOf } from './forms.ts'
 
 /**
  * The maximum number of identities that a message mentions, and of participants that a private

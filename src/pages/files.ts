@@ -4,8 +4,7 @@
 import { createHash } from 'node:crypto'
 import { type Route, route } from '../api/route.ts'
 import { ownText } from '../base/program-files.ts'
-import { formStyle } from './form-style.ts'
-import { style } from './style.ts'
+import { pageStyle } from '../html/style.ts'
 
 const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">
 <path d="M2 1h12a2 2 0 0 1 2 2v7a2 2 0 0 1-2 2H7l-4 4v-4H2a2 2 0 0 1-2-2V3a2 2 0 0 1 2-2z"
@@ -22,12 +21,7 @@ const script = (route: string, name: string) => ({
 })
 
 const files = [
-  {
-    route: 'pageStyle',
-    name: 'style.css',
-    type: 'text/css; charset=utf-8',
-    text: style + formStyle,
-  },
+  { route: 'pageStyle', name: 'style.css', type: 'text/css; charset=utf-8', text: pageStyle },
   { route: 'pageIcon', name: 'icon.svg', type: 'image/svg+xml', text: icon },
   script('pageScript', 'news'),
   script('pageScriptImport', 'while-visible'),

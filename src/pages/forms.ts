@@ -1,4 +1,4 @@
-// Forms on pages: how they look, and how their routes are declared.
+// Forms on pages: how their routes are declared. html/forms.ts has their parts.
 //
 //   page with a form ──post──▶ the edge: origin, session ──▶ `send` ──▶ 303: another page
 //        ▲                                                     │
@@ -25,7 +25,7 @@ import {
 } from '../api/route.ts'
 import { counted } from '../base/counted.ts'
 import type { Session } from '../forum/sessions.ts'
-import { type Html, html, nothing, typed } from '../html/html.ts'
+import type { Problem } from '../html/forms.ts'
 import { answerWhole, type Content, pageType, privateHeaders } from './layout.ts'
 
 /** The call of a form; `body` has the fields that were sent. */
@@ -33,13 +33,6 @@ export type FormCall = Call<URLSearchParams, unknown>
 
 /** The call of a form by a person who is signed in. */
 export type SignedCall = FormCall & { session: Session }
-
-/** What is wrong with a form: a sentence for the page, or for one of its fields. */
-export interface Problem {
-  status: number
-  text: string
-  field?: string
-}
 
 interface FormRoute<Sent extends FormCall> {
   name: string
@@ -178,51 +171,4 @@ export function rejectText(what: string, text: string, most: number): string | n
   if (!/\S/.test(text)) return `Write ${what}.`
   const length = text.length <= most ? 0 : [...text].length
   return length <= most ? null : `This has ${length} characters, and can have ${most}.`
-}
-
-/** Returns the problem as a paragraph above the form, unless it is that of a field. */
-export function problemNote(problem: Problem | null): Html {
-  if (problem === null || problem.field !== undefined) return nothing
-  return html`<p class="problem" role="alert">${problem.text}</p>\n`
-}
-
-interface Field {
-  name: string
-  label: string
-  value: string
-  problem: Problem | null
-  /** Additional attributes of the control. */
-  more?: Html
-  /** The number of rows of a text area; without it the control is a line. */
-  rows?: number
-  hint?: string
-}
-
-/** Returns a control with its label and, if it has one, its problem. */
-export function field({ name, label, value, problem, more = nothing, rows, hint }: Field): Html {
-  const isWrong = problem?.field === name
-  const notes = [
-    ...(hint === undefined ? [] : [`${name}-hint`]),
-    ...(isWrong ? [`${name}-problem`] : []),
-  ]
-  const described = notes.length === 0 ? nothing : html` aria-describedby="${notes.join(' ')}"`
-  const invalid = isWrong ? html` aria-invalid="true" autofocus=""` : nothing
-  const names = html`id="${name}" name="${name}"`
-  const control =
-    rows === undefined
-      ? html`<input ${names} value="${typed(value)}"${more}${described}${invalid}>`
-      : html`<textarea ${names} rows="${rows}" dir="auto"${more}${described}${invalid}>
-${typed(value)}</textarea>`
-  return html`<p class="field"><label for="${name}">${label}</label>
-${control}
-${hint === undefined ? nothing : html`<span class="hint" id="${name}-hint">${hint}</span>\n`}${
-  isWrong
-    ? html`<span class="problem" id="${name}-problem" role="alert">${problem.text}</span>\n`
-    : nothing
-}</p>
-`
-}
-
-export function hidden(name: string, value: string): Html {
-  return html`<input type="hidden" name="${name}" value="${typed(value)}">\n`
 }

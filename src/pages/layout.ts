@@ -26,16 +26,16 @@ import type { Forum } from '../forum/forum.ts'
 import type { MadePage } from '../forum/page-making.ts'
 import type { Rejection } from '../forum/rejection.ts'
 import type { Session } from '../forum/sessions.ts'
+import { headOf, ownScripts, policyOf } from '../html/document.ts'
+import { hidden } from '../html/forms.ts'
 import { type Html, html, nothing, typed } from '../html/html.ts'
 import { nobody } from '../state/state.ts'
 import type { Author } from './entries.ts'
 import { filesHash, iconPath, importedPath, scriptPath, stylePath } from './files.ts'
 import type { Links } from './links.ts'
 
-const policy =
-  "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; " +
-  "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
-  "require-trusted-types-for 'script'; trusted-types 'none'"
+const trusted = "require-trusted-types-for 'script'; trusted-types 'none'"
+const policy = `${policyOf(ownScripts, "'self'")}; ${trusted}`
 /** The maximum length of the text in the search box, in code points. */
 export const searchedMax = 500
 
@@ -103,17 +103,8 @@ function* frame(
   { hasBox, visitor }: Surroundings,
 ): Generator<Html> {
   const whole = title === undefined ? 'Agent Forum' : `${title} · Agent Forum`
-  yield html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<meta name="robots" content="noindex, nofollow">
-${hasForm || visitor !== null ? sendsOrigin : nothing}<title>${whole}</title>
-<link rel="stylesheet" href="${stylePath}">
-<link rel="icon" href="${iconPath}">
-${head}</head>
-<body>
+  const more = html`${hasForm || visitor !== null ? sendsOrigin : nothing}${head}`
+  yield html`${headOf({ title: whole, style: stylePath, icon: iconPath, more })}<body>
 <a class="skip" href="#main">Skip to the content</a>
 <header class="site">
 <a href="/">Agent Forum</a>
@@ -140,8 +131,7 @@ const ownLinks = html`<a href="/feed">Feed</a> <a href="/new">New thread</a>`
 function account({ name, formToken }: Visitor): Html {
   return html`<form class="account" method="post" action="/sign-out">
 <p>Signed in as <bdi>${name}</bdi></p>
-<input type="hidden" name="form" value="${formToken}">
-<button>Sign out</button>
+${hidden('form', formToken)}<button>Sign out</button>
 </form>
 `
 }

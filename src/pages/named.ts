@@ -7,8 +7,9 @@ import type { Service } from '../api/route.ts'
 import { folded, namesIn } from '../base/names.ts'
 import { nameOf } from '../forum/name-index.ts'
 import { isRejection, type Rejection } from '../forum/rejection.ts'
+import type { Problem } from '../html/forms.ts'
 import { chosenMax, mentionable } from './choices.ts'
-import { type Problem, type SignedCall, textOf } from './forms.ts'
+import { type SignedCall, textOf } from './forms.ts'
 
 /** How many identities are examined for each name; those with exactly this name come first. */
 const examinedMax = 50

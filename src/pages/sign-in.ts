@@ -12,19 +12,9 @@ import type { Schema } from '../api/schema.ts'
 import { cookieLine } from '../api/session-cookie.ts'
 import type { CreatedIdentity } from '../forum/identities.ts'
 import { isRejection } from '../forum/rejection.ts'
+import { field, hidden, type Problem, problemNote } from '../html/forms.ts'
 import { type Html, html, nothing } from '../html/html.ts'
-import {
-  type FormCall,
-  field,
-  formRoute,
-  hidden,
-  leadTo,
-  type Problem,
-  problemNote,
-  rejectText,
-  showAgain,
-  textOf,
-} from './forms.ts'
+import { type FormCall, formRoute, leadTo, rejectText, showAgain, textOf } from './forms.ts'
 import { answerWhole, type Content, needsSignIn, page } from './layout.ts'
 
 const properties = postIdentity.body!.properties!

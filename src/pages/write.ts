@@ -9,16 +9,13 @@ import type { Positioned } from '../forum/forum.ts'
 import type { Publication } from '../forum/posts.ts'
 import { isRejection } from '../forum/rejection.ts'
 import type { Session } from '../forum/sessions.ts'
+import { field, hidden, type Problem, problemNote } from '../html/forms.ts'
 import { type Html, html, nothing } from '../html/html.ts'
 import { choices, chosenIn, chosenMax, findIn, isSearching, offeredIn } from './choices.ts'
 import {
   type FormCall,
-  field,
   formRoute,
-  hidden,
   leadTo,
-  type Problem,
-  problemNote,
   rejectText,
   type SignedCall,
   showAgain,

@@ -14,7 +14,7 @@ import { until } from '../until.ts'
 import { noDelays, vitalsOfAll } from './vitals.ts'
 
 const policy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
+  "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; " +
   "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 /** Sends bytes to the port, and resolves to everything that it answers. */
@@ -119,7 +119,7 @@ t.test('operator: a node in use: its dashboard and what it is made from', async 
   })
 
   await t.test('requests: heads, other methods, other paths, other hosts', async (t) => {
-    for (const path of ['/', '/status.json', '/style.css', '/metrics', '/livez']) {
+    for (const path of ['/', '/status.json', '/style.css', '/pages.css', '/metrics', '/livez']) {
       const head = await exchange(port, `HEAD ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
       t.match(
         head,

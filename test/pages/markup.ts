@@ -63,7 +63,7 @@ const attributesOf: Record<string, readonly string[]> = {
   br: [],
   hr: [],
   blockquote: [],
-  table: ['class'],
+  table: ['class', 'aria-labelledby'],
   thead: [],
   tbody: [],
   tr: [],

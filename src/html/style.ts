@@ -1,8 +1,9 @@
-// The style of all pages. It is a file of its own (files.ts), because pages have no inline style.
+// The style of the pages for people, and of those on which operators moderate. It is a file of its
+// own, because pages have no inline style.
 
-import { palette } from '../html/html.ts'
+import { palette } from './html.ts'
 
-export const style = `${palette}* { box-sizing: border-box; }
+export const pageStyle = `${palette}* { box-sizing: border-box; }
 body {
   margin: 0; background: var(--ground); color: var(--text);
   font: 1rem/1.55 system-ui, sans-serif; overflow-wrap: anywhere;
@@ -10,7 +11,7 @@ body {
 body > * { max-width: 46rem; margin-inline: auto; padding-inline: 1rem; }
 a { color: var(--link); text-underline-offset: 0.15em; }
 a:focus-visible, summary:focus-visible, form :focus-visible,
-.content:focus-visible, pre:focus-visible, .wide:focus-visible {
+.content:focus-visible, pre:focus-visible, .wide:focus-visible, .scroll:focus-visible {
   outline: 3px solid var(--link); outline-offset: 2px;
 }
 article:focus { outline: none; }
@@ -25,7 +26,7 @@ header.site a:hover { text-decoration: underline; }
 header.site > a { font-weight: 700; color: var(--text); }
 header.site form { display: flex; flex: 1 1 16rem; gap: 0.5rem; max-width: 26rem; }
 header.site form { margin-left: auto; }
-input, button {
+input, button, select {
   min-width: 0; padding: 0.3rem 0.6rem; border: 1px solid var(--soft); border-radius: 0.25rem;
   background: var(--ground); color: var(--text); font: inherit; font-size: 0.9375rem;
 }
@@ -86,10 +87,11 @@ pre {
   background: var(--code); font: 0.875rem/1.55 ui-monospace, monospace;
 }
 details pre { white-space: pre-wrap; overflow-wrap: anywhere; }
-.wide { overflow-x: auto; margin-block: 0.625rem; }
+.wide, .scroll { overflow-x: auto; margin-block: 0.625rem; }
 table { border-collapse: collapse; font-size: 0.9375rem; overflow-wrap: normal; }
 th, td { border: 1px solid var(--line); padding: 0.25rem 0.625rem; text-align: start; }
 th { background: var(--code); font-weight: 600; }
+.facts { overflow-wrap: anywhere; }
 .right { text-align: end; }
 .center { text-align: center; }
 code.id { user-select: all; }
@@ -114,4 +116,39 @@ nav.views a[aria-current] {
 }
 footer { color: var(--soft); font-size: 0.85rem; padding-block: 2rem; }
 footer a { color: inherit; }
+header.site:has(.account p) nav { flex: 1 0 60%; }
+header.site:has(.account) form { flex: 2 1 16rem; margin-left: 0; }
+header.site form.account {
+  flex: 1 1 12rem; min-width: 0; max-width: none; align-items: baseline; justify-content: flex-end;
+}
+.account p {
+  min-width: 0; margin: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
+  font-size: 0.875rem; color: var(--soft);
+}
+.account button { flex: none; }
+.account bdi { font-weight: 600; color: var(--text); }
+form.entry { max-width: 40rem; }
+.field label, legend { display: block; font-weight: 600; padding: 0; }
+.field { margin-block: 0.75rem; }
+.field input, textarea { width: 100%; }
+textarea {
+  display: block; padding: 0.5rem 0.6rem; border: 1px solid var(--soft); border-radius: 0.25rem;
+  background: var(--ground); color: var(--text); font: inherit; resize: vertical;
+}
+.entry > p > button { background: var(--link); border-color: var(--link); color: var(--ground); }
+.entry > p > button:hover { background: var(--text); color: var(--ground); }
+.hint { display: block; margin-top: 0.375rem; color: var(--soft); font-size: 0.875rem; }
+.problem { color: var(--wrong); font-weight: 600; }
+span.problem { display: block; margin-top: 0.375rem; font-size: 0.9375rem; }
+p.problem { border-left: 4px solid var(--wrong); padding-left: 0.75rem; }
+[aria-invalid] { border-color: var(--wrong); border-width: 2px; }
+fieldset { border: 1px solid var(--line); border-radius: 0.25rem; margin: 0.75rem 0; }
+.choices { display: flex; flex-wrap: wrap; gap: 0.25rem 1.25rem; margin: 0.25rem 0; }
+.choices input, .field.choice input { flex: none; width: auto; }
+.token code {
+  display: block; padding: 0.75rem; border: 1px solid var(--line); background: var(--code);
+  font: 0.875rem/1.5 ui-monospace, monospace; user-select: all;
+}
+:root { --wrong: #b3261e; }
+@media (prefers-color-scheme: dark) { :root { --wrong: #f2928c; } }
 `

@@ -1,0 +1,60 @@
+// The parts of forms, on the pages for people and on those of operators.
+
+import { type Html, html, nothing, typed } from './html.ts'
+
+/** What is wrong with a form: a sentence for the page, or for one of its fields. */
+export interface Problem {
+  status: number
+  text: string
+  field?: string
+}
+
+/** Returns the problem as a paragraph above the form, unless it is that of a field. */
+export function problemNote(problem: Problem | null): Html {
+  if (problem === null || problem.field !== undefined) return nothing
+  return html`<p class="problem" role="alert">${problem.text}</p>\n`
+}
+
+interface Field {
+  name: string
+  /** The id of the control, if it is not the name. */
+  id?: string
+  label: string
+  value: string
+  problem?: Problem | null
+  /** Additional attributes of the control. */
+  more?: Html
+  /** The number of rows of a text area; without it the control is a line. */
+  rows?: number
+  hint?: string
+}
+
+/** Returns a control with its label and, if it has one, its problem. */
+export function field(of: Field): Html {
+  const { name, id = name, label, value, problem = null, more = nothing, rows, hint } = of
+  const isWrong = problem?.field === name
+  const notes = [
+    ...(hint === undefined ? [] : [`${id}-hint`]),
+    ...(isWrong ? [`${id}-problem`] : []),
+  ]
+  const described = notes.length === 0 ? nothing : html` aria-describedby="${notes.join(' ')}"`
+  const invalid = isWrong ? html` aria-invalid="true" autofocus=""` : nothing
+  const names = html`id="${id}" name="${name}"`
+  const control =
+    rows === undefined
+      ? html`<input ${names} value="${typed(value)}"${more}${described}${invalid}>`
+      : html`<textarea ${names} rows="${rows}" dir="auto"${more}${described}${invalid}>
+${typed(value)}</textarea>`
+  return html`<p class="field"><label for="${id}">${label}</label>
+${control}
+${hint === undefined ? nothing : html`<span class="hint" id="${id}-hint">${hint}</span>\n`}${
+  isWrong
+    ? html`<span class="problem" id="${id}-problem" role="alert">${problem.text}</span>\n`
+    : nothing
+}</p>
+`
+}
+
+export function hidden(name: string, value: string): Html {
+  return html`<input type="hidden" name="${name}" value="${typed(value)}">\n`
+}
