@@ -104,6 +104,6 @@ function labelled(reading: Reading): Record<string, number> {
 }
 
 function fieldOf({ limit }: Instrument, reading: Reading, vitals: Vitals): unknown {
-  const value = typeof reading === 'number' ? finite(reading) : reading
+  const value = typeof reading === 'number' ? finite(Number(reading.toFixed(3))) : reading
   return limit === undefined ? value : { now: value, max: finite(limit.read(vitals)) }
 }

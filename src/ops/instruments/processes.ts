@@ -11,12 +11,9 @@ export const readers = [
     'readers',
     'Readers that are configured, and that serve.',
     by('state', ({ readers }) => readers && { ...readers.counts }),
+    { status: 'readers' },
   ),
-  figure('Readers that are configured.', ({ readers }) => readers?.counts.configured, {
-    status: 'readers.configured',
-  }),
   figure('Readers that serve.', ({ readers }) => readers?.counts.serving, {
-    status: 'readers.serving',
     facts: [
       fact(
         'readers',
@@ -75,15 +72,9 @@ export const readers = [
     'Processor time of all readers in seconds; process_cpu_seconds_total does not include it.',
     ({ readers }) => readers?.cpuSeconds,
     {
+      status: 'readers.cpu_seconds',
       columns: [{ name: 'readers_cpu', as: 'rate' }],
       facts: [latest('readers_cpu', 'readers', 'Processor, together', percent)],
-    },
-  ),
-  figure(
-    'Processor time of all readers in seconds, rounded.',
-    ({ readers }) => readers && Number(readers.cpuSeconds.toFixed(2)),
-    {
-      status: 'readers.cpu_seconds',
     },
   ),
   counter('reader_restarts_total', 'Restarts of readers.', ({ readers }) => readers?.restarts, {

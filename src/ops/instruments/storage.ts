@@ -73,10 +73,6 @@ export const checkpoints = [
     'checkpoint_age_seconds',
     'Time since the newest checkpoint was taken; NaN if an earlier process took it.',
     ({ checkpoints }) => checkpoints.ageSeconds(),
-  ),
-  figure(
-    'Time since the newest checkpoint was taken, in whole seconds.',
-    ({ checkpoints }) => Math.round(checkpoints.ageSeconds()),
     {
       status: 'checkpoints.age_seconds',
       facts: [fact('checkpoints', 'Age', ageShown)],
@@ -84,22 +80,13 @@ export const checkpoints = [
   ),
   gauge(
     'checkpoint_duration_seconds',
-    'Duration of the newest checkpoint.',
-    ({ checkpoints }) => checkpoints.seconds,
-  ),
-  figure(
-    'Duration of the newest checkpoint; null if this process has taken none.',
-    ({ checkpoints: { taken, seconds } }) =>
-      taken === 0 ? Number.NaN : Number(seconds.toFixed(3)),
+    'Duration of the newest checkpoint; NaN if this process has taken none.',
+    ({ checkpoints: { taken, seconds } }) => (taken === 0 ? Number.NaN : seconds),
     { status: 'checkpoints.duration_seconds', facts: [fact('checkpoints', 'Duration', latency)] },
   ),
   gauge(
     'checkpoint_bytes',
-    'Bytes of pages that the newest checkpoint wrote.',
-    ({ checkpoints }) => checkpoints.bytes,
-  ),
-  figure(
-    'Bytes that the newest checkpoint wrote; null if this process has taken none.',
+    'Bytes of pages that the newest checkpoint wrote; NaN if this process has taken none.',
     ({ checkpoints: { taken, bytes } }) => (taken === 0 ? Number.NaN : bytes),
     { status: 'checkpoints.bytes', facts: [fact('checkpoints', 'Written', bytes)] },
   ),
