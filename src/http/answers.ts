@@ -3,7 +3,7 @@
 import { type ErrorCode, type ErrorKind, errorBody, errors } from '../api/errors.ts'
 import type { Answer, Route } from '../api/route.ts'
 import { isRejection, type Rejection } from '../forum/forum.ts'
-import { type Exchange, jsonType, type Refused, type Settled } from './exchange.ts'
+import { jsonType, type Refused, type Responder, type Settled } from './exchange.ts'
 import type { Gate } from './gate.ts'
 import { isWrite } from './prepared-route.ts'
 import { allow, type Match } from './router.ts'
@@ -40,56 +40,56 @@ export function mayLeave(outcome: Answer | Rejection, route: Route, gate: Gate):
  * owns is overwritten afterwards, because the text in it may be erased one day.
  */
 export function sendOutcome(
-  exchange: Exchange,
+  responder: Responder,
   { type, headers: own = '' }: Route,
   outcome: Settled,
 ): void {
-  if (exchange.settle !== undefined) return exchange.settle(outcome)
-  if ('rejected' in outcome) return sendRejection(exchange, outcome)
+  if (responder.settle !== undefined) return responder.settle(outcome)
+  if ('rejected' in outcome) return sendRejection(responder, outcome)
   const { status, retryAfter, etag, body, isOwn } = outcome
   const headers =
     (outcome.headers ?? own) +
     retryHeader(retryAfter) +
     (etag === undefined ? '' : `\r\nETag: ${etag}`)
-  answer(exchange, status, headers, status === 304 ? null : body, type)
+  answer(responder, status, headers, status === 304 ? null : body, type)
   if (isOwn === true && typeof body !== 'string') body.fill(0)
 }
 
 /** Answers with an error of api/errors.ts; `headers` are additional lines, each after a CRLF. */
-export function refuse(exchange: Exchange, code: ErrorCode, detail?: string, headers = ''): void {
-  if (exchange.settle !== undefined) return exchange.settle({ rejected: code, detail })
-  sendError(exchange, code, errors[code], detail, headers)
+export function refuse(responder: Responder, code: ErrorCode, detail?: string, headers = ''): void {
+  if (responder.settle !== undefined) return responder.settle({ rejected: code, detail })
+  sendError(responder, code, errors[code], detail, headers)
 }
 
 /** Sends the refusal that a route returned. */
-function sendRejection(exchange: Exchange, { rejected, detail, retryAfter }: Refused): void {
+function sendRejection(responder: Responder, { rejected, detail, retryAfter }: Refused): void {
   const kind: ErrorKind = errors[rejected]
-  sendError(exchange, rejected, retryAfter === undefined ? kind : { ...kind, retryAfter }, detail)
+  sendError(responder, rejected, retryAfter === undefined ? kind : { ...kind, retryAfter }, detail)
 }
 
 function sendError(
-  exchange: Exchange,
+  responder: Responder,
   code: ErrorCode,
   kind: ErrorKind,
   detail?: string,
   headers = '',
 ): void {
   const lines = headers + errorHeaders(kind)
-  const page = exchange.errorPage?.(code, detail, kind.retryAfter)
-  if (page === undefined) return answer(exchange, kind.status, lines, errorBody(code, detail))
-  answer(exchange, kind.status, page.headers + lines, page.body, page.type)
+  const page = responder.errorPage?.(code, detail, kind.retryAfter)
+  if (page === undefined) return answer(responder, kind.status, lines, errorBody(code, detail))
+  answer(responder, kind.status, page.headers + lines, page.body, page.type)
 }
 
 /** Sends and counts an answer. Every answer passes through here; `headers` as in `refuse`. */
 export function answer(
-  exchange: Exchange,
+  responder: Responder,
   status: number,
   headers: string,
   body: string | Uint8Array | null,
   type: string = jsonType,
 ): void {
-  exchange.answer(status, type, headers + exchange.moreHeaders, body)
-  exchange.meter!.count(status, exchange.startedMs)
+  responder.answer(status, type, headers + responder.moreHeaders, body)
+  responder.meter!.count(status, responder.startedMs)
 }
 
 /** Returns the Allow header line, after a CRLF. */

@@ -13,8 +13,9 @@
 
 import type { Call, Outcome, Route, Service } from '../api/route.ts'
 import { isRejection } from '../forum/rejection.ts'
-import type { Exchange, Settled } from './exchange.ts'
+import type { Exchange, Responder, Settled } from './exchange.ts'
 import { type Body, overloaded, tooLarge } from './incoming-body.ts'
+import { RouteMeter } from './meter.ts'
 import type { Prepared } from './prepared-route.ts'
 
 /** A call whose type parameters only its route knows. */
@@ -44,7 +45,7 @@ export interface CheckedRequest {
  * edge's own calls, so that all calls have one shape in V8; a spread would give each a new one (an
  * eighth of the processor time of a reply in a main process with readers).
  */
-export function receivedCall(sent: SentCall, client: string, connection: Exchange): AnyCall {
+export function receivedCall(sent: SentCall, client: string, connection: Responder): AnyCall {
   return {
     caller: sent.caller,
     token: sent.token,
@@ -68,7 +69,7 @@ export interface Forward {
   /** Forwards a request as it came. Its body is not collected yet. */
   whole(exchange: Exchange, route: Route, bytesMax: number): void
   /** Forwards a request that has passed all checks, or those before its unread body's. */
-  checked(exchange: Exchange, prepared: Prepared, call: AnyCall, unread: UnreadBody | null): void
+  checked(responder: Responder, prepared: Prepared, call: AnyCall, unread: UnreadBody | null): void
   /** Whether checked requests are accepted at present. If not, all requests are forwarded whole. */
   readonly takesChecked: boolean
 }
@@ -92,6 +93,28 @@ export function runForAnother(
 export function rendered(settled: Settled, route: Route, service: Service, call: AnyCall): Settled {
   if ('rejected' in settled || settled.decision === undefined) return settled
   return route.render!(service, call, settled.decision)
+}
+
+/** Discarded: the process that has the caller counts the request. */
+const uncounted = new RouteMeter('another process')
+
+/** Answers a request whose caller is connected to another process. */
+export class RemoteResponder {
+  startedMs = 0
+  moreHeaders = ''
+  errorPage: Responder['errorPage'] = null
+  /** The other process needs the outcome even if its caller has hung up. */
+  readonly isGone = false
+
+  get meter(): RouteMeter {
+    return uncounted
+  }
+
+  set meter(_: RouteMeter | null) {}
+
+  hold(): void {}
+
+  onHangUp(): void {}
 }
 
 /** Converts a body to the form in which it is sent. Copies the bytes. */

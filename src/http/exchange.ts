@@ -64,7 +64,8 @@ export type Refused = Omit<Rejection, 'rejected' | 'detail'> & {
 /** The outcome of a request, before it is rendered. */
 export type Settled = Answer | Refused
 
-export interface Exchange {
+/** What answers a request. Once the request has passed all checks, nothing else of it is needed. */
+export interface Responder {
   /** The counters that the answer updates, and the time at which the request began (meter.ts). */
   meter: RouteMeter | null
   startedMs: number
@@ -72,8 +73,24 @@ export interface Exchange {
   moreHeaders: string
   /** Renders errors for a browser that has requested a page; null: errors are JSON. */
   errorPage: ErrorPage | null
-  /** Whether the client is known to have hung up. Meaningful only once the exchange is held. */
+  /** Whether the client is known to have hung up. Meaningful only once the request is held. */
   readonly isGone: boolean
+  /** Announces that the answer will come after the handler has returned. */
+  hold(): void
+  /** Calls a function if the client hangs up before it is answered. The request must be held. */
+  onHangUp(call: () => void): void
+  /**
+   * Sends the answer; call it once. `type` is the media type, `headers` are further header lines,
+   * each after a CRLF. `body` null: no content. The caller may overwrite the bytes of the body
+   * afterwards. Does nothing if the client has disconnected.
+   */
+  answer(status: number, type: string, headers: string, body: string | Uint8Array | null): void
+  /** Takes the outcome, instead of `answer`, if another process answers (checked-request.ts). */
+  settle?(outcome: Settled): void
+}
+
+/** A request and what answers it. */
+export interface Exchange extends Responder {
   /** In lower case. */
   readonly method: string
   /** Without the query. */
@@ -91,18 +108,6 @@ export interface Exchange {
    * body over `bytesMax` is read to its end and discarded, so that the connection stays usable.
    */
   collect(bytesMax: number, done: (body: Body) => void): void
-  /** Announces that the answer will come after the handler has returned. */
-  hold(): void
-  /** Calls a function if the client hangs up before it is answered. The exchange must be held. */
-  onHangUp(call: () => void): void
-  /**
-   * Sends the answer; call it once. `type` is the media type, `headers` are further header lines,
-   * each after a CRLF. `body` null: no content. The caller may overwrite the bytes of the body
-   * afterwards. Does nothing if the client has disconnected.
-   */
-  answer(status: number, type: string, headers: string, body: string | Uint8Array | null): void
-  /** Takes the outcome, instead of `answer`, if another process answers (checked-request.ts). */
-  settle?(outcome: Settled): void
 }
 
 export type Handler = (exchange: Exchange) => void

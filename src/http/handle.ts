@@ -31,7 +31,7 @@ import { clientAddress, type TrustProxy } from './client-address.ts'
 import { Cors } from './cors.ts'
 import { crossForm, crossSite, hostOrigin, ownOrigins } from './cross-site.ts'
 import type { EdgeOptions, Refusing } from './edge-options.ts'
-import type { Exchange, Refused } from './exchange.ts'
+import type { Exchange, Refused, Responder } from './exchange.ts'
 import type { Gate } from './gate.ts'
 import { HeldRequest } from './held-request.ts'
 import { type Body, overloaded, tooLarge } from './incoming-body.ts'
@@ -227,7 +227,7 @@ export class Edge {
   }
 
   #take(
-    exchange: Exchange,
+    responder: Responder,
     prepared: Prepared,
     call: AnyCall,
     body: Body,
@@ -237,19 +237,19 @@ export class Edge {
     const text = typeof body === 'symbol' ? null : textOf(body, prepared.route)
     if (text !== null) {
       call.bodyBytes = Buffer.byteLength(body as Buffer)
-      const read = () => this.#readBody(exchange, prepared, call, text, forward)
+      const read = () => this.#readBody(responder, prepared, call, text, forward)
       return this.#tick.addWork(read, call.bodyBytes)
     }
     if (forward !== null) {
       const unread = unreadBody(body)
-      return this.#tick.addWork(() => forward.checked(exchange, prepared, call, unread), 0)
+      return this.#tick.addWork(() => forward.checked(responder, prepared, call, unread), 0)
     }
-    if (body === tooLarge) refuse(exchange, codeOfLong(prepared.route, call.session === null))
-    else refuse(exchange, body === overloaded ? 'overloaded' : 'invalid_json')
+    if (body === tooLarge) refuse(responder, codeOfLong(prepared.route, call.session === null))
+    else refuse(responder, body === overloaded ? 'overloaded' : 'invalid_json')
   }
 
   #readBody(
-    exchange: Exchange,
+    responder: Responder,
     prepared: Prepared,
     call: AnyCall,
     text: string,
@@ -257,71 +257,71 @@ export class Edge {
   ): void {
     const refusal = readBody(prepared, call, text)
     if (refusal === null) {
-      exchange.errorPage = prepared.route.onError?.(this.#service!, call) ?? exchange.errorPage
-      return this.#go(exchange, prepared, call, forward)
+      responder.errorPage = prepared.route.onError?.(this.#service!, call) ?? responder.errorPage
+      return this.#go(responder, prepared, call, forward)
     }
-    if (forward === null) return refuse(exchange, refusal.code, refusal.detail)
-    forward.checked(exchange, prepared, call, Buffer.from(text))
+    if (forward === null) return refuse(responder, refusal.code, refusal.detail)
+    forward.checked(responder, prepared, call, Buffer.from(text))
   }
 
   /** Runs the route here, or forwards the call to the process that this one follows. */
-  #go(exchange: Exchange, prepared: Prepared, call: AnyCall, forward: Forward | null): void {
-    if (forward === null) this.#run(exchange, prepared.route, call)
-    else forward.checked(exchange, prepared, call, null)
+  #go(responder: Responder, prepared: Prepared, call: AnyCall, forward: Forward | null): void {
+    if (forward === null) this.#run(responder, prepared.route, call)
+    else forward.checked(responder, prepared, call, null)
   }
 
   /**
    * Runs a request that has passed the checks in a process that follows this one
-   * (checked-request.ts). `exchange` must have `settle`.
+   * (checked-request.ts). `responder` must have `settle`.
    */
-  run(exchange: Exchange, { place, call: sent, unread }: CheckedRequest): void {
+  run(responder: Responder, { place, call: sent, unread }: CheckedRequest): void {
     const { refusal } = this.#availability
-    if (refusal !== null) return refuse(exchange, refusal)
-    if (this.forward !== null) return refuse(exchange, 'no_leader')
+    if (refusal !== null) return refuse(responder, refusal)
+    if (this.forward !== null) return refuse(responder, 'no_leader')
     const prepared = this.#byPlace.get(place)!
     const { route } = prepared
     const service = this.#service!
     const { caller, query } = sent
     const client = route.needsClient?.(service, caller, query) ? sent.client : ''
-    const call = receivedCall(sent, client, exchange)
+    const call = receivedCall(sent, client, responder)
     if (unread === null) {
-      return this.#tick.addWork(() => this.#run(exchange, route, call), call.bodyBytes)
+      return this.#tick.addWork(() => this.#run(responder, route, call), call.bodyBytes)
     }
     const refused = rejectCaller(service.forum, call)
-    if (refused !== null) return this.#pass(exchange, route, refused)
-    this.#take(exchange, prepared, call, bodyOf(unread), null)
+    if (refused !== null) return this.#pass(responder, route, refused)
+    this.#take(responder, prepared, call, bodyOf(unread), null)
   }
 
   /** Runs the route. `held` is not null if the request has waited for news. */
-  #run(exchange: Exchange, route: Route, call: AnyCall, held: HeldRequest | null = null): void {
+  #run(responder: Responder, route: Route, call: AnyCall, held: HeldRequest | null = null): void {
     // Meanwhile the service may have begun to stop, or the caller may have expired.
     const { refusal } = this.#availability
-    if (refusal !== null && held === null) return refuse(exchange, refusal)
+    if (refusal !== null && held === null) return refuse(responder, refusal)
     const { forum } = this.#service!
     const isStale = call.caller !== nobody && !isWrite(route) && !this.#gate!.mayDecide
-    if (isStale) return refuse(exchange, 'no_leader') // G4: the caller may be blocked by now
+    if (isStale) return refuse(responder, 'no_leader') // G4: the caller may be blocked by now
     const refused = rejectCaller(forum, call)
-    if (refused !== null) return this.#finish(exchange, route, call, refused, held)
-    if (route.find && !call.found) return this.#find(exchange, route, call)
+    if (refused !== null) return this.#finish(responder, route, call, refused, held)
+    if (route.find && !call.found) return this.#find(responder, route, call)
     assert(!forum.coldReads.isNeeded, 'what a request notes as missing is its own')
-    const isOwn = exchange.settle === undefined
+    const isOwn = responder.settle === undefined
     const service = this.#service!
     const outcome = isOwn ? route.run(service, call) : runForAnother(route, service, call)
-    if (!(outcome instanceof Promise)) return this.#finish(exchange, route, call, outcome, held)
+    if (!(outcome instanceof Promise)) return this.#finish(responder, route, call, outcome, held)
     void outcome.then((later) => {
       // The outcome of a write must be reported, whatever has become of its caller.
       const shown = (!isWrite(route) && rejectCaller(forum, call)) || later
-      this.#finish(exchange, route, call, shown, held)
+      this.#finish(responder, route, call, shown, held)
     })
   }
 
   /** Calls the route's `find`, and then runs the route with what was found, as heavy work. */
-  #find(exchange: Exchange, route: Route, call: AnyCall): void {
+  #find(responder: Responder, route: Route, call: AnyCall): void {
     this.#tick.noteParked()
     void route.find!(this.#service!, call).then((found) => {
-      if (isRejection(found)) return this.#finish(exchange, route, call, found, null)
+      if (isRejection(found)) return this.#finish(responder, route, call, found, null)
       this.#tick.addColdRead(() => {
-        this.#run(exchange, route, { ...call, found })
+        this.#run(responder, route, { ...call, found })
         found.done()
       })
     })
@@ -332,7 +332,7 @@ export class Edge {
    * there is news, if the request may wait and has found nothing.
    */
   #finish(
-    exchange: Exchange,
+    responder: Responder,
     route: Route,
     call: AnyCall,
     outcome: Outcome,
@@ -340,61 +340,61 @@ export class Edge {
   ): void {
     const { coldReads, waiting } = this.#service!.forum
     if (coldReads.isNeeded) {
-      exchange.hold()
+      responder.hold()
       this.#tick.noteParked()
       return coldReads.park(call, (parked) => {
-        if ('rejected' in parked) return this.#finish(exchange, route, call, parked, held)
-        const run = () => this.#run(exchange, route, call, held)
+        if ('rejected' in parked) return this.#finish(responder, route, call, parked, held)
+        const run = () => this.#run(responder, route, call, held)
         this.#tick.addColdRead(() => coldReads.runAgain(parked, run))
       })
     }
     if (!isRejection(outcome) && outcome.making !== undefined) {
-      return this.#make(exchange, route, call, outcome)
+      return this.#make(responder, route, call, outcome)
     }
     const wait = isRejection(outcome) ? undefined : outcome.wait
     if (wait !== undefined && held === null) {
       const { caller, client } = call
-      const run = (again: HeldRequest) => this.#run(exchange, route, call, again)
-      held = new HeldRequest(waiting, exchange, { caller, client, seconds: wait.seconds }, run)
+      const run = (again: HeldRequest) => this.#run(responder, route, call, again)
+      held = new HeldRequest(waiting, responder, { caller, client, seconds: wait.seconds }, run)
     }
     if (held?.waitFor(wait?.topic)) return
-    this.#pass(exchange, route, outcome)
+    this.#pass(responder, route, outcome)
   }
 
   /** Has a page made. If the finished page may no longer be shown, the route runs again. */
-  #make(exchange: Exchange, route: Route, call: AnyCall, answer: Answer): void {
-    exchange.hold()
+  #make(responder: Responder, route: Route, call: AnyCall, answer: Answer): void {
+    responder.hold()
     this.#tick.noteParked()
     this.#service!.forum.pageMaking.add(call, answer.making!, (made) => {
-      if (made === null) this.#run(exchange, route, call)
-      else if ('rejected' in made) this.#pass(exchange, route, made)
-      else this.#pass(exchange, route, { ...answer, ...made, isCached: true })
+      if (made === null) this.#run(responder, route, call)
+      else if ('rejected' in made) this.#pass(responder, route, made)
+      else this.#pass(responder, route, { ...answer, ...made, isCached: true })
     })
   }
 
   /** Sends the outcome once everything that it shows is durable, unless it may be wrong by now. */
-  #pass(exchange: Exchange, route: Route, outcome: Outcome): void {
-    exchange.hold()
+  #pass(responder: Responder, route: Route, outcome: Outcome): void {
+    responder.hold()
     const { position = 0 } = outcome
     const bytes = isRejection(outcome) ? 0 : outcome.body.length
     if (position <= this.#service!.forum.journal.durable) {
-      if (!mayLeave(outcome, route, this.#gate!)) return refuse(exchange, 'no_leader')
+      if (!mayLeave(outcome, route, this.#gate!)) return refuse(responder, 'no_leader')
       // Copying a long page would cost more than waiting saves.
-      if (bytes > waitingBytesMax && isView(outcome)) return sendOutcome(exchange, route, outcome)
+      if (bytes > waitingBytesMax && isView(outcome)) return sendOutcome(responder, route, outcome)
       keepBody(outcome, 'end of tick')
-      return this.#tick.addAnswer(() => sendOutcome(exchange, route, outcome))
+      return this.#tick.addAnswer(() => sendOutcome(responder, route, outcome))
     }
     // The outcome of a write must be reported, so only reads are refused here.
     if (!isWrite(route) && !this.#load.hasRoom(bytes)) {
       this.#load.refused.answers += 1
-      return refuse(exchange, 'overloaded')
+      return refuse(responder, 'overloaded')
     }
     keepBody(outcome, 'durable')
     this.#load.answerBytes += bytes
     this.#gate!.keep(position, (failure) => {
       this.#load.answerBytes -= bytes
-      if (failure === null) sendOutcome(exchange, route, outcome)
-      else refuse(exchange, failure)
+      if (failure === null) sendOutcome(responder, route, outcome)
+      else refuse(responder, failure)
     })
   }
 }

@@ -6,7 +6,7 @@
 import type { Holder } from '../base/shares.ts'
 import { holderOf } from '../forum/network.ts'
 import type { Ended, Waiter, Waiting } from '../forum/waiting.ts'
-import type { Exchange } from './exchange.ts'
+import type { Responder } from './exchange.ts'
 
 export class HeldRequest implements Waiter {
   readonly key: number
@@ -18,31 +18,31 @@ export class HeldRequest implements Waiter {
   readonly caller: number
   readonly holder: Holder
   readonly #waiting: Waiting
-  readonly #exchange: Exchange
+  readonly #responder: Responder
   readonly #run: (held: HeldRequest) => void
   /** Why the request runs again, or is answered. */
   #why: Ended = 'news'
 
   constructor(
     waiting: Waiting,
-    exchange: Exchange,
+    responder: Responder,
     { caller, client, seconds }: { caller: number; client: string; seconds: number },
     run: (held: HeldRequest) => void,
   ) {
     this.#waiting = waiting
-    this.#exchange = exchange
+    this.#responder = responder
     this.#run = run
     this.caller = caller
     this.holder = holderOf(caller, client)
     this.key = waiting.now() + seconds * 1000
-    exchange.startedMs = 0 // its duration would say nothing about the node
-    exchange.onHangUp(() => waiting.forget(this))
+    responder.startedMs = 0 // its duration would say nothing about the node
+    responder.onHangUp(() => waiting.forget(this))
   }
 
   /** Holds the request until there is news of the topic. Returns false if it must be answered. */
   waitFor(topic: number | undefined): boolean {
     // The client may have hung up while the route ran; then nothing would call `forget`.
-    if (this.#exchange.isGone) this.#why = 'gone'
+    if (this.#responder.isGone) this.#why = 'gone'
     if (topic !== undefined && this.#why === 'news') {
       const refusal = this.#waiting.hold(this, topic)
       if (refusal === null) return true

@@ -12,10 +12,13 @@ import assert from 'node:assert/strict'
 import { Packr } from 'msgpackr'
 import type { Answer } from '../api/route.ts'
 import type { Positioned } from '../forum/forum.ts'
-import type { CheckedRequest, SentCall, UnreadBody } from '../http/checked-request.ts'
-import type { Exchange, Refused, Settled } from '../http/exchange.ts'
-import type { Body } from '../http/incoming-body.ts'
-import { RouteMeter } from '../http/meter.ts'
+import {
+  type CheckedRequest,
+  RemoteResponder,
+  type SentCall,
+  type UnreadBody,
+} from '../http/checked-request.ts'
+import type { Refused, Responder, Settled } from '../http/exchange.ts'
 import { type Kind, message } from './messages.ts'
 
 const packr = new Packr({ useRecords: false, copyBuffers: true })
@@ -110,26 +113,21 @@ export function eachSettled(payload: Buffer, take: (id: number, settled: Settled
 /** Has the edge run each request in a message; calls `settle` with the row of each outcome. */
 export function runEach(
   payload: Buffer,
-  run: (exchange: Exchange, request: CheckedRequest) => void,
+  run: (responder: Responder, request: CheckedRequest) => void,
   settle: (row: Row) => void,
 ): void {
   for (const row of packr.unpack(payload) as Row[]) {
-    run(new CheckedExchange(row[0] as number, settle), requestOfRow(row))
+    run(new CheckedResponder(row[0] as number, settle), requestOfRow(row))
   }
 }
 
-/** Discarded: the reader, which has the caller, counts the request. */
-const uncounted = new RouteMeter('checked')
-
-/** A request whose caller is connected to a reader. The edge only has to settle it. */
-class CheckedExchange implements Exchange {
-  startedMs = 0
-  moreHeaders = ''
-  errorPage: Exchange['errorPage'] = null
+/** Settles a request whose caller is connected to a reader. */
+class CheckedResponder extends RemoteResponder implements Responder {
   readonly #id: number
   readonly #settle: (row: Row) => void
 
   constructor(id: number, settle: (row: Row) => void) {
+    super()
     this.#id = id
     this.#settle = settle
   }
@@ -137,47 +135,6 @@ class CheckedExchange implements Exchange {
   settle(settled: Settled): void {
     this.#settle(rowOfSettled(this.#id, settled))
   }
-
-  /** Always false, because the reader needs the outcome even if its caller has hung up. */
-  get isGone(): boolean {
-    return false
-  }
-
-  get meter(): RouteMeter {
-    return uncounted
-  }
-
-  set meter(_: RouteMeter | null) {}
-
-  get method(): string {
-    return ''
-  }
-
-  get path(): string {
-    return ''
-  }
-
-  get query(): string {
-    return ''
-  }
-
-  get remoteAddress(): string {
-    return ''
-  }
-
-  header(): string {
-    return ''
-  }
-
-  allOf(): string {
-    return ''
-  }
-
-  collect(_bytesMax: number, _done: (body: Body) => void): void {}
-
-  hold(): void {}
-
-  onHangUp(): void {}
 
   answer(): void {
     assert.fail('a checked request is settled')

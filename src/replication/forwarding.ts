@@ -26,17 +26,18 @@ import type { Route, Service } from '../api/route.ts'
 import { refuse, sendOutcome } from '../http/answers.ts'
 import {
   type AnyCall,
+  bodyOf,
   type CheckedRequest,
   type Forward,
+  RemoteResponder,
   rendered,
   type UnreadBody,
 } from '../http/checked-request.ts'
 import { clientAddress, type TrustProxy } from '../http/client-address.ts'
-import type { Exchange, Handler, Settled } from '../http/exchange.ts'
+import type { Exchange, Handler, Responder, Settled } from '../http/exchange.ts'
 import type { Gate, GateFailure } from '../http/gate.ts'
 import { type Body, overloaded, tooLarge } from '../http/incoming-body.ts'
 import type { Load } from '../http/load.ts'
-import { RouteMeter } from '../http/meter.ts'
 import { isPage, type Prepared, preferOf } from '../http/prepared-route.ts'
 
 /** The headers that write routes and their checks read. */
@@ -196,33 +197,33 @@ export class Forwarder implements Forward {
   }
 
   checked(
-    exchange: Exchange,
+    responder: Responder,
     { place, route }: Prepared,
     call: AnyCall,
     unread: UnreadBody | null,
   ): void {
     const { link, service } = this.#parts
     const bytes = call.bodyBytes + (unread?.length ?? 0)
-    if (!this.#begin(exchange, bytes)) return
+    if (!this.#begin(responder, bytes)) return
     const sentMs = performance.now()
     link.checked!({ place, call, unread }, (settled) => {
       const { position = 0 } = settled ?? {}
-      this.#end(exchange, { bytes, sentMs, position }, () => {
-        if (settled === null) this.#refuseLost(exchange)
-        else sendOutcome(exchange, route, rendered(settled, route, service, call))
+      this.#end(responder, { bytes, sentMs, position }, () => {
+        if (settled === null) this.#refuseLost(responder)
+        else sendOutcome(responder, route, rendered(settled, route, service, call))
       })
     })
   }
 
-  #send(exchange: Exchange, request: ForwardedRequest): void {
+  #send(responder: Responder, request: ForwardedRequest): void {
     const bytes = request.body?.length ?? 0
-    if (!this.#begin(exchange, bytes)) return
+    if (!this.#begin(responder, bytes)) return
     const sentMs = performance.now()
     this.#parts.link.request(request, (answer) => {
       const { position = 0 } = answer ?? {}
-      this.#end(exchange, { bytes, sentMs, position }, () => {
-        if (answer === null) this.#refuseLost(exchange)
-        else pass(exchange, answer)
+      this.#end(responder, { bytes, sentMs, position }, () => {
+        if (answer === null) this.#refuseLost(responder)
+        else pass(responder, answer)
       })
     })
   }
@@ -230,11 +231,11 @@ export class Forwarder implements Forward {
   /**
    * Counts a request and the bytes of its body; refuses it and returns false if there is no room.
    */
-  #begin(exchange: Exchange, bytes: number): boolean {
+  #begin(responder: Responder, bytes: number): boolean {
     const { load } = this.#parts
     if (this.inFlight >= load.limits.waitingMax || !load.hasRoom(bytes)) {
       load.refused.writes += 1
-      refuse(exchange, 'overloaded')
+      refuse(responder, 'overloaded')
       return false
     }
     this.inFlight += 1
@@ -247,16 +248,16 @@ export class Forwarder implements Forward {
    * Ends a request that the leader has answered: `leave` runs once this follower may show
    * the position of the answer.
    */
-  #end(exchange: Exchange, answered: Answered, leave: () => void): void {
+  #end(responder: Responder, answered: Answered, leave: () => void): void {
     const { load, journal } = this.#parts
     load.answerBytes -= answered.bytes
-    if (answered.position > journal.durable) return this.#keep(exchange, answered, leave)
+    if (answered.position > journal.durable) return this.#keep(responder, answered, leave)
     this.inFlight -= 1
     leave()
   }
 
   /** Answers once this follower may show the answer's position (W2, W4). */
-  #keep(exchange: Exchange, { sentMs, position }: Answered, leave: () => void): void {
+  #keep(responder: Responder, { sentMs, position }: Answered, leave: () => void): void {
     const { gate, load } = this.#parts
     const leftMs = sentMs + answeredMs - performance.now()
     const { waitMs = Math.max(catchUpMsMin, leftMs) } = this.#parts
@@ -264,19 +265,19 @@ export class Forwarder implements Forward {
     const timer = setTimeout(() => {
       isAnswered = true
       load.refused.writes += 1
-      refuse(exchange, 'overloaded')
+      refuse(responder, 'overloaded')
     }, waitMs)
     gate.keep(position, (failure) => {
       this.inFlight -= 1
       clearTimeout(timer)
       if (isAnswered) return
       if (failure === null) leave()
-      else refuse(exchange, failure)
+      else refuse(responder, failure)
     })
   }
 
-  #refuseLost(exchange: Exchange): void {
-    refuse(exchange, this.#parts.whenLost ?? 'no_leader')
+  #refuseLost(responder: Responder): void {
+    refuse(responder, this.#parts.whenLost ?? 'no_leader')
   }
 }
 
@@ -293,10 +294,10 @@ function headerOf(exchange: Exchange, route: Route, name: HeaderName): string {
 }
 
 /** Sends the leader's answer. */
-function pass(exchange: Exchange, answer: ForwardedAnswer): void {
+function pass(responder: Responder, answer: ForwardedAnswer): void {
   const { status, type, headers, body } = answer
-  exchange.answer(status, type, headers, body)
-  exchange.meter!.count(status, exchange.startedMs)
+  responder.answer(status, type, headers, body)
+  responder.meter!.count(status, responder.startedMs)
 }
 
 function nameOf(body: Body): ForwardedRequest['body'] {
@@ -319,15 +320,12 @@ export function answerForwarded(
   handler(new ForwardedExchange(request, durable, reply))
 }
 
-/** Discarded: the follower counts the request. */
-const uncounted = new RouteMeter('forwarded')
-
-class ForwardedExchange implements Exchange {
-  startedMs = 0
-  moreHeaders = ''
-  errorPage: Exchange['errorPage'] = null
-  /** Always false, because the follower needs the answer even if its caller has hung up. */
-  readonly isGone = false
+class ForwardedExchange extends RemoteResponder implements Exchange {
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  /** The follower has already evaluated the headers of proxies: this is the caller's address. */
+  readonly remoteAddress: string
   readonly #request: ForwardedRequest
   readonly #durable: () => number
   readonly #reply: (answer: ForwardedAnswer) => void
@@ -337,32 +335,14 @@ class ForwardedExchange implements Exchange {
     durable: () => number,
     reply: (answer: ForwardedAnswer) => void,
   ) {
+    super()
+    this.method = request.method
+    this.path = request.path
+    this.query = request.query
+    this.remoteAddress = request.address
     this.#request = request
     this.#durable = durable
     this.#reply = reply
-  }
-
-  /** Not the one that counts: the follower, which has the caller, counts the request. */
-  get meter(): RouteMeter {
-    return uncounted
-  }
-
-  set meter(_: RouteMeter | null) {}
-
-  get method(): string {
-    return this.#request.method
-  }
-
-  get path(): string {
-    return this.#request.path
-  }
-
-  get query(): string {
-    return this.#request.query
-  }
-
-  get remoteAddress(): string {
-    return this.#request.address
   }
 
   header(name: string): string {
@@ -370,22 +350,14 @@ class ForwardedExchange implements Exchange {
     return place === undefined ? '' : (this.#request.headers[place] ?? '')
   }
 
-  /** The follower has already evaluated the headers of proxies: `remoteAddress` is the caller's. */
   allOf(name: string): string {
     return this.header(name)
   }
 
   collect(_bytesMax: number, done: (body: Body) => void): void {
     const { body } = this.#request
-    if (body === 'too_large') done(tooLarge)
-    else if (body === 'overloaded') done(overloaded)
-    else if (body === null) done(Buffer.alloc(0))
-    else done(Buffer.from(body.buffer, body.byteOffset, body.length))
+    done(body === null ? Buffer.alloc(0) : bodyOf(body))
   }
-
-  hold(): void {}
-
-  onHangUp(): void {}
 
   answer(status: number, type: string, headers: string, body: string | Uint8Array | null): void {
     this.#reply({ status, type, headers, body, position: this.#durable() })
