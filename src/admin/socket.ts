@@ -11,7 +11,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import { messageOf } from '../../wal/errors.ts'
-import { removeSocket } from '../base/sockets.ts'
+import { parseJson } from '../base/json.ts'
+import { listenOnSocket, removeSocket } from '../base/sockets.ts'
 import type { Forum } from '../forum/forum.ts'
 import { listInvitations } from '../forum/invitations.ts'
 import { findMessage } from '../forum/reads.ts'
@@ -40,7 +41,6 @@ import {
 } from './protocol.ts'
 
 const bodyBytesMax = 16 * 1024
-const ownerOnly = 0o177
 
 /** Adds what only the socket gives out. */
 interface OverSocket extends Administered {
@@ -74,15 +74,7 @@ export function serveAdmin(dir: string, socket: AdminSocket, log: Logger): () =>
   }
   server.on('error', onError)
   try {
-    withSocketPath(dir, (path) => {
-      removeSocket(path)
-      const before = process.umask(ownerOnly)
-      try {
-        server.listen(path) // binds synchronously
-      } finally {
-        process.umask(before)
-      }
-    })
+    withSocketPath(dir, (path) => listenOnSocket(server, path))
   } catch (error) {
     onError(error)
   }
@@ -133,8 +125,9 @@ async function answer(
   }
   const body = await bodyOf(request, bodyBytesMax)
   if (body === null) return [413, { error: 'too_large', message: 'The body is too long.' }]
-  const sent = parsed(body)
-  return sent === null ? unusable('The body is not JSON.') : runCommand(node, name, sent)
+  const sent = parseJson(body)
+  if (sent === undefined) return unusable('The body is not JSON.')
+  return runCommand(node, name, (sent ?? {}) as Record<string, unknown>)
 }
 
 const noPort = 'the node has no port for operators; start it with --ops-port 8788'
@@ -149,14 +142,6 @@ export async function bodyOf(request: IncomingMessage, bytesMax: number): Promis
     pieces.push(piece)
   }
   return Buffer.concat(pieces).toString()
-}
-
-function parsed(body: string): Record<string, unknown> | null {
-  try {
-    return JSON.parse(body) ?? {}
-  } catch {
-    return null
-  }
 }
 
 interface Pages {

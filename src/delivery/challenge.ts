@@ -1,5 +1,6 @@
 // Challenges endpoints: each proves that it receives requests by returning a value sent to it.
 
+import { parseJson } from '../base/json.ts'
 import type { Post, Send } from './send.ts'
 
 /** The limit of challenges in flight. */
@@ -45,18 +46,9 @@ export class Challenger {
     const sent = await this.#send({ endpoint, secret, eventId, body })
     if (sent.error !== null) return { error: sent.error }
     if (sent.body === null) return { error: 'webhook_response_too_large' }
-    const answer = parse(sent.body)
-    if (answer === null) return { error: 'webhook_invalid_response' }
-    return { error: answer.challenge === challenge ? null : 'webhook_challenge_mismatch' }
-  }
-}
-
-/** Parses a JSON object; returns null if the text is not one. */
-function parse(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' ? (value as Record<string, unknown> | null) : null
-  } catch {
-    return null
+    const answer = parseJson(sent.body)
+    if (typeof answer !== 'object' || answer === null) return { error: 'webhook_invalid_response' }
+    const isProof = 'challenge' in answer && answer.challenge === challenge
+    return { error: isProof ? null : 'webhook_challenge_mismatch' }
   }
 }

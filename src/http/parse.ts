@@ -1,6 +1,7 @@
 // Parses queries, bodies and headers. Schemas (api/) say which values are valid.
 
 import { isAscii, isUtf8 } from 'node:buffer'
+import { parseJson } from '../base/json.ts'
 
 const digits = /^\d+$/
 /** Numbers with more digits may not be exact. */
@@ -169,12 +170,7 @@ function stringEnd(text: string, begin: number): number {
 /** Returns the body's JSON object, or null. Unpaired surrogates in its strings become U+FFFD. */
 export function parseBody(text: string): Record<string, unknown> | null {
   if (!isWithinLimits(text)) return null
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return null
-  }
+  const value = parseJson(text)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
   if (text.includes('\\u') && surrogate.test(text)) repairStrings(value)
   return value as Record<string, unknown>

@@ -27,6 +27,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { ConfigError } from '../base/arguments.ts'
+import { parseJson } from '../base/json.ts'
 import type { Identity } from '../client/index.ts'
 
 export type Kept = Pick<Identity, 'id' | 'kind' | 'display_name' | 'token' | 'expires_at'> & {
@@ -121,17 +122,9 @@ function keptIn(file: string, found: Stats): Kept {
     throw new ConfigError(`${file} is empty: remove it, or name another file`)
   }
   const isRead = found.isFile() && found.size <= bytesMax
-  const kept = isRead ? parsed(readFileSync(file, 'utf8')) : null
+  const kept = isRead ? (parseJson(readFileSync(file, 'utf8')) as Kept | null | undefined) : null
   if (typeof kept?.token === 'string' && typeof kept.url === 'string') return kept
   throw new ConfigError(`${file} is not an identity file`)
-}
-
-function parsed(text: string): Kept | null {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }
 
 function checkDirectory(file: string): void {

@@ -2,10 +2,8 @@
 // owner can open. Readers send searches and nothing else.
 
 import { createServer, type Socket } from 'node:net'
-import { removeSocket } from '../base/sockets.ts'
+import { listenOnSocket } from '../base/sockets.ts'
 import { type FromNode, receive, type Search } from './protocol.ts'
-
-const ownerOnly = 0o177
 
 export class ReaderSockets {
   readonly #path: string
@@ -24,10 +22,7 @@ export class ReaderSockets {
   }
 
   listen(): void {
-    removeSocket(this.#path)
-    const before = process.umask(ownerOnly)
-    this.#server.listen(this.#path)
-    process.umask(before)
+    listenOnSocket(this.#server, this.#path)
   }
 
   close(): void {

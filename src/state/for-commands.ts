@@ -1,8 +1,7 @@
 // The parts of a state that only commands read: the receipts of idempotency keys, publishing
 // tickets, the windows of rate limits, and invitations.
 //
-//   for a node, which may lead      Receipts       Tickets       Quotas       Invitations
-//   for a reader, which never does  NoReceipts     NoTickets     NoQuotas     NoInvitations
+// A node may lead, and has them. A reader never does, and they are left out of its state.
 //
 // O1. `apply` is the same for both: a part that is left out accepts every record and keeps nothing.
 // O2. A part that is left out is not loaded from checkpoints, and a state without it is never saved
@@ -42,62 +41,30 @@ export function forCommands({ retentionMs, seed, limits }: ForCommandsOptions): 
 
 /** Returns the parts of a state that is only read: they accept records and keep nothing (O1). */
 export function leftOut(): ForCommands {
-  const [tickets, quotas] = [new NoTickets(), new NoQuotas({})]
-  return { receipts: new NoReceipts(0, 0), tickets, quotas, invitations: new NoInvitations() }
-}
-
-class NoReceipts extends Receipts {
-  override add(): void {}
-
-  override find(): never {
-    return isLeftOut('receipts')
+  const [tickets, quotas, invitations] = [new Tickets(), new Quotas({}), new Invitations()]
+  return {
+    receipts: emptied(new Receipts(0, 0), 'receipts', ['add'], ['find']),
+    tickets: emptied(tickets, 'tickets', ['issue', 'use'], ['has', 'mayPublish', 'message']),
+    quotas: emptied(quotas, 'quotas', ['count'], ['needsClient', 'waitMs']),
+    invitations: emptied(
+      invitations,
+      'invitations',
+      ['issue', 'use', 'revoke', 'expire'],
+      ['idOf', 'all'],
+    ),
   }
 }
 
-class NoTickets extends Tickets {
-  override issue(): void {}
-  override use(): void {}
-
-  override has(): never {
-    return isLeftOut('tickets')
-  }
-
-  override mayPublish(): never {
-    return isLeftOut('tickets')
-  }
-
-  override message(): never {
-    return isLeftOut('tickets')
-  }
-}
-
-class NoQuotas extends Quotas {
-  override count(): void {}
-
-  override needsClient(): never {
-    return isLeftOut('quotas')
-  }
-
-  override waitMs(): never {
-    return isLeftOut('quotas')
-  }
-}
-
-class NoInvitations extends Invitations {
-  override issue(): void {}
-  override use(): void {}
-  override revoke(): void {}
-  override expire(): void {}
-
-  override idOf(): never {
-    return isLeftOut('invitations')
-  }
-
-  override all(): never {
-    return isLeftOut('invitations')
-  }
-}
-
-function isLeftOut(part: string): never {
-  assert.fail(`O3: a state that is only read has no ${part}`)
+/** Replaces the methods that write a part, and those that read it (O3). */
+function emptied<T extends object>(
+  part: T,
+  name: string,
+  writing: readonly (keyof T)[],
+  reading: readonly (keyof T)[],
+): T {
+  const ignore = () => {}
+  const fail = () => assert.fail(`O3: a state that is only read has no ${name}`)
+  const ignored = writing.map((method) => [method, ignore])
+  const failing = reading.map((method) => [method, fail])
+  return Object.assign(part, Object.fromEntries([...ignored, ...failing]))
 }

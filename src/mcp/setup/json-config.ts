@@ -13,6 +13,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { visit } from 'jsonc-parser'
+import { parseJson } from '../../base/json.ts'
 
 /** Sections and entries are objects. */
 type Members = Record<string, unknown>
@@ -29,7 +30,7 @@ const tooDeep = 'is nested too deeply to be checked'
 /** Adds `section[name] = entry` to the text; an empty text is an empty file. */
 export function addToJson(text: string, section: string, name: string, entry: Members): Edit {
   if (text.trim() === '') return { text: `${json({ [section]: { [name]: entry } }, '  ')}\n` }
-  const old = parsed(text)
+  const old = parseJson(text)
   if (old === undefined) return { refusal: plain }
   if (!isMembers(old)) return { refusal: 'does not hold an object' }
   const servers = Object.hasOwn(old, section) ? old[section] : undefined
@@ -48,7 +49,7 @@ export function addToJson(text: string, section: string, name: string, entry: Me
       ? insert(text, whole, section, { [name]: entry })
       : insert(text, sections[0], name, entry)
   const wanted = { ...old, [section]: { ...servers, [name]: entry } }
-  return isSame(parsed(edited), wanted) ? { text: edited } : { refusal: tooDeep }
+  return isSame(parseJson(edited), wanted) ? { text: edited } : { refusal: tooDeep }
 }
 
 /** Whether both have the same content; false if they are too deep to be compared. */
@@ -68,14 +69,6 @@ export function jsonMember(name: string, value: Members): string {
 
 function json(value: unknown, indent: string): string {
   return JSON.stringify(value, null, indent)
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function isMembers(value: unknown): value is Members {
