@@ -5,8 +5,14 @@ import { type RouteMeter, timedEvery } from '../../http/meter.ts'
 import { by, counter, fact, figure, gauge, histogram, latest, quantiles } from '../instrument.ts'
 import { answersOf, queueBytesOf, refusalsOf, type Vitals } from '../vitals.ts'
 
+const answersHelp =
+  'All answers to requests, by route and class of status. What the HTTP server itself answers to ' +
+  'a malformed or too large head (400, 431, 505) is not counted, because uWebSockets.js does not ' +
+  'report it.'
+
 export const requests = [
-  counter('http_requests_total', 'All answers, by route and class of status.', ({ meter }) =>
+  // uWebSockets.js has no callback for a head that it refuses: a filter hears of connections only.
+  counter('http_requests_total', answersHelp, ({ meter }) =>
     meter.routes.flatMap(({ name, answers }) =>
       [2, 3, 4, 5].map((digit) => {
         return { labels: { route: name, status: `${digit}xx` }, value: answers[digit] }
