@@ -12,7 +12,9 @@
 //     log may be slower than the stream.
 // R3. Lag is measured against the end of the stream, which is looked up once a second: in
 //     positions, and as the time since the stream has had the first record that is missing here.
-//     While the stream is unavailable, that time keeps growing, because the lag is unknown.
+//     While the stream is unavailable, that time keeps growing, because the lag is unknown. It is
+//     exact for a lag of up to two minutes. Beyond that it may be too long, by a 64th at most, so
+//     that the memory it takes is bounded however long the follower lags.
 // R4. If nothing arrives during five lookups although the stream has more, the stream is read
 //     again. A server whose copy has stopped growing sends nothing, and reports no error
 //     (nats-server 2.9.10).
@@ -32,6 +34,8 @@ const idleLooksMax = 5
 const shorterLooksMax = 15
 const pauseMsMin = 100
 const pauseMsMax = 2_000
+/** An even number. */
+const missingMax = 128
 
 /** The consumer of the records, which arrive in order of position and without gaps. */
 export interface Receiver {
@@ -86,6 +90,8 @@ export class StreamTail {
   #lookedMs: number
   /** The missing positions that lookups have found, and the times of these lookups. */
   #missing: { position: number; sinceMs: number }[] = []
+  /** Positions that were found within this time have one entry. */
+  #entryMs = 0
 
   constructor(options: TailOptions) {
     this.#options = options
@@ -139,9 +145,26 @@ export class StreamTail {
     return { positions: Math.max(0, this.#last - position), seconds: behindMs / 1000 }
   }
 
-  /** The number of positions that lookups have found and that have not arrived yet. */
+  /** The number of entries of positions that have not arrived yet. */
   get missing(): number {
     return this.#missing.length
+  }
+
+  /** Two entries become one with the later position and the earlier time, if there are many. */
+  #addMissing(position: number, sinceMs: number): void {
+    if (this.#missing.length === 0) this.#entryMs = 0
+    const newest = this.#missing.at(-1)
+    if (newest !== undefined && sinceMs - newest.sinceMs < this.#entryMs) {
+      newest.position = position
+      return
+    }
+    this.#missing.push({ position, sinceMs })
+    if (this.#missing.length < missingMax) return
+    const firstMs = this.#missing[0].sinceMs
+    this.#entryMs = (2 * (sinceMs - firstMs)) / missingMax
+    this.#missing = this.#missing.flatMap(({ position }, i, all) => {
+      return i % 2 === 0 ? [] : [{ position, sinceMs: all[i - 1].sinceMs }]
+    })
   }
 
   /** Forgets what is no longer missing. Each lookup does it, whether or not somebody asks. */
@@ -248,7 +271,7 @@ export class StreamTail {
     this.#forgetArrived()
     if (last !== null && last.last > this.#last) {
       this.#last = last.last
-      this.#missing.push({ position: last.last, sinceMs: beganMs })
+      this.#addMissing(last.last, beganMs)
     }
     const isShorter = last !== null && last.sequence < this.#next - 1
     this.#shorterLooks = isShorter ? this.#shorterLooks + 1 : 0

@@ -273,6 +273,38 @@ t.test('tail: the log grows, and nobody asks for the lag: nothing gathers', asyn
   t.ok(tail.missing <= 1, `${tail.missing} positions are kept of 20 that have arrived`)
 })
 
+t.test('tail: behind for long: what it keeps is bounded, and the lag hardly differs', async (t) => {
+  const stream = new MemoryStream()
+  let nowMs = 0
+  const look = stream.last.bind(stream)
+  stream.last = async () => {
+    nowMs += 1000
+    const position = nowMs / 1000
+    if (position <= 1000) await publish(stream, position, position)
+    return look()
+  }
+  const receiver = new Remembering()
+  let arrived = 0
+  let goOn = () => {}
+  receiver.wait = async () => {
+    while (receiver.position >= arrived) await new Promise<void>((resolve) => (goOn = resolve))
+  }
+  const { tail } = follow(t, stream, { receiver, now: () => nowMs, lookEveryMs: 0 })
+  await until('a thousand looks', () => tail.lag().positions >= 1000)
+  t.ok(tail.missing <= 128, `${tail.missing} entries of 1000 positions`)
+  for (const position of [0, 1, 250, 500, 999]) {
+    arrived = position
+    goOn()
+    await until('what arrives', () => receiver.position === position)
+    const exact = (nowMs - (position + 1) * 1000) / 1000
+    const { seconds } = tail.lag()
+    t.ok(seconds >= exact && seconds <= exact + 1000 / 64 + 1, `${seconds}, not ${exact}`)
+  }
+  arrived = Number.POSITIVE_INFINITY
+  goOn()
+  await until('the end', () => tail.missing === 0)
+})
+
 t.test(
   'tail: no message any more: it says so, and nobody knows how far behind it is',
   async (t) => {
