@@ -16,6 +16,11 @@ export function listenOnSocket(server: Server, path: string): void {
   }
 }
 
+/** Returns whether something that is not a socket has this name. */
+export function isForeign(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSocket() === false
+}
+
 /** Removes the socket of this name. Keeps anything else, which is not of a node. */
 export function removeSocket(path: string): void {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSocket()) rmSync(path, { force: true })

@@ -14,6 +14,7 @@
 //     that had the text in memory has ended. The state says which removals there were, so no crash
 //     forgets one.
 // H4. Where the directory holds what the index has not made, there is no index, and a warning.
+//     Where the name of the readers' socket is taken, readers have no search, and a warning.
 
 import type { ChildProcess } from 'node:child_process'
 import type { Socket } from 'node:net'
@@ -21,6 +22,7 @@ import path from 'node:path'
 import type { Logger } from 'pino'
 import { Backoff } from '../base/pauses.ts'
 import { startProcess } from '../base/program-files.ts'
+import { isForeign } from '../base/sockets.ts'
 import type { Forum } from '../forum/forum.ts'
 import { Feeder } from './feeder.ts'
 import { IndexFiles } from './index-files.ts'
@@ -104,6 +106,10 @@ export class SearchHost {
     this.#options = options
     this.#feeder = new Feeder(options.forum)
     this.#progressLog = new ProgressLog(options.log)
+    const socket = path.join(options.dir, readersSocket)
+    if (options.hasReaders && isForeign(socket)) {
+      options.log.warn({ socket, hint: socketHint }, 'search_socket_foreign')
+    }
     const foreign = foreignIn(options.dir)
     if (foreign !== undefined) {
       this.absence = `${indexName}/ holds files of somebody else`
@@ -361,6 +367,9 @@ function foreignIn(dir: string): string | undefined {
     return undefined // the index reports that it cannot use the directory
   }
 }
+
+const socketHint =
+  'this is not a socket, so readers refuse searches: move it, and start the node again'
 
 const foreignHint = (name: string) =>
   `${indexName}/ of the data directory holds "${name}", which is not of the index: move it, or ` +

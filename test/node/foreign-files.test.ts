@@ -71,6 +71,11 @@ t.test('files with the names of its sockets: kept, and a warning', async (t) => 
   await forum.start()
   await indexed(forum)
   t.match(forum.log, /"why":"[^"]*EADDRINUSE[^"]*","msg":"admin_socket_missing"/)
+  const warnings = forum.log.split('\n').filter((line) => line.includes('search_socket_foreign'))
+  t.match(
+    warnings.map((line) => JSON.parse(line)),
+    [{ socket: files[1] }],
+  )
   await forum.stop()
   for (const file of files) t.equal(readFileSync(file, 'utf8'), 'a text')
 })
