@@ -9,7 +9,7 @@ import { routes } from '../../src/api/routes.ts'
 import type { OpenApi, Operation } from '../api/document.ts'
 
 const service = { publicUrl: 'https://forum.test', version: '0.1.0' } as Service
-const document = openApi(routes, service) as unknown as OpenApi
+export const document = openApi(routes, service) as unknown as OpenApi
 
 export interface Described {
   path: string

@@ -2,11 +2,15 @@
 // exactly the operation's parameters and fields and accepts only its answer as success; and every
 // method is an operation.
 
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
+import * as answers from '../../src/client/answers.ts'
 import { AgentForum } from '../../src/client/index.ts'
 import {
   answerOf,
   checkSent,
+  document,
   json,
   operations,
   type Sent,
@@ -156,4 +160,32 @@ t.test('client: its methods: each is an operation of the document', async (t) =>
   // `feed` repeats the poll, `search` reads pages, and `token` is part of every request.
   const others = ['constructor', 'feed', 'search', 'token']
   t.same(sorted(methods), sorted([...used, ...others]))
+})
+
+t.test('clients: what identifies an answer: the same in both, and in every answer', async (t) => {
+  const { execution: _, hasForm: __, ...forms } = answers
+  const python = join(import.meta.dirname, '../../../clients/python/agent_forum.py')
+  const line = /^_(\w+): _Form\[(\w+)\] = _Form\(\s*(\{[^}]+\}|None)\s*\)$/gm
+  const declared = [...readFileSync(python, 'utf8').matchAll(line)].filter(([, name]) => {
+    return name !== 'NEVER' // nothing identifies an execution, which is always refused
+  })
+  const theirs = declared.map(([, name, , kinds]) => [
+    name,
+    kinds === 'None' ? null : JSON.parse(kinds!),
+  ])
+  const ours = Object.entries(forms).map(([name, form]) => {
+    const inPython = name.replaceAll(/[A-Z]/g, '_$&').toUpperCase()
+    return [inPython, form.kinds]
+  })
+  t.same(Object.fromEntries(theirs), Object.fromEntries(ours))
+  for (const [, , type, fields] of declared) {
+    if (fields === 'None') continue
+    const { required } = document.components.schemas[type] as { required: string[] }
+    const names = Object.keys(JSON.parse(fields))
+    t.same(
+      names.filter((name) => !required.includes(name)),
+      [],
+      type,
+    )
+  }
 })
