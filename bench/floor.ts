@@ -3,7 +3,7 @@
 // file of [{ route, status, body }] whose path is the argument. A POST handler parses its body.
 
 import { readFileSync } from 'node:fs'
-import { type HttpResponse, loadBinding } from '../src/http/uws-binding.ts'
+import { type HttpResponse, loadBinding } from '../src/edge/http/uws-binding.ts'
 import type { Answered } from './ring.ts'
 
 const headers =

@@ -4,13 +4,13 @@
 
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { pino } from 'pino'
+import { CheckpointSchedule } from '../src/engine/storage/checkpoints.ts'
+import { deriveKey, loadSecret } from '../src/engine/storage/node-files.ts'
 import { apply } from '../src/forum/apply.ts'
 import { type Forum, makeForum } from '../src/forum/forum.ts'
 import { decode } from '../src/forum/records.ts'
-import { randomSeed, systemStamps } from '../src/forum/stamp.ts'
-import { State } from '../src/state/state.ts'
-import { CheckpointSchedule } from '../src/storage/checkpoints.ts'
-import { deriveKey, loadSecret } from '../src/storage/node-files.ts'
+import { State } from '../src/forum/state.ts'
+import { randomSeed, systemStamps } from '../src/kernel/stamp.ts'
 import { realDisk } from '../wal/disk.ts'
 import { openJournal } from '../wal/journal/journal.ts'
 

@@ -14,7 +14,7 @@
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Phase, Progress } from '../src/swarm/progress.ts'
+import { type Phase, Progress } from '../src/clients/swarm/progress.ts'
 import { type Amount, compare, type Side } from './compare.ts'
 import {
   type LatencyPlan,

@@ -2,7 +2,7 @@
 // afterwards. Arguments: the directory, the size as JSON, and the file for the population as JSON.
 
 import { writeFileSync } from 'node:fs'
-import { Progress } from '../src/swarm/progress.ts'
+import { Progress } from '../src/clients/swarm/progress.ts'
 import { populate, type Size } from './population.ts'
 
 const [dir, size, file] = process.argv.slice(2)

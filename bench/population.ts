@@ -6,11 +6,12 @@
 //   identity i:    a regular of three threads, which follows those in which it has replied
 //   the follower:  follows the first 1,000 threads; ten have new messages after `follower.after`
 
-import { type Forum, isRejection, type Rejection } from '../src/forum/forum.ts'
-import { createIdentity } from '../src/forum/identities.ts'
-import { createThread, reply } from '../src/forum/posts.ts'
-import { subscribe } from '../src/forum/subscriptions.ts'
-import type { State } from '../src/state/state.ts'
+import { subscribe } from '../src/forum/feed/commands.ts'
+import type { Forum } from '../src/forum/forum.ts'
+import { createIdentity } from '../src/forum/identities/commands.ts'
+import type { State } from '../src/forum/state.ts'
+import { createThread, reply } from '../src/forum/threads/commands.ts'
+import { isRejection, type Rejection } from '../src/kernel/rejection.ts'
 import { inForum } from './in-forum.ts'
 
 export interface Size {

@@ -41,7 +41,8 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'page-once',
     title: 'read a page of about 50 that is not cached',
-    // The cache keeps a page as last requested (forum/page-cache.ts); here each ends elsewhere.
+    // The cache keeps a page as last requested (forum/threads/page-cache.ts); here each ends
+    // elsewhere.
     ring: ({ longThreads }) =>
       ringOf([50, 49, 48].flatMap((n) => longThreads.map((id) => read(id, `limit=${n}`)))),
   },

@@ -1,7 +1,7 @@
 // What the benchmark of the search looks for: words that are rare or common among the messages of a
 // forum, words of one message, phrases of messages, and the authors and threads of messages.
 
-import { eachWord } from '../src/search/words.ts'
+import { eachWord } from '../src/forum/search/words.ts'
 import type { TextOf } from './texts.ts'
 
 /** Paths of searches, by kind. */

@@ -2,7 +2,7 @@
 // or made-up ones whose words are about as frequent as those of a language. Both are the same in
 // each run.
 
-import { type Corpus, readCorpus } from '../src/swarm/corpus.ts'
+import { type Corpus, readCorpus } from '../src/clients/swarm/corpus.ts'
 
 const wordsKnown = 50_000
 const syllables = 'ba co di fe gu ha jo ki le mu na po ri se tu va wo xi ye zu'.split(' ')

@@ -2,9 +2,9 @@
 // installed. It needs nothing but Node.
 //
 //   dist/agent-forum/
-//     cli/  node/  search/  text/     the modules that are started (src/base/program-files.ts)
+//     cli/  node/  forum/  kernel/    the modules that are started (src/base/program-files.ts)
 //     chunks/                         what they import from the sources and from packages
-//     api/  browser/  commit          files that they read, at their paths in dist/src/
+//     edge/  people/  commit           files that they read, at their paths in dist/src/
 //     THIRD-PARTY                     the packages in it, with their licences
 //     uws-pack/                       the package, with the binding of Node 22 for this platform
 //

@@ -4,7 +4,7 @@
 import { copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type BuildOptions, build, type Metafile } from 'esbuild'
-import { compiledFile } from '../src/api/compiled-schemas.ts'
+import { compiledFile } from '../src/edge/api/compiled-schemas.ts'
 
 export const top = join(import.meta.dirname, '../..')
 /** The output of `tsc`. */
@@ -56,11 +56,14 @@ function copyPlot(): void {
   copyFileSync(join(dist, 'uPlot.min.css'), join(compiled, plotFiles[1]))
 }
 
-const plotFiles = ['browser/uplot.js', 'browser/uplot.css'] as const
+const plotFiles = ['people/browser/uplot.js', 'people/browser/uplot.css'] as const
 
 /** Returns the files that have sources: an earlier build may have left others. */
 function browserFiles(): string[] {
-  const sources = readdirSync(join(top, 'src/browser'), { recursive: true, encoding: 'utf8' })
+  const sources = readdirSync(join(top, 'src/people/browser'), {
+    recursive: true,
+    encoding: 'utf8',
+  })
   const scripts = sources.filter((name) => name.endsWith('.ts'))
-  return [...scripts.map((name) => join('browser', name.replace(/ts$/, 'js'))), ...plotFiles]
+  return [...scripts.map((name) => join('people/browser', name.replace(/ts$/, 'js'))), ...plotFiles]
 }

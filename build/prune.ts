@@ -4,7 +4,8 @@
 //   uws-pack         bindings of uWebSockets.js for each system, processor and version of Node
 //   @libsql/…-musl   a search engine for machines whose C library is musl
 //
-// A missing binding is not an error: Node's own HTTP server then serves (src/http/uws-binding.ts).
+// A missing binding is not an error: Node's own HTTP server then serves
+// (src/edge/http/uws-binding.ts).
 
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -12,6 +12,7 @@
 // nodes are processes of their own.
 
 import { readdirSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { counted } from '../src/base/counted.ts'
 import { isDeep } from './depth.ts'
 
@@ -29,8 +30,24 @@ export const testsDirectory = import.meta.dirname
  * beginning of those of files or of groups.
  */
 const first = [
-  ...['mcp/', 'replication/fault', 'replication/nodes', 'install', 'pages/reader', 'simulate/'],
-  ...['group ', 'faults/', 'bench/', 'api/', 'browser/', 'replication/', 'wal/', 'cli/'],
+  ...[
+    'clients/mcp/',
+    'cluster/replication/fault',
+    'cluster/replication/nodes',
+    'install',
+    'people/reader',
+    'simulate/',
+  ],
+  ...[
+    'group ',
+    'faults/',
+    'bench/',
+    'api/',
+    'people/browser/',
+    'cluster/replication/',
+    'wal/',
+    'cli/',
+  ],
   ...['client/', ''],
 ]
 
@@ -38,28 +55,51 @@ const first = [
 const ofSystem = [
   // Other programs: Chromium, nginx and caddy, nats-server, npm, Deno and Bun, clients of MCP,
   // systemd, git.
-  ...['browser/', 'pages/reader', 'pages/payloads', 'faults/proxy', 'client/package'],
+  ...['people/browser/', 'people/reader', 'people/payloads', 'faults/proxy', 'client/package'],
   ...[
     'client/agents',
     'client/python',
     'client/runtimes',
-    'mcp/clients',
+    'clients/mcp/clients',
     'cli/forms',
     'cli/unprivileged',
   ],
   ...['deploy/', 'install', 'readme', 'documents/webhook-receiver'],
   // Commands and servers of MCP, each a process of its own.
-  ...['shell/', 'cli/wal-command', 'cli/completion', 'cli/first-minute'],
-  ...['mcp/conversation', 'mcp/endings', 'mcp/setup'],
-  ...['mcp/identity', 'mcp/place', 'mcp/search', 'mcp/triage'],
-  ...['replication/appends', 'replication/connect', 'replication/engine-faults'],
-  ...['replication/fault-matrix', 'replication/histories', 'replication/jetstream'],
-  ...['replication/lead.', 'replication/link', 'replication/nats-cluster', 'replication/nodes'],
-  ...['replication/readers', 'replication/server-files', 'replication/stale-leader'],
+  ...['clients/shell/', 'cli/wal-command', 'cli/completion', 'cli/first-minute'],
+  ...['clients/mcp/conversation', 'clients/mcp/endings', 'clients/mcp/setup'],
+  ...['clients/mcp/identity', 'clients/mcp/place', 'clients/mcp/search', 'clients/mcp/triage'],
+  ...[
+    'cluster/replication/appends',
+    'cluster/replication/connect',
+    'cluster/replication/engine-faults',
+  ],
+  ...[
+    'cluster/replication/fault-matrix',
+    'cluster/replication/histories',
+    'cluster/replication/jetstream',
+  ],
+  ...[
+    'cluster/replication/lead.',
+    'cluster/replication/link',
+    'cluster/replication/nats-cluster',
+    'cluster/replication/nodes',
+  ],
+  ...[
+    'cluster/replication/readers',
+    'cluster/replication/server-files',
+    'cluster/replication/stale-leader',
+  ],
   // Swarms against a whole node, and a node with readers; in npm test fakes and fewer processes
   // do.
-  ...['swarm/feeds', 'swarm/mentions', 'swarm/searching', 'swarm/verify', 'swarm/waiting'],
-  'readers/readers',
+  ...[
+    'clients/swarm/feeds',
+    'clients/swarm/mentions',
+    'clients/swarm/searching',
+    'clients/swarm/verify',
+    'clients/swarm/waiting',
+  ],
+  'cluster/readers/readers',
   // Faults of the machine. Kills, old data and the simulation stay in npm test, and so do
   // the tests of the log, which find most of what a change breaks.
   ...['faults/backup', 'faults/batch-fails', 'faults/beyond-parity', 'faults/clock'],
@@ -68,16 +108,25 @@ const ofSystem = [
   ...['faults/leftovers', 'faults/log-output', 'faults/moderation'],
   ...['faults/pid-namespaces', 'faults/readers', 'faults/real-disk', 'faults/rot'],
   ...['faults/restore', 'faults/shares', 'faults/unnamed-errors'],
-  ...['faults/worn-files', 'search/faults', 'search/followers', 'search/index', 'search/sealed'],
+  ...[
+    'faults/worn-files',
+    'forum/search/faults',
+    'forum/search/followers',
+    'forum/search/index',
+    'forum/search/sealed',
+  ],
   'bench/',
 ]
 
+const slices = ['identities', 'invitations', 'threads', 'feed', 'webhooks', 'tickets', 'governance']
+
 /** Each line is one process for the files in these folders. */
 const shared = [
-  ['actors', 'config', 'delivery', 'documents', 'html', 'http', 'ops', 'swarm'],
-  ['columns', 'forum', 'state', 'text'],
-  ['base', 'readers', 'replication', 'storage', 'wal'],
-  ['admin', 'node', 'pages', 'role', 'search'],
+  ['config', 'documents', 'edge/http', 'operators/ops', 'clients/swarm'],
+  ['forum', ...slices.map((slice) => `forum/${slice}`), 'forum/moderation'],
+  ['kernel', 'kernel/columns', 'kernel/text'],
+  ['base', 'cluster/readers', 'cluster/replication', 'engine/storage', 'wal'],
+  ['engine/role', 'forum/search', 'node', 'operators/admin', 'people', 'people/html'],
   ['api'],
 ]
 
@@ -88,22 +137,15 @@ const shared = [
  * compiled code is more general.
  */
 const alone: Record<string, readonly string[]> = {
-  actors: ['compile', 'kinds'],
   // Those that wait, and those that start a node for nearly each test.
   api: [
     ...['access', 'checkpoints', 'compat', 'documents', 'guesses', 'hostile', 'limits', 'openapi'],
     ...['other-protocols', 'proposal-hash', 'quotas', 'restart', 'slow-clients', 'tokens'],
     ...['waiting', 'wakeups', 'webhooks'],
   ],
-  delivery: ['send'],
   documents: ['webhook-receiver'],
-  forum: [
-    ...['checkpoints', 'clock', 'deliveries', 'expiry', 'feed', 'forum', 'governance', 'reads'],
-    ...['waiting', 'webhook-program'],
-  ],
-  http: ['cold', 'host-check', 'surrogates'],
-  ops: ['dashboard', 'prometheus'],
-  replication: [
+  'cluster/readers': ['readers'],
+  'cluster/replication': [
     ...['checked-swarm', 'connect', 'engine-faults', 'fault-matrix', 'follower', 'following'],
     ...[
       'histories',
@@ -116,12 +158,18 @@ const alone: Record<string, readonly string[]> = {
     ],
     ...['reader-state', 'readers', 'server-files', 'simulation', 'stale-leader'],
   ],
-  readers: ['readers'],
-  pages: ['making', 'pages', 'payloads', 'people', 'reader', 'search'],
-  search: ['faults', 'followers', 'index', 'sealed', 'search'],
-  state: ['pages', 'receipts'],
-  text: ['files', 'text'],
-  swarm: ['feeds', 'swarm', 'verify', 'waiting'],
+  'edge/http': ['cold', 'host-check', 'surrogates'],
+  forum: ['checkpoints', 'expiry', 'forum', 'kinds', 'state-pages'],
+  'forum/feed': ['queries', 'waiting'],
+  'forum/governance': ['commands'],
+  'forum/search': ['faults', 'followers', 'index', 'sealed', 'search'],
+  'forum/threads': ['queries'],
+  'forum/webhooks': ['deliveries', 'send', 'webhook-program'],
+  kernel: ['clock', 'compile', 'receipts'],
+  'kernel/text': ['files', 'text'],
+  'operators/ops': ['dashboard', 'prometheus'],
+  people: ['making', 'pages', 'payloads', 'people', 'reader', 'search'],
+  'clients/swarm': ['feeds', 'swarm', 'verify', 'waiting'],
   wal: [
     ...['checkpoint-power', 'checkpoints', 'damage', 'lock', 'parity', 'power'],
     ...['recovery', 'sidecar'],
@@ -142,7 +190,7 @@ const neverCold = ['document', 'openapi', 'checkpoints', 'limits', 'ops']
 
 // And over nodes with readers: a sample, and in the deep run the tests of kills and of faults of a
 // replicated log, and all but those that look at one process. Not where the port cannot be shared
-// (http/node.ts).
+// (edge/http/node.ts).
 const ofReaders = ['feed', 'tokens']
 const neverOfReaders = [
   ...['document', 'openapi', 'checkpoints', 'limits', 'ops', 'proxy-headers'],
@@ -179,7 +227,7 @@ function repeatedJobs(): Job[] {
   const onDisk = { TEST_TEXT: 'cold' }
   const withReaders = { TEST_READERS: '2' }
   const readers = again(ofReaders, neverOfReaders)
-  if (isDeep) readers.push('faults/kill.test.js', 'replication/fault-matrix.test.js')
+  if (isDeep) readers.push('faults/kill.test.js', 'cluster/replication/fault-matrix.test.js')
   return [
     ...again(onlyDeep, behindTheEdge).map((name) => jobOf(name, overNode, ' over node:http')),
     ...again(cold, neverCold).map((name) => jobOf(name, onDisk, ' with its text on disk')),
@@ -192,9 +240,9 @@ export function jobsOf(files: readonly string[]): Job[] {
   const jobs: Job[] = []
   const groups = new Map<readonly string[], string[]>()
   for (const file of files) {
-    const [folder, name] = file.replace('.test.js', '').split('/')
-    const isAlone = alone[folder!]?.includes(name!)
-    const group = isAlone ? undefined : shared.find((folders) => folders.includes(folder!))
+    const [folder, name] = [dirname(file), basename(file, '.test.js')]
+    const isAlone = alone[folder]?.includes(name)
+    const group = isAlone ? undefined : shared.find((folders) => folders.includes(folder))
     if (group === undefined) jobs.push(jobOf(file))
     else groups.set(group, [...(groups.get(group) ?? []), file])
   }

@@ -30,96 +30,93 @@ const longFiles = new Map([
 // The rooms that a room may import, in addition to itself and `src/base`. All rooms may import the
 // latter, except those whose files are loaded elsewhere: the client, and what runs in browsers.
 //
-//   cli → node → replication, readers, admin → role, storage → http → api → search → forum → state
-//     → text → columns → wal
+//   cli → node → cluster → engine → operators → config → edge/http → forum → people → edge/api
+//     → kernel → wal
 //
-// Actors import nothing of src: state holds them, and decides in which structures. The node puts
-// everything together, and hands delivery the commands that it may run. Swarm and client do not
-// know the forum, because they use its interface. mcp goes through the client, and takes the
-// schemas of its tools from api. shell goes through the client, too. What runs in browsers imports
-// only what browsers can load.
-const stored = ['src/state', 'src/text', 'src/columns', 'wal']
-const decided = ['src/forum', 'src/actors', ...stored]
-const answered = ['src/http', 'src/api', 'src/search', ...decided]
+// A slice is what the forum does with one noun: its machine, records, tables, commands, routes and
+// pages. Slices import one another, because what is published is announced, found and shown; no
+// file reaches itself (`importCycles`). The files at the top of forum/ list what all slices have.
+//
+// The node puts everything together. Swarm and client do not know the forum, because they use its
+// interface. mcp goes through the client, and takes the schemas of its tools from the routes. shell
+// goes through the client, too. What runs in browsers imports only what browsers can load.
+const kernel = ['src/kernel', 'wal']
+const declared = ['src/edge/api', ...kernel]
+const shown = ['src/people', 'src/client/types.ts', ...declared]
+const decided = ['src/forum', ...shown]
+const answered = ['src/edge/http', ...decided]
+const operated = ['src/operators', 'src/people/browser', 'src/config', ...answered]
 const below: Record<string, readonly string[]> = {
   'src/base': [],
   wal: [],
-  'src/actors': [],
-  'src/columns': ['wal'],
-  'src/text': ['src/columns', 'wal'],
-  'src/state': ['src/actors', 'src/text', 'src/columns', 'wal'],
-  'src/forum': ['src/actors', ...stored],
-  'src/delivery': ['src/state', 'src/actors'],
-  'src/search': ['src/text', ...decided],
-  'src/api': ['src/delivery', 'src/search', ...decided],
-  'src/http': ['src/api', ...decided],
-  'src/html': [],
-  'src/pages': ['src/client/types.ts', 'src/html', 'src/api', 'src/search', ...decided],
+  'src/kernel': ['wal'],
+  'src/edge/api': ['src/forum/tickets/routes.ts', ...kernel], // documents.ts names its paths
+  'src/edge/http': [...declared, 'src/forum/identities/commands.ts'],
+  // A page of an error offers to sign in, and whatever has an id leads to its page.
+  'src/people': [
+    ...['src/forum/sessions/page.ts', 'src/forum/identities/name-index.ts'],
+    ...['src/forum/threads/queries.ts', ...shown],
+  ],
+  'src/people/html': [],
+  'src/people/browser': [],
+  'src/forum': shown,
   'src/config': answered,
-  'src/ops': ['src/browser', 'src/html', ...answered],
-  'src/storage': ['src/config', 'src/ops', ...stored],
-  'src/admin': ['src/storage', 'src/html', ...answered],
-  'src/role': ['src/config', 'src/delivery', ...answered],
-  'src/replication': ['src/role', 'src/storage', 'src/config', 'src/ops', ...answered],
-  'src/readers': ['src/replication', 'src/role', 'src/config', 'src/ops', ...answered],
-  'src/node': [
-    ...['src/replication', 'src/readers', 'src/role', 'src/admin', 'src/storage', 'src/ops'],
-    ...['src/config', 'src/pages', 'src/delivery', ...answered],
-  ],
+  'src/operators/ops': operated,
+  'src/operators/admin': ['src/engine/storage', ...operated],
+  'src/engine/storage': operated,
+  'src/engine/role': operated,
+  'src/cluster/replication': ['src/engine', ...operated],
+  'src/cluster/readers': ['src/cluster/replication', 'src/engine', ...operated],
+  'src/node': ['src/cluster', 'src/engine', ...operated],
   'src/client': [],
-  'src/browser': [],
-  'src/swarm': ['src/client', 'src/html'],
-  'src/mcp': ['src/client', 'src/api'],
-  'src/shell': ['src/client', 'src/mcp/identity-file.ts'],
-  'src/cli': [
-    ...[
-      'src/node',
-      'src/pages',
-      'src/replication',
-      'src/swarm',
-      'src/mcp',
-      'src/shell',
-      'src/client',
-      'src/admin',
-      'src/storage',
-      'src/ops',
-      'src/config',
-    ],
-    ...answered,
-  ],
+  'src/clients/swarm': ['src/client', 'src/people/html'],
+  'src/clients/mcp': ['src/client', ...declared, 'src/forum'],
+  'src/clients/shell': ['src/client', 'src/clients/mcp/identity-file.ts'],
+  'src/cli': ['src/node', 'src/cluster', 'src/engine', 'src/clients', 'src/client', ...operated],
 }
+
+// What every room from the kernel up may name as types: the forum and its state, which list the
+// slices, and what the edge hands over between a slice and its caller.
+const namedTypes = ['src/forum', 'src/people']
+
+// A machine says how one kind of actor behaves. It knows neither tables nor other machines.
+const ofMachines = ['src/kernel/actor.ts', 'src/base']
+const isMachine = (path: string) =>
+  /^src\/forum\/(?:[a-z]+\/machine|feed\/subscription|webhooks\/delivery)\.ts$/.test(path)
 
 // What routes may load; from other files they import only types. So a declaration of the interface
 // can be read without loading the forum, which the tools of mcp rely on.
-const declared = ['src/api', 'src/base', 'src/actors', 'src/forum/rejection.ts']
+const loadedByRoutes = ['src/edge/api', 'src/base', 'src/kernel/rejection.ts']
+const isRoutes = (path: string) =>
+  /^src\/(?:edge\/api\/|forum\/[a-z]+\/(?:[a-z-]+-)?(?:routes|schemas)\.ts)/.test(path)
 
 /** Whether the room's files are loaded where no other file of the project is. */
-const standsAlone = (room: string) => room === 'src/client' || room === 'src/browser'
+const standsAlone = (room: string) => room === 'src/client' || room === 'src/people/browser'
 
 // The places besides stamp.ts where time and randomness may be used: for measurements, or for
 // values that no record contains.
 const anything = /./
 const chance: [place: string, allowed: RegExp][] = [
-  ['src/forum/stamp.ts', anything],
+  ['src/kernel/stamp.ts', anything],
   ['src/base/pauses.ts', /performance\.now/],
-  ['src/admin/browser-sessions.ts', /performance\.now|randomBytes/],
-  ['src/text/', /performance\.now/],
-  ['src/storage/', /performance\.now|randomBytes/],
-  ['src/replication/', /performance\.now|randomBytes/],
-  ['src/readers/', /performance\.now/],
-  ['src/role/', /performance\.now/],
+  ['src/operators/admin/browser-sessions.ts', /performance\.now|randomBytes/],
+  ['src/kernel/text/', /performance\.now/],
+  ['src/engine/storage/', /performance\.now|randomBytes/],
+  ['src/cluster/replication/', /performance\.now|randomBytes/],
+  ['src/cluster/readers/', /performance\.now/],
+  ['src/engine/role/', /performance\.now/],
   ['src/node/', /performance\.now/],
-  ['src/search/', /performance\.now/],
-  ['src/http/', /performance\.now/],
-  ['src/html/html.ts', /new Date/], // it shows the time of a record
+  ['src/forum/search/', /performance\.now/],
+  ['src/edge/http/', /performance\.now/],
+  ['src/people/html/html.ts', /new Date/], // it shows the time of a record
   ['src/cli/admin-command.ts', /new Date/], // so does this
   ['src/cli/admin-access.ts', /new Date/], // and this
-  ['src/ops/', /performance\.now/],
-  ['src/swarm/', anything],
+  ['src/operators/ops/', /performance\.now/],
+  ['src/clients/swarm/', anything],
   ['src/client/', anything],
-  ['src/mcp/', anything],
-  ['src/shell/', anything],
-  ['src/browser/', anything],
+  ['src/clients/mcp/', anything],
+  ['src/clients/shell/', anything],
+  ['src/people/browser/', anything],
   ['wal/', /performance\.now/],
   ['wal/journal/lock.ts', /randomBytes/],
   ['wal/journal/settle.ts', /randomBytes/],
@@ -200,7 +197,7 @@ export const rules: readonly Rule[] = [
       }),
   },
   {
-    name: 'time and chance enter in src/forum/stamp.ts',
+    name: 'time and chance enter in src/kernel/stamp.ts',
     instead: 'take them from `stamps` and put them into the record; performance.now only measures',
     covers: isProduct,
     find({ path, text }) {
@@ -212,25 +209,36 @@ export const rules: readonly Rule[] = [
     },
   },
   {
-    name: 'imports run http → api → forum → state → actors → wal, never back',
+    name: 'imports run cli → node → engine → forum → edge → kernel → wal, never back',
     instead: 'move what is shared down to the lower room, or hand it over as an argument',
     covers: isProduct,
     find({ path, text }) {
       const room = roomOf(path)
-      const allowed = [room, ...(below[room] ?? []), ...(standsAlone(room) ? [] : ['src/base'])]
-      return importsOf(path, text).filter((target) => !isIn(allowed, target))
+      if (isMachine(path)) {
+        return importsOf(path, text).filter((target) => !isIn(ofMachines, target))
+      }
+      const allowed = [room, ...below[room], ...(standsAlone(room) ? [] : ['src/base'])]
+      const named = standsAlone(room) ? [] : namedTypes
+      const loaded = new Set(loadsOf(path, text))
+      return importsOf(path, text).filter(
+        (target) => !isIn(loaded.has(target) ? allowed : [...allowed, ...named], target),
+      )
     },
   },
   {
     name: 'routes are declared without a forum',
     instead: 'import the type, and run what `commands` of the service has (src/forum/commands.ts)',
-    covers: (path) => path.startsWith('src/api/') && isCode(path),
-    find: ({ path, text }) => loadsOf(path, text).filter((target) => !isIn(declared, target)),
+    covers: isRoutes,
+    find: ({ path, text }) =>
+      loadsOf(path, text).filter(
+        (target) => !isRoutes(target) && !isMachine(target) && !isIn(loadedByRoutes, target),
+      ),
   },
   {
-    name: 'uWebSockets.js is loaded in src/http/uws-binding.ts only',
-    instead: 'use the Exchange of src/http/exchange.ts',
-    covers: (path) => isCode(path) && !/^(?:src\/http\/uws-binding\.ts|test\/tidy)/.test(path),
+    name: 'uWebSockets.js is loaded in src/edge/http/uws-binding.ts only',
+    instead: 'use the Exchange of src/edge/http/exchange.ts',
+    covers: (path) =>
+      isCode(path) && !/^(?:src\/edge\/http\/uws-binding\.ts|test\/tidy)/.test(path),
     find: ({ text }) => linesWhere(text, (line) => loadsUws.test(line)),
   },
   {
@@ -309,10 +317,10 @@ export function answeredCodes(text: string): string[] {
   return [...text.matchAll(answer)].map(([, code]) => code)
 }
 
-/** Returns the room of a file: its directory, or the one below `src`. */
+/** Returns the room of a file: the longest entry of `below` that it is in. */
 function roomOf(path: string): string {
-  const [top, second, third] = path.split('/')
-  return top === 'src' && third !== undefined ? `${top}/${second}` : top
+  const rooms = Object.keys(below).filter((room) => path.startsWith(`${room}/`))
+  return rooms.reduce((longest, room) => (room.length > longest.length ? room : longest), '')
 }
 
 /** Returns the project's own files that a file imports. */
@@ -337,9 +345,9 @@ export function loadedWith(paths: readonly string[], sources: readonly Source[])
   return loaded
 }
 
-/** Returns whether a file is one of these, or in one of these rooms. */
+/** Returns whether a file is one of these, or in one of these folders. */
 function isIn(places: readonly string[], path: string): boolean {
-  return places.includes(path) || places.includes(roomOf(path))
+  return places.some((place) => path === place || path.startsWith(`${place}/`))
 }
 
 function linesWhere(text: string, isWrong: (line: string, before: string) => boolean): string[] {

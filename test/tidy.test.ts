@@ -4,9 +4,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import t from 'tap'
-import { commonErrors, errors } from '../src/api/errors.ts'
-import type { Route } from '../src/api/route.ts'
-import { routes } from '../src/api/routes.ts'
+import { commonErrors, errors } from '../src/edge/api/errors.ts'
+import type { Route } from '../src/edge/api/route.ts'
+import { routes } from '../src/forum/routes.ts'
 import {
   answeredCodes,
   benchesWithoutQuestion,
@@ -56,25 +56,27 @@ t.test('tidy: imports, of types too: no file reaches itself', async (t) => {
 })
 
 t.test('tidy: agent-forum mcp and the client: are loaded: without forum and state', async (t) => {
-  const rooms = /^(?:src\/(?:forum|state|text|columns|actors|delivery|node|config)|wal)\//
+  const rooms = /^(?:src\/(?:forum|kernel|engine|node|config)|wal)\//
+  const isDeclaration = /^src\/forum\/(?:[a-z]+\/)?(?:[a-z-]+-)?(?:routes|schemas|machine)\.ts$/
   const loaded = loadedWith(['src/cli/mcp-command.ts', 'src/client/index.ts'], sources)
-  t.ok(loaded.has('src/api/threads.ts'), 'the schemas of the tools are among it')
-  const needless = [...loaded].filter((path) => rooms.test(path))
-  t.same(needless, ['src/forum/rejection.ts'], 'import types, or move what is shared')
+  t.ok(loaded.has('src/forum/threads/routes.ts'), 'the schemas of the tools are among it')
+  const needless = [...loaded].filter((path) => rooms.test(path) && !isDeclaration.test(path))
+  t.same(needless, ['src/kernel/rejection.ts'], 'import types, or move what is shared')
 })
 
 t.test('tidy: the commands of the shell: are loaded: with the client alone', async (t) => {
-  const loaded = loadedWith(['src/shell/commands.ts'], sources)
-  t.ok(loaded.has('src/client/forum.ts') && loaded.has('src/shell/reading.ts'))
-  const rooms = new Set([...loaded].map((path) => path.split('/')[1]))
-  t.same([...rooms].sort(), ['base', 'client', 'mcp', 'shell'])
+  const loaded = loadedWith(['src/clients/shell/commands.ts'], sources)
+  t.ok(loaded.has('src/client/forum.ts') && loaded.has('src/clients/shell/reading.ts'))
+  const rooms = new Set([...loaded].map((path) => path.split('/').slice(1, -1).join('/')))
+  t.same([...rooms].sort(), ['base', 'client', 'clients/mcp', 'clients/shell'])
 })
 
 /** Returns the codes with which the edge, the schemas and authentication answer. */
 function codesOfTheEdge(): Set<string> {
-  const others = ['src/api/validator.ts', 'src/forum/identities.ts'] // the latter rejects tokens
+  // The commands of identities reject tokens.
+  const others = ['src/edge/api/validator.ts', 'src/forum/identities/commands.ts']
   const answering = sources.filter(({ path }) => {
-    return path.startsWith('src/http/') || others.includes(path)
+    return path.startsWith('src/edge/http/') || others.includes(path)
   })
   return new Set(answering.flatMap(({ text }) => answeredCodes(text)))
 }
@@ -88,7 +90,7 @@ function codesOfRoutes(declared: readonly Route[]): Set<string> {
 
 t.test('errors: the list, the routes and the edge: the same codes, both ways', async (t) => {
   const ofRoutes = codesOfRoutes(routes)
-  for (const code of ofRoutes) t.ok(code in errors, `${code}: add it to src/api/errors.ts`)
+  for (const code of ofRoutes) t.ok(code in errors, `${code}: add it to src/edge/api/errors.ts`)
   const used = new Set([...ofRoutes, ...codesOfTheEdge(), ...commonErrors])
   for (const code of Object.keys(errors)) {
     t.ok(used.has(code), `${code}: a route declares it, the edge uses it, or it is common`)
@@ -142,7 +144,7 @@ const examples: { rule: string; path?: string; wrong: string[]; right: string[] 
   },
   {
     rule: 'time and chance',
-    path: 'src/forum/posts.ts',
+    path: 'src/forum/threads/commands.ts',
     wrong: ['const at = Date.now()', 'Math.random()', 'performance.now()', 'randomBytes(4)'],
     right: ['stamps.clock()', '// not Date.now', ' * Date.now says'],
   },
@@ -152,27 +154,36 @@ const examples: { rule: string; path?: string; wrong: string[]; right: string[] 
     wrong: ['Date.now()', 'randomBytes(8)'],
     right: ['performance.now()'],
   },
-  { rule: 'time and chance', path: 'src/forum/stamp.ts', wrong: [], right: ['Date.now()'] },
+  { rule: 'time and chance', path: 'src/kernel/stamp.ts', wrong: [], right: ['Date.now()'] },
   {
     rule: 'imports run',
-    path: 'src/forum/posts.ts',
+    path: 'src/forum/threads/commands.ts',
     wrong: [
-      "import type { A } from '../api/route.ts'",
-      "const { a } = await import('../http/uws.ts')",
-      "import {\n  a,\n} from '../config.ts'",
+      "import type { A } from '../../node/server.ts'",
+      "const { a } = await import('../../edge/http/uws.ts')",
+      "import {\n  a,\n} from '../../config.ts'",
     ],
     right: [
-      "import { a } from './apply.ts'",
-      "import { a } from '../state/state.ts'",
-      "import type { a } from '../../wal/journal.ts'",
+      "import { a } from '../write.ts'",
+      "import { a } from '../../kernel/receipts.ts'",
+      "import type { a } from '../../../wal/journal.ts'",
       "import { a } from 'node:fs'",
     ],
   },
   {
     rule: 'imports run',
-    path: 'src/actors/thread.ts',
-    wrong: ["import { a } from '../state/lists.ts'", "import type { a } from '../state/column.ts'"],
-    right: ["import { a } from './actor.ts'"],
+    path: 'src/kernel/clock.ts',
+    wrong: [
+      "import { a } from '../forum/state.ts'",
+      "import type { a } from '../edge/http/uws.ts'",
+    ],
+    right: ["import type { a } from '../forum/state.ts'", "import { a } from '../../wal/disk.ts'"],
+  },
+  {
+    rule: 'imports run',
+    path: 'src/forum/threads/machine.ts',
+    wrong: ["import { a } from './table.ts'", "import type { a } from '../state.ts'"],
+    right: ["import { a } from '../../kernel/actor.ts'"],
   },
   {
     rule: 'imports run',
@@ -184,24 +195,25 @@ const examples: { rule: string; path?: string; wrong: string[]; right: string[] 
     rule: 'imports run',
     path: 'src/node/server.ts',
     wrong: ["from '../cli/main.ts'"],
-    right: ["from '../http/uws.ts'"],
+    right: ["from '../edge/http/uws.ts'"],
   },
   {
     rule: 'routes are declared',
-    path: 'src/api/threads.ts',
+    path: 'src/forum/threads/routes.ts',
     wrong: [
-      "import { a } from '../forum/posts.ts'",
-      "import {\n  type A,\n  b,\n} from '../state/state.ts'",
-      "import { type A } from '../forum/forum.ts'",
-      "export * from '../text/page.ts'",
-      "await import('../forum/posts.ts')",
+      "import { a } from './commands.ts'",
+      "import {\n  type A,\n  b,\n} from '../state.ts'",
+      "import { type A } from '../forum.ts'",
+      "export * from '../../kernel/text/page.ts'",
+      "await import('./commands.ts')",
     ],
     right: [
-      "import type { A } from '../forum/posts.ts'",
-      "import type {\n  A,\n} from '../state/state.ts'",
-      "import { isRejection } from '../forum/rejection.ts'",
-      "import { a } from './route.ts'",
-      "type A = typeof import('../forum/commands.ts')",
+      "import type { A } from './commands.ts'",
+      "import type {\n  A,\n} from '../state.ts'",
+      "import { isRejection } from '../../kernel/rejection.ts'",
+      "import { a } from '../../edge/api/route.ts'",
+      "import { a } from '../feed/subscription-routes.ts'",
+      "type A = typeof import('../commands.ts')",
     ],
   },
   {
@@ -222,7 +234,7 @@ const examples: { rule: string; path?: string; wrong: string[]; right: string[] 
   },
 ]
 
-for (const { rule: start, path = 'src/forum/a.ts', wrong, right } of examples) {
+for (const { rule: start, path = 'src/forum/threads/a.ts', wrong, right } of examples) {
   t.test(`rule: ${start}: in ${path}: finds what is wrong and nothing else`, async (t) => {
     const rule = rules.find(({ name }) => name.startsWith(start))!
     for (const text of wrong) {

@@ -4,7 +4,7 @@
 // A state reserves 80 MiB for text and for feed items, of which a test uses a few pages. V8 counts
 // all of it, and begins to mark the whole heap whenever 64 MiB have been added. So each state that
 // a test made cost a full collection, and these took a third to a half of the processor time of
-// tests with nodes in memory: the group with test/http takes 29 s with this and 43 s without.
+// tests with nodes in memory: the group with test/edge/http takes 29 s with this and 43 s without.
 //
 // V8 does not count shared memory. What is not used of it takes only addresses, and it is given
 // back by the collections that other garbage causes.

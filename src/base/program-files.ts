@@ -22,9 +22,9 @@ import { Worker } from 'node:worker_threads'
 export const startedModules = {
   command: 'cli/main.js',
   reader: 'node/reader-process.js',
-  search: 'search/process.js',
+  search: 'forum/search/process.js',
   /** A thread, not a process. */
-  textReader: 'text/reader-worker.js',
+  textReader: 'kernel/text/reader-worker.js',
 } as const
 
 /** The modules that run as processes of their own beside that of the command. */

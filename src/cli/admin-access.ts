@@ -4,6 +4,8 @@
 // A code or a token is printed alone on standard output, for scripts, and what it is for on
 // standard error. With --json, one object on standard output holds all of it.
 
+import type { Flags } from '../base/arguments.ts'
+import type { AccessCommand } from '../forum/invitations/operators.ts'
 import {
   type AccessFields,
   type InvitationJson,
@@ -14,9 +16,7 @@ import {
   subjectOf,
   type TokenJson,
   unusableIn,
-} from '../admin/protocol.ts'
-import type { Flags } from '../base/arguments.ts'
-import type { AccessCommand } from '../forum/access.ts'
+} from '../operators/admin/protocol.ts'
 import { accessOfNode, invitesOfNode } from './admin-client.ts'
 
 export const accessFlags = {

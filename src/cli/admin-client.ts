@@ -3,6 +3,9 @@
 import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { codeOf, messageOf } from '../../wal/errors.ts'
+import type { Erasure } from '../engine/storage/checkpoints.ts'
+import type { AccessCommand } from '../forum/invitations/operators.ts'
+import type { ModerationCommand } from '../forum/moderation/commands.ts'
 import {
   type AccessFields,
   type ActJson,
@@ -15,11 +18,8 @@ import {
   socketPath,
   subjectOf,
   withSocketPath,
-} from '../admin/protocol.ts'
-import type { AccessCommand } from '../forum/access.ts'
-import type { ModerationCommand } from '../forum/moderation.ts'
-import type { NodeStatus } from '../ops/node-status.ts'
-import type { Erasure } from '../storage/checkpoints.ts'
+} from '../operators/admin/protocol.ts'
+import type { NodeStatus } from '../operators/ops/node-status.ts'
 import { CommandError } from './command-error.ts'
 
 const timeoutMs = 60_000

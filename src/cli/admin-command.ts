@@ -6,14 +6,6 @@ import { readdirSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
-  type ActJson,
-  type Done,
-  isReason,
-  type MessageJson,
-  reasonRule,
-  subjectOf,
-} from '../admin/protocol.ts'
-import {
   ConfigError,
   dataOf,
   type Flags,
@@ -21,8 +13,16 @@ import {
   readFlags,
   suggestion,
 } from '../base/arguments.ts'
-import type { AccessCommand } from '../forum/access.ts'
-import type { ModerationCommand } from '../forum/moderation.ts'
+import type { AccessCommand } from '../forum/invitations/operators.ts'
+import type { ModerationCommand } from '../forum/moderation/commands.ts'
+import {
+  type ActJson,
+  type Done,
+  isReason,
+  type MessageJson,
+  reasonRule,
+  subjectOf,
+} from '../operators/admin/protocol.ts'
 import {
   type AccessArguments,
   accessFlags,

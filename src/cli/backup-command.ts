@@ -13,7 +13,7 @@ import { inspectLog } from '../../wal/tools/inspect.ts'
 import { copyCheckpoint, copyLiveLog } from '../../wal/tools/live-copy.ts'
 import { ConfigError, dataOf, type Flags, flagHelp, readFlags } from '../base/arguments.ts'
 import { counted } from '../base/counted.ts'
-import { beginEpochAt, copySecret } from '../storage/node-files.ts'
+import { beginEpochAt, copySecret } from '../engine/storage/node-files.ts'
 import { progressBar } from './progress-bar.ts'
 
 export const backupFlags = {

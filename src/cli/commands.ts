@@ -1,7 +1,7 @@
 // The command line: agent-forum serve | mcp | swarm | backup | status | admin | wal | completion,
-// and the commands of shell/commands.ts. Exit codes: 0 clean, 64 bad configuration, 65 no such
-// thing or a refusal, 69 no node answers, 70 a bug, 74 storage failed, 75 directory or port in use,
-// 76 data of another version, 77 damage, 78 another node leads.
+// and the commands of clients/shell/commands.ts. Exit codes: 0 clean, 64 bad configuration, 65 no
+// such thing or a refusal, 69 no node answers, 70 a bug, 74 storage failed, 75 directory or port in
+// use, 76 data of another version, 77 damage, 78 another node leads.
 //
 // A command is loaded when it runs, so that a tool opens few files, and a failure to load one is
 // reported like any other.
@@ -9,9 +9,9 @@
 import { codeOf, isLackOfFiles, JournalError, storageError } from '../../wal/errors.ts'
 import { ConfigError, suggestion } from '../base/arguments.ts'
 import { ownText } from '../base/program-files.ts'
-import { PortInUse } from '../http/port-error.ts'
-import { LineOutput } from '../ops/line-output.ts'
-import { shellCommands } from '../shell/commands.ts'
+import { shellCommands } from '../clients/shell/commands.ts'
+import { PortInUse } from '../edge/http/port-error.ts'
+import { LineOutput } from '../operators/ops/line-output.ts'
 import { CommandError } from './command-error.ts'
 
 const { version } = JSON.parse(ownText('../../package.json')) as { version: string }
@@ -20,7 +20,7 @@ const { version } = JSON.parse(ownText('../../package.json')) as { version: stri
 const commands: Record<string, (args: string[]) => Promise<number>> = {
   serve: async (args) => (await import('./serve-command.ts')).runServe(args, version),
   mcp: async (args) => (await import('./mcp-command.ts')).runMcp(args, version),
-  swarm: async (args) => (await import('../swarm/swarm.ts')).runSwarm(args),
+  swarm: async (args) => (await import('../clients/swarm/swarm.ts')).runSwarm(args),
   backup: async (args) => (await import('./backup-command.ts')).runBackup(args),
   status: async (args) => (await import('./status-command.ts')).runStatus(args),
   admin: async (args) => (await import('./admin-command.ts')).runAdmin(args),

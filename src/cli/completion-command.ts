@@ -3,9 +3,9 @@
 // commands parse their arguments, so it knows every flag of this version.
 
 import { ConfigError, type Flag, type Flags, readFlags, suggestion } from '../base/arguments.ts'
+import { shellCommands } from '../clients/shell/commands.ts'
+import { swarmFlags } from '../clients/swarm/options.ts'
 import { serveSwitches, settingFlags } from '../config/config.ts'
-import { shellCommands } from '../shell/commands.ts'
-import { swarmFlags } from '../swarm/options.ts'
 import { adminCommands } from './admin-command.ts'
 import { backupFlags } from './backup-command.ts'
 import { mcpFlags } from './mcp-command.ts'

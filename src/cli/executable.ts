@@ -5,7 +5,7 @@ import { type ProcessName, processPrefix } from '../base/program-files.ts'
 
 const processes: Record<ProcessName, () => Promise<unknown>> = {
   reader: () => import('../node/reader-process.ts'),
-  search: () => import('../search/process.ts'),
+  search: () => import('../forum/search/process.ts'),
 }
 
 const [, , first = ''] = process.argv

@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path'
 import type { Config } from '../config/config.ts'
-import { originOf } from '../http/cross-site.ts'
+import { originOf } from '../edge/http/cross-site.ts'
 import { typedCommand } from './own-command.ts'
 
 const durabilities = {

@@ -3,7 +3,7 @@
 
 import { ConfigError, type Flags, flagHelp, readFlags } from '../base/arguments.ts'
 import { choiceOf, defaultUrl, numberOf, originOfNode } from '../base/values.ts'
-import { tokenIn } from '../shell/flags.ts'
+import { tokenIn } from '../clients/shell/flags.ts'
 import { CommandError } from './command-error.ts'
 
 const kinds = ['guest', 'persistent'] as const
@@ -72,7 +72,7 @@ export async function runMcp(args: string[], version: string): Promise<number> {
   }
   const port =
     values.http === undefined ? null : numberOf({ name: '--http', text: values.http }, 0, 65_535)
-  const { serveMcp } = await import('../mcp/serve.ts')
+  const { serveMcp } = await import('../clients/mcp/serve.ts')
   const ending = await serveMcp(options, port, version)
   if (ending === null) return 0
   const { of, error } = ending
@@ -83,7 +83,7 @@ export async function runMcp(args: string[], version: string): Promise<number> {
 /** Returns the node of the identity in the file, if there is one. Throws a ConfigError. */
 async function urlIn(file: string | undefined): Promise<string | undefined> {
   if (file === undefined) return undefined
-  const { originIn } = await import('../mcp/identity-file.ts')
+  const { originIn } = await import('../clients/mcp/identity-file.ts')
   return originIn(file) ?? undefined
 }
 

@@ -6,9 +6,14 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { ConfigError, type Flags, flagHelp, readFlags, suggestion } from '../base/arguments.ts'
 import { defaultUrl, originOfNode } from '../base/values.ts'
-import { clientNames, type Entry, type McpClient, mcpClients } from '../mcp/setup/clients.ts'
-import { readConfig, replaceConfig } from '../mcp/setup/config-file.ts'
-import type { Edit } from '../mcp/setup/json-config.ts'
+import {
+  clientNames,
+  type Entry,
+  type McpClient,
+  mcpClients,
+} from '../clients/mcp/setup/clients.ts'
+import { readConfig, replaceConfig } from '../clients/mcp/setup/config-file.ts'
+import type { Edit } from '../clients/mcp/setup/json-config.ts'
 import { ownCommand } from './own-command.ts'
 
 export const mcpSetupFlags = {

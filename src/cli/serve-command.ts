@@ -4,6 +4,7 @@
 
 import type { Logger } from 'pino'
 import { asksForHelp, flagHelp } from '../base/arguments.ts'
+import type { Life } from '../cluster/replication/replicated-node.ts'
 import {
   type Config,
   checkSettings,
@@ -15,7 +16,6 @@ import {
 } from '../config/config.ts'
 import { printConfig } from '../config/print-config.ts'
 import type { Environment } from '../node/server.ts'
-import type { Life } from '../replication/replicated-node.ts'
 import { greetingOf } from './greeting.ts'
 
 const serveExamples = `\
@@ -56,7 +56,7 @@ export async function runServe(args: string[], version: string): Promise<number>
     process.stdout.write(printConfig(settings, config, settings.isGiven('json')))
     return 0
   }
-  const { openLog } = await import('../ops/log.ts')
+  const { openLog } = await import('../operators/ops/log.ts')
   const { log, output, greet } = openLog(config.logLevel, config.logFormat)
   process.on('exit', () => output.end())
   for (const variable of unknownVariables(process.env)) {
@@ -105,7 +105,7 @@ async function start(
       throw error
     })
   }
-  const { startReplicatedNode } = await import('../replication/replicated-node.ts')
+  const { startReplicatedNode } = await import('../cluster/replication/replicated-node.ts')
   return startReplicatedNode(config, log, stopped, (lifeConfig, lives) =>
     startNode(lifeConfig, version, log, { ...environment, lives }),
   )

@@ -1,10 +1,11 @@
-// agent-forum register, threads, read, post, reply …: the forum from a shell. shell/commands.ts
-// declares the commands; this file turns their outcomes into exit codes. What a server says of an
-// error is shown like all content written by others (shell/output.ts, O1).
+// agent-forum register, threads, read, post, reply …: the forum from a shell.
+// clients/shell/commands.ts declares the commands; this file turns their outcomes into exit codes.
+// What a server says of an error is shown like all content written by others
+// (clients/shell/output.ts, O1).
 
 import { ForumError } from '../client/errors.ts'
-import { parseShell, shellCommands, shellHelp } from '../shell/commands.ts'
-import { inLine } from '../shell/output.ts'
+import { parseShell, shellCommands, shellHelp } from '../clients/shell/commands.ts'
+import { inLine } from '../clients/shell/output.ts'
 import { CommandError } from './command-error.ts'
 
 /** Runs the command; returns its exit code. Throws ConfigError and CommandError. */
@@ -14,7 +15,7 @@ export async function runShell(name: string, args: readonly string[]): Promise<n
     process.stdout.write(shellHelp(name))
     return 0
   }
-  const { isDecided, sessionOf } = await import('../shell/session.ts')
+  const { isDecided, sessionOf } = await import('../clients/shell/session.ts')
   const session = sessionOf(parsed.values)
   try {
     await shellCommands[name].run(session, parsed.words, parsed.values as never)

@@ -2,7 +2,7 @@
 
 import { ConfigError, dataOf, type Flags, flagHelp, readFlags } from '../base/arguments.ts'
 import { counted } from '../base/counted.ts'
-import type { NodeStatus } from '../ops/node-status.ts'
+import type { NodeStatus } from '../operators/ops/node-status.ts'
 import { statusOfNode } from './admin-client.ts'
 
 export const statusFlags = {

@@ -2,7 +2,7 @@
 
 import { ConfigError, type Flags, flagHelp, readFlags } from '../base/arguments.ts'
 import { isExecutable, ownText, textOf } from '../base/program-files.ts'
-import { withCommit } from '../ops/commit.ts'
+import { withCommit } from '../operators/ops/commit.ts'
 import { CommandError } from './command-error.ts'
 
 export const versionFlags = {

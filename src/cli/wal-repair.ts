@@ -16,7 +16,7 @@ import { checkCheckpoints } from '../../wal/tools/checkpoint-check.ts'
 import { applyRepair, planRepair, type RepairPlan } from '../../wal/tools/repair.ts'
 import { copyWhole } from '../../wal/tools/whole-copy.ts'
 import { ConfigError } from '../base/arguments.ts'
-import { beginEpochAt } from '../storage/node-files.ts'
+import { beginEpochAt } from '../engine/storage/node-files.ts'
 import { progressBar } from './progress-bar.ts'
 import { readLog } from './read-log.ts'
 

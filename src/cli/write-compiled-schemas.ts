@@ -2,13 +2,13 @@
 // compile, so that no start compiles one.
 
 import { writeFileSync } from 'node:fs'
-import { compiledFile, moduleOfRequested } from '../api/compiled-schemas.ts'
-import { routes } from '../api/routes.ts'
 import { urlOf } from '../base/program-files.ts'
-import { Meter } from '../http/meter.ts'
-import { prepare } from '../http/prepared-route.ts'
-import { withPages } from '../pages/pages.ts'
-import '../mcp/tools.ts'
+import { compiledFile, moduleOfRequested } from '../edge/api/compiled-schemas.ts'
+import { Meter } from '../edge/http/meter.ts'
+import { prepare } from '../edge/http/prepared-route.ts'
+import { withPages } from '../forum/pages.ts'
+import { routes } from '../forum/routes.ts'
+import '../clients/mcp/tools.ts'
 
 const meter = new Meter()
 for (const route of withPages(routes)) prepare(route, meter)

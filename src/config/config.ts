@@ -2,12 +2,12 @@
 // unknown or impossible setting is a ConfigError: one clear line, and exit code 64.
 
 import type { Durability } from '../../wal/journal/journal.ts'
-import type { Access } from '../api/route.ts'
 import { ConfigError, type Flag, type Flags } from '../base/arguments.ts'
 import { choiceOf, numberOf, originOf } from '../base/values.ts'
-import type { TrustProxy } from '../http/client-address.ts'
-import type { CorsOrigins } from '../http/cors.ts'
-import type { QuotaLimits } from '../state/quotas.ts'
+import type { Access } from '../edge/api/route.ts'
+import type { TrustProxy } from '../edge/http/client-address.ts'
+import type { CorsOrigins } from '../edge/http/cors.ts'
+import type { QuotaLimits } from '../kernel/quotas.ts'
 import { allowedHostsOf, corsOf, edgeFlags, trustProxyOf } from './edge-settings.ts'
 import {
   limitFlags,
@@ -61,7 +61,10 @@ export interface Config {
   pages: boolean
   /** Whether messages can be found by their words. */
   search: boolean
-  /** From the environment. If undefined, the data directory holds one (storage/node-files.ts). */
+  /**
+   * From the environment. If undefined, the data directory holds one
+   * (engine/storage/node-files.ts).
+   */
   secret: string | undefined
   /** How the caller's address is found behind proxies, or null if there are none. */
   trustProxy: TrustProxy | null

@@ -3,8 +3,8 @@
 import { BlockList, isIP } from 'node:net'
 import { ConfigError } from '../base/arguments.ts'
 import { numberOf, originOf, type Setting } from '../base/values.ts'
-import type { TrustProxy } from '../http/client-address.ts'
-import type { CorsOrigins } from '../http/cors.ts'
+import type { TrustProxy } from '../edge/http/client-address.ts'
+import type { CorsOrigins } from '../edge/http/cors.ts'
 
 /** The flags; `bare` is the value of a flag that is given without one. */
 export const edgeFlags = {

@@ -5,9 +5,9 @@
 import os from 'node:os'
 import { openFilesMax } from '../base/process.ts'
 import { numberOf, type Setting } from '../base/values.ts'
-import type { LoadLimits } from '../http/load.ts'
-import type { Action, QuotaLimits, Scope } from '../state/quotas.ts'
-import type { ColdReadsLimits } from '../text/blocks.ts'
+import type { LoadLimits } from '../edge/http/load.ts'
+import type { Action, QuotaLimits, Scope } from '../kernel/quotas.ts'
+import type { ColdReadsLimits } from '../kernel/text/blocks.ts'
 
 export interface NodeLimits {
   load: LoadLimits

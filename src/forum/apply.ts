@@ -13,9 +13,9 @@
 import assert from 'node:assert/strict'
 import { Unpackr } from 'msgpackr'
 import { eachEncoded } from '../../wal/journal/format.ts'
-import type { State } from '../state/state.ts'
 import { type Forum, forgetErased } from './forum.ts'
 import { decode, type ForumRecord, kindOf } from './records.ts'
+import type { State } from './state.ts'
 
 export function apply(state: State, position: number, record: ForumRecord): void {
   state.position = position

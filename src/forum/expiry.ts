@@ -3,8 +3,9 @@
 // behind a record, not even after a restart. One record covers everything that expired before it,
 // so callers cannot cause many.
 
-import { notableMs } from './clock.ts'
-import { type Forum, isRejection, type Rejection, type RejectionCode } from './forum.ts'
+import { notableMs } from '../kernel/clock.ts'
+import { isRejection, type Rejection, type RejectionCode } from '../kernel/rejection.ts'
+import type { Forum } from './forum.ts'
 import { admitOwn, commit } from './write.ts'
 
 /**

@@ -2,29 +2,27 @@
 // Commands and queries are functions that take a forum; each resource has a file.
 
 import type { Journal } from '../../wal/journal/journal.ts'
-import type { State } from '../state/state.ts'
-import { type TextDisk, unreadDisk } from '../text/block-loads.ts'
-import type { ColdReadsLimits } from '../text/blocks.ts'
-import { ColdReads } from '../text/cold-reads.ts'
-import { Page } from '../text/page.ts'
-import { ActiveThreads } from './active-threads.ts'
-import { Activity } from './activity.ts'
-import { ContentItems } from './content-items.ts'
-import { DueWebhooks } from './due-webhooks.ts'
-import { FeedItems } from './feed-items.ts'
-import { Generations } from './generations.ts'
-import { Guesses } from './guesses.ts'
-import { Listed } from './listed.ts'
-import { PageCache } from './page-cache.ts'
-import { PageMaking } from './page-making.ts'
-import { Publishers } from './publishers.ts'
-import { Registrations } from './registrations.ts'
-import type { Rejection } from './rejection.ts'
-import { SlicedWork } from './sliced-work.ts'
-import type { Stamps } from './stamp.ts'
-import { Waiting } from './waiting.ts'
-
-export { isRejection, type Rejection, type RejectionCode } from './rejection.ts'
+import { Generations } from '../kernel/generations.ts'
+import type { Rejection } from '../kernel/rejection.ts'
+import { SlicedWork } from '../kernel/sliced-work.ts'
+import type { Stamps } from '../kernel/stamp.ts'
+import { type TextDisk, unreadDisk } from '../kernel/text/block-loads.ts'
+import type { ColdReadsLimits } from '../kernel/text/blocks.ts'
+import { ColdReads } from '../kernel/text/cold-reads.ts'
+import { Page } from '../kernel/text/page.ts'
+import { PageMaking } from '../people/page-making.ts'
+import { ContentItems } from './feed/content-items.ts'
+import { FeedItems } from './feed/feed-items.ts'
+import { Waiting } from './feed/waiting.ts'
+import { Guesses } from './identities/guesses.ts'
+import { Listed } from './identities/listed.ts'
+import { Publishers } from './identities/publishers.ts'
+import { Registrations } from './identities/registrations.ts'
+import type { State } from './state.ts'
+import { ActiveThreads } from './threads/active-threads.ts'
+import { Activity } from './threads/activity.ts'
+import { PageCache } from './threads/page-cache.ts'
+import { DueWebhooks } from './webhooks/due-webhooks.ts'
 
 /** The parts that a forum is assembled from. */
 export interface ForumParts {
@@ -47,7 +45,10 @@ export interface ForumParts {
   addressKey: Buffer
   /** Seals the sessions of people. */
   sessionKey: Buffer
-  /** The last position before the present epoch (storage/node-files.ts); null in the first one. */
+  /**
+   * The last position before the present epoch (engine/storage/node-files.ts); null in the first
+   * one.
+   */
   epochBegin?: number | null
   /** Rejects writes for reasons that the log does not know, such as a lack of memory. */
   admission?: Admission
@@ -65,7 +66,7 @@ export interface Forum extends ForumParts {
   /** Where answers are assembled. */
   page: Page
   pageCache: PageCache
-  /** Pages for people, by the content that they show (pages/layout.ts). */
+  /** Pages for people, by the content that they show (people/layout.ts). */
   htmlCache: Generations<string, { bytes: Uint8Array }>
   /** Makes the pages that are not in `htmlCache`. */
   pageMaking: PageMaking
@@ -150,11 +151,6 @@ export interface Admission {
 /** The result of a command or query; its answer may be sent once `position` is durable. */
 export interface Positioned {
   position: number
-}
-
-/** Returns forum time (clock.ts), that of a record made now, in milliseconds since the epoch. */
-export function timeOf({ state, stamps }: Forum): number {
-  return stamps.clock.now(state.now)
 }
 
 /**

@@ -1,7 +1,7 @@
 // Finds, by its receipt, the record that an idempotency key was used for.
 
-import type { ReceiptOperation } from '../state/receipts.ts'
-import type { State } from '../state/state.ts'
+import type { ReceiptOperation } from '../kernel/receipts.ts'
+import type { State } from './state.ts'
 
 const positionOf: Record<ReceiptOperation, (state: State, subject: number) => number> = {
   thread: ({ messages }, message) => messages.seq(message),

@@ -8,7 +8,7 @@
 //     is read from its first record on. Where the log begins behind a checkpoint, there are only
 //     numbers.
 
-import { HexColumn } from '../columns/id-table.ts'
+import { HexColumn } from '../kernel/columns/id-table.ts'
 import type { ForumRecord } from './records.ts'
 
 const prefixes = {

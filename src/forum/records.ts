@@ -4,17 +4,17 @@
 // message that the log creates, counted from 0.
 
 import { JournalError } from '../../wal/errors.ts'
-import { deliveryRecords } from './records/deliveries.ts'
-import { governanceRecords } from './records/governance.ts'
-import { identityRecords } from './records/identities.ts'
-import { invitationRecords } from './records/invitations.ts'
-import type { RecordKind } from './records/kind.ts'
-import { leadershipRecords } from './records/leadership.ts'
-import { moderationRecords } from './records/moderation.ts'
-import { postRecords } from './records/posts.ts'
-import { subscriptionRecords } from './records/subscriptions.ts'
-import { ticketRecords } from './records/tickets.ts'
-import { webhookRecords } from './records/webhooks.ts'
+import type { RecordKind } from '../kernel/record.ts'
+import { subscriptionRecords } from './feed/records.ts'
+import { governanceRecords } from './governance/records.ts'
+import { identityRecords } from './identities/records.ts'
+import { invitationRecords } from './invitations/records.ts'
+import { leadershipRecords } from './leadership.ts'
+import { moderationRecords } from './moderation/records.ts'
+import { postRecords } from './threads/records.ts'
+import { ticketRecords } from './tickets/records.ts'
+import { deliveryRecords } from './webhooks/delivery-records.ts'
+import { webhookRecords } from './webhooks/records.ts'
 
 const kinds = {
   ...identityRecords,

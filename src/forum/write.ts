@@ -7,14 +7,16 @@
 //     is answered regardless of limits, and never counts against them.
 // W2. A permit is valid only for the command that obtained it: nothing awaits before `commit`.
 // W3. A command that has noted missing text returns before `commit`, because it will run again
-//     (text/cold-reads.ts).
+//     (kernel/text/cold-reads.ts).
 
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import type { Action } from '../state/quotas.ts'
+import { timeOf } from '../kernel/clock.ts'
+import { networkOf } from '../kernel/network.ts'
+import type { Action } from '../kernel/quotas.ts'
+import type { Rejection } from '../kernel/rejection.ts'
 import { applyServing } from './apply.ts'
-import { type Forum, type Rejection, timeOf } from './forum.ts'
-import { networkOf } from './network.ts'
+import type { Forum } from './forum.ts'
 import { encode, type ForumRecord } from './records.ts'
 
 const clientHexLength = 16

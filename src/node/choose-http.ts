@@ -3,10 +3,10 @@
 import type { Logger } from 'pino'
 import { ConfigError } from '../base/arguments.ts'
 import type { Config } from '../config/config.ts'
-import type { Listen } from '../http/exchange.ts'
-import { canShare, listenNode } from '../http/node.ts'
-import { listenUws } from '../http/uws.ts'
-import { loadBinding } from '../http/uws-binding.ts'
+import type { Listen } from '../edge/http/exchange.ts'
+import { canShare, listenNode } from '../edge/http/node.ts'
+import { listenUws } from '../edge/http/uws.ts'
+import { loadBinding } from '../edge/http/uws-binding.ts'
 
 /** Returns uWebSockets.js if its binding loads, unless configured otherwise. */
 export function chooseHttp(

@@ -2,16 +2,16 @@
 // socket. While the log is recovered they are open, and the node answers that it is starting.
 
 import type { Logger } from 'pino'
-import type { OperatorPages } from '../admin/pages.ts'
-import { type AdminSocket, serveAdmin } from '../admin/socket.ts'
 import { ConfigError } from '../base/arguments.ts'
 import type { Config } from '../config/config.ts'
-import type { Listen, Listener } from '../http/exchange.ts'
-import type { Edge } from '../http/handle.ts'
-import type { Load } from '../http/load.ts'
-import { PortError, PortInUse, tryPort } from '../http/port-error.ts'
-import { nodeStatus } from '../ops/node-status.ts'
-import type { Vitals } from '../ops/vitals.ts'
+import type { Listen, Listener } from '../edge/http/exchange.ts'
+import type { Edge } from '../edge/http/handle.ts'
+import type { Load } from '../edge/http/load.ts'
+import { PortError, PortInUse, tryPort } from '../edge/http/port-error.ts'
+import type { OperatorPages } from '../operators/admin/pages.ts'
+import { type AdminSocket, serveAdmin } from '../operators/admin/socket.ts'
+import { nodeStatus } from '../operators/ops/node-status.ts'
+import type { Vitals } from '../operators/ops/vitals.ts'
 import { handlerOf } from './edge.ts'
 
 /** How many ports after an occupied one are tried. */
@@ -102,8 +102,8 @@ export class Ports {
  */
 async function openOps(config: Config, vitals: Vitals, log: Logger): Promise<OperatorsPort | null> {
   if (config.opsPort === 0) return null
-  const { serveOperators } = await import('../ops/serve.ts')
-  const { OperatorPages } = await import('../admin/pages.ts')
+  const { serveOperators } = await import('../operators/ops/serve.ts')
+  const { OperatorPages } = await import('../operators/admin/pages.ts')
   const pages = new OperatorPages(log)
   return { ...(await serveOperators(config, vitals, pages)), pages }
 }

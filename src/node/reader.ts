@@ -7,7 +7,7 @@
 //
 // R1. A reader passes on what only the main process decides: writes, tickets, tokens that have
 //     expired or that it does not know yet. So its state lacks what only commands read
-//     (state/for-commands.ts).
+//     (forum/for-commands.ts).
 // R2. It answers nothing while it has no news of the main process (main-port.ts, D3), receives no
 //     connections while it lags, and ends with the main process.
 // R3. It reads text that is not in memory from the page files of the main process. It adopts those
@@ -15,7 +15,7 @@
 //     so far.
 // R4. A reader that cannot continue ends, and another one starts from the newest checkpoint.
 //
-// Neighbours: readers/readers.ts starts readers; reader-process.ts is the program.
+// Neighbours: cluster/readers/readers.ts starts readers; reader-process.ts is the program.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
@@ -25,30 +25,30 @@ import type { Manifest } from '../../wal/checkpoint/manifest.ts'
 import { readPageNow } from '../../wal/checkpoint/page-source.ts'
 import { realDisk } from '../../wal/disk.ts'
 import { isOfSystem } from '../../wal/errors.ts'
-import type { RoleName } from '../api/route.ts'
 import { inSlicesOf } from '../base/pauses.ts'
 import { residentMemory } from '../base/process.ts'
+import type { MainPort } from '../cluster/readers/main-port.ts'
+import { configOf, type ReaderSetup } from '../cluster/readers/setup.ts'
+import { Forwarder } from '../cluster/replication/forwarding.ts'
 import type { Config } from '../config/config.ts'
+import type { RoleName } from '../edge/api/route.ts'
+import type { Refusing } from '../edge/http/edge-options.ts'
+import type { Listener } from '../edge/http/exchange.ts'
+import type { GateFailure } from '../edge/http/gate.ts'
+import type { Edge } from '../edge/http/handle.ts'
+import { Load } from '../edge/http/load.ts'
+import { FollowedLog } from '../engine/role/forum-log.ts'
+import { Role } from '../engine/role/role.ts'
+import { CheckpointSchedule } from '../engine/storage/checkpoints.ts'
 import { type Forum, makeForum } from '../forum/forum.ts'
-import { systemStamps } from '../forum/stamp.ts'
-import type { Refusing } from '../http/edge-options.ts'
-import type { Listener } from '../http/exchange.ts'
-import type { GateFailure } from '../http/gate.ts'
-import type { Edge } from '../http/handle.ts'
-import { Load } from '../http/load.ts'
-import type { MainPort } from '../readers/main-port.ts'
-import { configOf, type ReaderSetup } from '../readers/setup.ts'
-import { Forwarder } from '../replication/forwarding.ts'
-import { FollowedLog } from '../role/forum-log.ts'
-import { Role } from '../role/role.ts'
-import { MessageSearch } from '../search/find.ts'
-import { ReaderSearch } from '../search/reader-link.ts'
-import type { State } from '../state/state.ts'
-import { CheckpointSchedule } from '../storage/checkpoints.ts'
-import { openTextDisk } from '../text/disk.ts'
-import { hasErasedUnread } from '../text/erasing.ts'
-import { textStoreName } from '../text/text.ts'
-import { warmUp } from '../text/warm-up.ts'
+import { MessageSearch } from '../forum/search/find.ts'
+import { ReaderSearch } from '../forum/search/reader-link.ts'
+import type { State } from '../forum/state.ts'
+import { systemStamps } from '../kernel/stamp.ts'
+import { openTextDisk } from '../kernel/text/disk.ts'
+import { hasErasedUnread } from '../kernel/text/erasing.ts'
+import { textStoreName } from '../kernel/text/text.ts'
+import { warmUp } from '../kernel/text/warm-up.ts'
 import { chooseHttp } from './choose-http.ts'
 import { handlerOf, newEdge } from './edge.ts'
 import { endReads, lingerMs } from './end-reads.ts'

@@ -5,23 +5,13 @@ import { readPageNow } from '../../wal/checkpoint/page-source.ts'
 import { realDisk } from '../../wal/disk.ts'
 import { type Journal, type JournalOptions, openJournal } from '../../wal/journal/journal.ts'
 import { ConfigError } from '../base/arguments.ts'
+import type { Replication } from '../cluster/replication/replication.ts'
 import type { Config } from '../config/config.ts'
-import { apply } from '../forum/apply.ts'
-import { notableMs } from '../forum/clock.ts'
-import { type Forum, makeForum } from '../forum/forum.ts'
-import { decode } from '../forum/records.ts'
-import { randomSeed, type Stamps, systemStamps } from '../forum/stamp.ts'
-import { hasRightKey } from '../forum/webhooks.ts'
-import { withCommit } from '../ops/commit.ts'
-import { logNotices } from '../ops/log.ts'
-import type { Vitals } from '../ops/vitals.ts'
-import type { Replication } from '../replication/replication.ts'
-import { State, type StateOptions } from '../state/state.ts'
 import {
   type CheckpointSchedule,
   type OnStartProgress,
   startProgress,
-} from '../storage/checkpoints.ts'
+} from '../engine/storage/checkpoints.ts'
 import {
   deriveKey,
   type Epoch,
@@ -30,8 +20,18 @@ import {
   recordVersion,
   refuseForeign,
   withVersion,
-} from '../storage/node-files.ts'
-import { openTextDisk, type TextDiskOptions } from '../text/disk.ts'
+} from '../engine/storage/node-files.ts'
+import { apply } from '../forum/apply.ts'
+import { type Forum, makeForum } from '../forum/forum.ts'
+import { decode } from '../forum/records.ts'
+import { State, type StateOptions } from '../forum/state.ts'
+import { hasRightKey } from '../forum/webhooks/commands.ts'
+import { notableMs } from '../kernel/clock.ts'
+import { randomSeed, type Stamps, systemStamps } from '../kernel/stamp.ts'
+import { openTextDisk, type TextDiskOptions } from '../kernel/text/disk.ts'
+import { withCommit } from '../operators/ops/commit.ts'
+import { logNotices } from '../operators/ops/log.ts'
+import type { Vitals } from '../operators/ops/vitals.ts'
 
 /** Returns stamps that warn operators when the clock is set, or is behind the log at a start. */
 function watchedStamps(vitals: Vitals, log: Logger): Stamps {

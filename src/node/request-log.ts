@@ -10,11 +10,12 @@
 // is connected, not in that of the process that decides.
 
 import type { Logger } from 'pino'
-import { tokenDigest } from '../forum/identities.ts'
-import type { Handler } from '../http/exchange.ts'
-import type { Edge } from '../http/handle.ts'
-import { parseBearer } from '../http/parse.ts'
-import { nobody, type State } from '../state/state.ts'
+import type { Handler } from '../edge/http/exchange.ts'
+import type { Edge } from '../edge/http/handle.ts'
+import { parseBearer } from '../edge/http/parse.ts'
+import { tokenDigest } from '../forum/identities/commands.ts'
+import type { State } from '../forum/state.ts'
+import { nobody } from '../kernel/network.ts'
 
 /** Returns the handler that logs these requests. `state` provides the numbers of callers. */
 export function logged(edge: Pick<Edge, 'handle'>, log: Logger, state: () => State): Handler {

@@ -6,7 +6,7 @@
 // N3. A stop awaits the challenges and wakeups in flight; the next start sends the others.
 // N4. A failed sync is not retried: waiting requests get 503, and the process ends with code 74.
 // N5. A standalone node leads. One whose log is replicated leads or follows
-//     (replication/replica.ts).
+//     (cluster/replication/replica.ts).
 // N6. If its data directory is removed, or taken by another process, a node ends with code 74.
 
 import { readFileSync, statSync } from 'node:fs'
@@ -15,23 +15,23 @@ import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/
 import type { Logger } from 'pino'
 import { codeOf, JournalError } from '../../wal/errors.ts'
 import type { Journal, JournalOptions } from '../../wal/journal/journal.ts'
-import { type Admin, startAdmin } from '../admin/socket.ts'
 import type { Pause } from '../base/pauses.ts'
+import type { Readers } from '../cluster/readers/readers.ts'
+import type { Life } from '../cluster/replication/replicated-node.ts'
+import type { ConnectStream, Replication } from '../cluster/replication/replication.ts'
+import type { Lives } from '../cluster/replication/start-again.ts'
 import type { Config, SettingTexts } from '../config/config.ts'
-import type { Send } from '../delivery/send.ts'
-import { isWildcard } from '../http/cross-site.ts'
-import type { Availability } from '../http/edge-options.ts'
-import type { Listen } from '../http/exchange.ts'
-import { Load } from '../http/load.ts'
-import type { Ticks } from '../http/tick.ts'
-import { allWritten, type LogOutput, newVitals, type Vitals } from '../ops/vitals.ts'
-import type { Readers } from '../readers/readers.ts'
-import type { Life } from '../replication/replicated-node.ts'
-import type { ConnectStream, Replication } from '../replication/replication.ts'
-import type { Lives } from '../replication/start-again.ts'
-import { Role } from '../role/role.ts'
-import { CheckpointSchedule } from '../storage/checkpoints.ts'
-import type { StartReading } from '../text/reader.ts'
+import { isWildcard } from '../edge/http/cross-site.ts'
+import type { Availability } from '../edge/http/edge-options.ts'
+import type { Listen } from '../edge/http/exchange.ts'
+import { Load } from '../edge/http/load.ts'
+import type { Ticks } from '../edge/http/tick.ts'
+import { Role } from '../engine/role/role.ts'
+import { CheckpointSchedule } from '../engine/storage/checkpoints.ts'
+import type { Send } from '../forum/webhooks/send.ts'
+import type { StartReading } from '../kernel/text/reader.ts'
+import { type Admin, startAdmin } from '../operators/admin/socket.ts'
+import { allWritten, type LogOutput, newVitals, type Vitals } from '../operators/ops/vitals.ts'
 import { chooseHttp } from './choose-http.ts'
 import { newEdge, publicUrlOf } from './edge.ts'
 import { endReads, lingerMs } from './end-reads.ts'
@@ -55,7 +55,7 @@ export interface Environment extends Pick<JournalOptions, 'disk' | 'segmentBytes
   pause?: Pause
   /** Listens in place of an HTTP server. */
   listen?: Listen
-  /** Decides when requests are processed, in place of event-loop iterations (http/tick.ts). */
+  /** Decides when requests are processed, in place of event-loop iterations (edge/http/tick.ts). */
   ticks?: Ticks
   /** Posts to webhooks in place of the network. */
   send?: Send
@@ -69,7 +69,7 @@ export interface Environment extends Pick<JournalOptions, 'disk' | 'segmentBytes
   logOutput?: LogOutput
   /** Connects to the carrier of a replicated log, in place of NATS. */
   connectStream?: ConnectStream
-  /** The lives of a replicated node, of which this is one (replication/start-again.ts). */
+  /** The lives of a replicated node, of which this is one (cluster/replication/start-again.ts). */
   lives?: Lives
 }
 
@@ -231,7 +231,7 @@ async function replicationOf(
 ): Promise<Replication | null> {
   const { replication } = config
   if (replication === null) return null
-  const { Replication } = await import('../replication/replication.ts')
+  const { Replication } = await import('../cluster/replication/replication.ts')
   return new Replication({ config, replication, disk, connect, log, vitals, lives })
 }
 

@@ -1,11 +1,11 @@
 // Starts the readers of a node, if it has any. A node without readers loads none of their code.
 
 import { availableParallelism } from 'node:os'
+import type { Readers, ReadersParts } from '../cluster/readers/readers.ts'
 import type { Config, SettingTexts } from '../config/config.ts'
-import type { Vitals } from '../ops/vitals.ts'
-import type { Readers, ReadersParts } from '../readers/readers.ts'
-import type { Role } from '../role/role.ts'
-import type { CheckpointSchedule } from '../storage/checkpoints.ts'
+import type { Role } from '../engine/role/role.ts'
+import type { CheckpointSchedule } from '../engine/storage/checkpoints.ts'
+import type { Vitals } from '../operators/ops/vitals.ts'
 
 /** What readers need, of which a node without readers may lack something. */
 type Parts = Omit<ReadersParts, 'texts' | 'role'> & {
@@ -21,7 +21,7 @@ export async function startReaders(
 ): Promise<Readers | null> {
   if (texts?.readers === 'auto') parts.log.info(choiceOf(parts.config), 'readers_chosen')
   if (parts.config.readers === 0 || texts === undefined) return null
-  const { Readers } = await import('../readers/readers.ts')
+  const { Readers } = await import('../cluster/readers/readers.ts')
   const readers = new Readers({ ...parts, texts, role })
   role.useReaders(readers)
   checkpoints.tellReaders = (number, position) => readers.checkpointTaken(number, position)

@@ -2,12 +2,12 @@
 // removed from the forum must not stay in it.
 
 import type { Logger } from 'pino'
-import type { Service } from '../api/route.ts'
 import type { Config } from '../config/config.ts'
-import type { Gate } from '../http/gate.ts'
-import type { Vitals } from '../ops/vitals.ts'
-import { MessageSearch } from '../search/find.ts'
-import { AbsentIndex, SearchHost } from '../search/host.ts'
+import type { Service } from '../edge/api/route.ts'
+import type { Gate } from '../edge/http/gate.ts'
+import { MessageSearch } from '../forum/search/find.ts'
+import { AbsentIndex, SearchHost } from '../forum/search/host.ts'
+import type { Vitals } from '../operators/ops/vitals.ts'
 
 interface SearchParts {
   config: Config
@@ -18,7 +18,7 @@ interface SearchParts {
   vitals: Vitals
 }
 
-/** The parts of a role that the search joins (role/role.ts). */
+/** The parts of a role that the search joins (engine/role/role.ts). */
 interface Served {
   service: Service
   gate: Gate

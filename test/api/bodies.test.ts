@@ -2,7 +2,7 @@
 // parameters".
 
 import t from 'tap'
-import { dropBytesMax } from '../../src/http/incoming-body.ts'
+import { dropBytesMax } from '../../src/edge/http/incoming-body.ts'
 import { type Client, type Headers, newKey, publishedThread, startForum } from './harness.ts'
 import { requestText, wire } from './wire.ts'
 

@@ -6,9 +6,9 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import { validateFunction } from '../../src/api/compiled-schemas.ts'
-import { routes } from '../../src/api/routes.ts'
-import { compileValidator } from '../../src/api/schema-compiler.ts'
+import { validateFunction } from '../../src/edge/api/compiled-schemas.ts'
+import { compileValidator } from '../../src/edge/api/schema-compiler.ts'
+import { routes } from '../../src/forum/routes.ts'
 import { anyJson, valueFor } from '../fuzz/values.ts'
 
 const dist = join(import.meta.dirname, '../..')
@@ -19,12 +19,12 @@ t.test(
     const program = `
     import { createRequire } from 'node:module'
     import '${dist}/src/node/server.js'
-    import { routes } from '${dist}/src/api/routes.js'
-    import { Meter } from '${dist}/src/http/meter.js'
-    import { prepare } from '${dist}/src/http/prepared-route.js'
+    import { routes } from '${dist}/src/forum/routes.js'
+    import { Meter } from '${dist}/src/edge/http/meter.js'
+    import { prepare } from '${dist}/src/edge/http/prepared-route.js'
     const meter = new Meter()
     for (const route of routes) prepare(route, meter)
-    import '${dist}/src/mcp/tools.js'
+    import '${dist}/src/clients/mcp/tools.js'
     const { cache } = createRequire(import.meta.url)
     console.log(Object.keys(cache).filter((path) => /ajv\\/dist\\/(?!runtime)/.test(path)).length)`
     const args = ['--input-type=module', '--eval', program]

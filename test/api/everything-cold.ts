@@ -3,9 +3,9 @@
 // filled is completed, so that the next checkpoint may drop it; and no block stays in memory unless
 // a request waits for it.
 
-import type { State } from '../../src/state/state.ts'
-import { CheckpointSchedule } from '../../src/storage/checkpoints.ts'
-import type { Text } from '../../src/text/text.ts'
+import { CheckpointSchedule } from '../../src/engine/storage/checkpoints.ts'
+import type { State } from '../../src/forum/state.ts'
+import type { Text } from '../../src/kernel/text/text.ts'
 import type { Journal } from '../../wal/journal/journal.ts'
 
 const pauseMs = 5

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import { canShare } from '../../src/http/node.ts'
+import { canShare } from '../../src/edge/http/node.ts'
 
 /** With TEST_TEXT=cold, nodes evict text from memory as soon as possible (everything-cold.ts). */
 const isCold = process.env.TEST_TEXT === 'cold'

@@ -2,7 +2,7 @@
 
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
-import { echo } from '../delivery/receiver.ts'
+import { echo } from '../forum/webhooks/receiver.ts'
 import { startForum } from './harness.ts'
 import { run } from './process.ts'
 import {

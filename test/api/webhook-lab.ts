@@ -1,7 +1,7 @@
 // Helpers for tests of webhooks over HTTP: a real HTTPS receiver, and the requests of its owner.
 
 import t from 'tap'
-import { echo, makeCertificates, Receiver } from '../delivery/receiver.ts'
+import { echo, makeCertificates, Receiver } from '../forum/webhooks/receiver.ts'
 import { until } from '../until.ts'
 import { type Client, type Forum, newKey, publishedThread } from './harness.ts'
 

@@ -3,7 +3,7 @@
 
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
-import { echo } from '../delivery/receiver.ts'
+import { echo } from '../forum/webhooks/receiver.ts'
 import { newKey, startForum } from './harness.ts'
 import { run } from './process.ts'
 import { lab, newReceiver, path, register, webhookOf } from './webhook-lab.ts'

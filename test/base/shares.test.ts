@@ -4,8 +4,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { Shares } from '../../src/base/shares.ts'
-import { holderOf } from '../../src/forum/network.ts'
-import { nobody } from '../../src/state/state.ts'
+import { holderOf, nobody } from '../../src/kernel/network.ts'
 
 t.test('S1: some take all they get: the same part for each that comes, one is left', async () => {
   fc.assert(

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { nats } from '../cluster/replication/nats-cluster.ts'
 import { isDeep } from '../depth.ts'
-import { nats } from '../replication/nats-cluster.ts'
 
 const program = fileURLToPath(new URL('../../bench/replication.js', import.meta.url))
 

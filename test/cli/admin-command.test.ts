@@ -1,5 +1,5 @@
 // `agent-forum admin`: its arguments and its output. test/faults/moderation.test.ts tests its
-// effect on a node, and test/admin/socket.test.ts how it reaches one.
+// effect on a node, and test/operators/admin/socket.test.ts how it reaches one.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

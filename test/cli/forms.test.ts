@@ -3,8 +3,8 @@
 
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { canShare } from '../../src/http/node.ts'
-import { loadBinding } from '../../src/http/uws-binding.ts'
+import { canShare } from '../../src/edge/http/node.ts'
+import { loadBinding } from '../../src/edge/http/uws-binding.ts'
 import { servesEverything } from './forms.ts'
 
 t.setTimeout(120_000)

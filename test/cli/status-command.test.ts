@@ -1,5 +1,5 @@
 // `agent-forum status`: its output, as text and as JSON, and its exit codes. What it says of nodes
-// that share a log is tested in test/ops/replication.test.ts.
+// that share a log is tested in test/operators/ops/replication.test.ts.
 
 import t from 'tap'
 import { startForum } from '../api/harness.ts'

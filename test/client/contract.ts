@@ -3,9 +3,9 @@
 // against it.
 
 import type { Test } from 'tap'
-import { openApi } from '../../src/api/openapi.ts'
-import type { Service } from '../../src/api/route.ts'
-import { routes } from '../../src/api/routes.ts'
+import { openApi } from '../../src/edge/api/openapi.ts'
+import type { Service } from '../../src/edge/api/route.ts'
+import { routes } from '../../src/forum/routes.ts'
 import type { OpenApi, Operation } from '../api/document.ts'
 
 const service = { publicUrl: 'https://forum.test', version: '0.1.0' } as Service

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { ForumError, verifyWebhook } from '../../src/client/index.ts'
 import { hmacSha256 } from '../../src/client/sha256.ts'
-import { signatureHeaders } from '../../src/delivery/send.ts'
+import { signatureHeaders } from '../../src/forum/webhooks/send.ts'
 
 const secret = `whsec_${'0123456789abcdef'.repeat(4)}`
 const event = { type: 'webhook.challenge', event_id: 'evt_1', challenge: 'ä' }

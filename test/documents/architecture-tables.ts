@@ -1,8 +1,8 @@
 // The tables of ARCHITECTURE.md that are derived from the code.
 
-import type { AnyActorKind } from '../../src/actors/actor.ts'
-import { actorKinds } from '../../src/actors/kinds.ts'
+import { actorKinds } from '../../src/forum/kinds.ts'
 import { kindOf } from '../../src/forum/records.ts'
+import type { AnyActorKind } from '../../src/kernel/actor.ts'
 import { table } from './generated.ts'
 
 /** Every kind of actor, with its states and their codes on disk, its context, and its events. */

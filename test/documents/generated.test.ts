@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-
-import { routes } from '../../src/api/routes.ts'
-import { meaningOf, type Schema } from '../../src/api/schema.ts'
+import { meaningOf, type Schema } from '../../src/edge/api/schema.ts'
+import { routes } from '../../src/forum/routes.ts'
 import { regenerate, table } from './generated.ts'
 import { files, pages } from './pages.ts'
 import { titledSchemas } from './schema-words.ts'
@@ -49,7 +48,7 @@ t.test('meanings: every field of every answer: has one', async (t) => {
   t.ok(found.size > 20, 'there are answers')
   for (const [title, { properties }] of found) {
     for (const [name, schema] of Object.entries(properties!)) {
-      t.ok(meaningOf(schema), `${title}.${name}: say it with about() of src/api/schema.ts`)
+      t.ok(meaningOf(schema), `${title}.${name}: say it with about() of src/edge/api/schema.ts`)
     }
   }
 })

@@ -1,21 +1,25 @@
 // The tables of docs/interface.md: endpoints, request fields, resources, errors and limits, derived
 // from the routes, schemas and constants that the service runs with.
 
-import { ticketLifetimeMs } from '../../src/actors/ticket.ts'
-import { commonErrors, type ErrorCode, type ErrorKind, errors } from '../../src/api/errors.ts'
-import { errorsOf } from '../../src/api/openapi.ts'
-import { pageBytesMax } from '../../src/api/proposals.ts'
-import type { Route } from '../../src/api/route.ts'
-import { operations, routes } from '../../src/api/routes.ts'
-import { meaningOf, type Schema } from '../../src/api/schema.ts'
-import { answerBytesMax, timeoutMs } from '../../src/delivery/send.ts'
-import { retryDelaysMs } from '../../src/forum/deliveries.ts'
-import { guestLifetimeMs } from '../../src/forum/identities.ts'
-import { textBytesMax } from '../../src/forum/proposal-rules.ts'
-import { bodyBytesMax } from '../../src/http/incoming-body.ts'
-import { depthMax, valuesMax } from '../../src/http/parse.ts'
-import { receiptsMax, receiptsShownMax, retentionMs } from '../../src/state/delivery-receipts.ts'
-import { lapseAfterMs } from '../../src/state/webhooks.ts'
+import { commonErrors, type ErrorCode, type ErrorKind, errors } from '../../src/edge/api/errors.ts'
+import { errorsOf } from '../../src/edge/api/openapi.ts'
+import type { Route } from '../../src/edge/api/route.ts'
+import { meaningOf, type Schema } from '../../src/edge/api/schema.ts'
+import { bodyBytesMax } from '../../src/edge/http/incoming-body.ts'
+import { depthMax, valuesMax } from '../../src/edge/http/parse.ts'
+import { pageBytesMax } from '../../src/forum/governance/proposal-routes.ts'
+import { textBytesMax } from '../../src/forum/governance/proposal-rules.ts'
+import { guestLifetimeMs } from '../../src/forum/identities/commands.ts'
+import { operations, routes } from '../../src/forum/routes.ts'
+import { ticketLifetimeMs } from '../../src/forum/tickets/machine.ts'
+import { retryDelaysMs } from '../../src/forum/webhooks/deliveries.ts'
+import {
+  receiptsMax,
+  receiptsShownMax,
+  retentionMs,
+} from '../../src/forum/webhooks/delivery-receipts.ts'
+import { answerBytesMax, timeoutMs } from '../../src/forum/webhooks/send.ts'
+import { lapseAfterMs } from '../../src/forum/webhooks/table.ts'
 import { type Section, table } from './generated.ts'
 import { fieldsOf, titledSchemas, typeOf } from './schema-words.ts'
 

@@ -1,8 +1,8 @@
-// The table of docs/metrics.md, derived from the instruments (src/ops/instrument.ts).
+// The table of docs/metrics.md, derived from the instruments (src/operators/ops/instrument.ts).
 
-import { type Instrument, LoopDelay } from '../../src/ops/instrument.ts'
-import { instruments } from '../../src/ops/instruments/list.ts'
-import { vitalsOfAll } from '../ops/vitals.ts'
+import { type Instrument, LoopDelay } from '../../src/operators/ops/instrument.ts'
+import { instruments } from '../../src/operators/ops/instruments/list.ts'
+import { vitalsOfAll } from '../operators/ops/vitals.ts'
 import { table } from './generated.ts'
 
 const growth = { value: '', rate: ' a second', change: ' in that second', p50: '', p99: '' }

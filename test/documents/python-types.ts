@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Schema } from '../../src/api/schema.ts'
+import type { Schema } from '../../src/edge/api/schema.ts'
 import { answerSchemas } from './client-types.ts'
 
 /** Returns the classes, separated by two blank lines, without a final line break. */

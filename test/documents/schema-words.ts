@@ -1,6 +1,6 @@
 // Describes schemas in words, for the tables of the documents.
 
-import { notBlank, type Schema } from '../../src/api/schema.ts'
+import { notBlank, type Schema } from '../../src/edge/api/schema.ts'
 
 /** An error that no schema declares: the kind selects the schema. */
 const codes: Record<string, string> = { kind: 'invalid_kind' }

@@ -4,7 +4,7 @@
 // Method: the real program with Debian's libfaketime preloaded, which reads the offset of the
 //         system clock from a file. The monotonic clock is not changed. Where the library is not
 //         installed, the test is skipped and says so.
-// Leaves out: the durations of limits, retries and tickets; test/forum/clock.test.ts covers them.
+// Leaves out: the durations of limits, retries and tickets; test/kernel/clock.test.ts covers them.
 
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

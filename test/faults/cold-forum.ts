@@ -5,10 +5,10 @@ import assert from 'node:assert/strict'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import pino, { type Logger } from 'pino'
 import { parseConfig } from '../../src/config/config.ts'
-import type { Handler } from '../../src/http/exchange.ts'
+import type { Handler } from '../../src/edge/http/exchange.ts'
 import { type Node, startNode } from '../../src/node/server.ts'
-import { FakeExchange } from '../http/fake-exchange.ts'
-import { readingOf } from '../text/simulated-reading.ts'
+import { FakeExchange } from '../edge/http/fake-exchange.ts'
+import { readingOf } from '../kernel/text/simulated-reading.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
 
 export const count = 420

@@ -10,7 +10,7 @@
 import { writeSync } from 'node:fs'
 import pino from 'pino'
 import { parseConfig } from '../../src/config/config.ts'
-import type { Send } from '../../src/delivery/send.ts'
+import type { Send } from '../../src/forum/webhooks/send.ts'
 import { startNode } from '../../src/node/server.ts'
 import { Crash, crashingDisk } from './crash-disk.ts'
 

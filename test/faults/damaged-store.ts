@@ -3,8 +3,8 @@
 
 import { apply } from '../../src/forum/apply.ts'
 import { decode, encode, type ForumRecord } from '../../src/forum/records.ts'
-import { checkpointSource, checkpointTarget, formVersion } from '../../src/state/saved.ts'
-import { State } from '../../src/state/state.ts'
+import { State } from '../../src/forum/state.ts'
+import { checkpointSource, checkpointTarget, formVersion } from '../../src/kernel/saved.ts'
 import { Checkpoints } from '../../wal/checkpoint/checkpoints.ts'
 import { type Notice, openJournal } from '../../wal/journal/journal.ts'
 import { dayMs } from '../forum/doubles.ts'

@@ -7,7 +7,7 @@ import type { Test } from 'tap'
 import { parseConfig } from '../../src/config/config.ts'
 import { type Node, startNode } from '../../src/node/server.ts'
 import { freePort } from '../free-port.ts'
-import { readingOf } from '../text/simulated-reading.ts'
+import { readingOf } from '../kernel/text/simulated-reading.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
 
 export interface Held {

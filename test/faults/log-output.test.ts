@@ -105,7 +105,7 @@ t.test('log: standard output lost its reader: starts, serves, counts lost lines'
 })
 
 t.test('log: a socket that nobody reads: only whole lines are dropped or written', async (t) => {
-  const module = new URL('../../src/ops/log.js', import.meta.url).href
+  const module = new URL('../../src/operators/ops/log.js', import.meta.url).href
   const script = `
     import { openLog } from '${module}'
     const { log, output } = openLog('info')

@@ -10,8 +10,8 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { ActJson } from '../../src/admin/protocol.ts'
-import { type ModerationCommand, moderationCommands } from '../../src/forum/moderation.ts'
+import { type ModerationCommand, moderationCommands } from '../../src/forum/moderation/commands.ts'
+import type { ActJson } from '../../src/operators/admin/protocol.ts'
 import {
   Client,
   type Forum,
@@ -22,9 +22,9 @@ import {
 } from '../api/harness.ts'
 import { run } from '../api/process.ts'
 import { lab, newReceiver, woken } from '../api/webhook-lab.ts'
-import type { Receiver } from '../delivery/receiver.ts'
 import { timeoutMs } from '../depth.ts'
-import { textsOf, visit } from '../pages/browser.ts'
+import type { Receiver } from '../forum/webhooks/receiver.ts'
+import { textsOf, visit } from '../people/browser.ts'
 
 t.setTimeout(timeoutMs)
 

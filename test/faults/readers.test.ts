@@ -5,7 +5,8 @@
 // Method: real processes, killed by their ids. Every request that matters is sent on a new
 //         connection, so that the system distributes the requests over all processes.
 // Leaves out: which process answers, because callers cannot know; a stopped reader that never
-//             continues, because the hub gives it up after ten seconds (test/readers/hub.test.ts).
+//             continues, because the hub gives it up after ten seconds
+//             (test/cluster/readers/hub.test.ts).
 
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'

@@ -1,8 +1,8 @@
 // Requests that wait for text on disk, and a disk that completes reads when the test says so.
 
-import type { BlockRead, ReadResult, TextDisk } from '../../src/text/block-loads.ts'
-import { blockBytes, coldPageBytesMax, TextBlocks } from '../../src/text/blocks.ts'
-import { type ColdRead, ColdReads } from '../../src/text/cold-reads.ts'
+import type { BlockRead, ReadResult, TextDisk } from '../../src/kernel/text/block-loads.ts'
+import { blockBytes, coldPageBytesMax, TextBlocks } from '../../src/kernel/text/blocks.ts'
+import { type ColdRead, ColdReads } from '../../src/kernel/text/cold-reads.ts'
 
 const good: ReadResult = { kind: 'good', why: '' }
 

@@ -1,9 +1,10 @@
-// Requests that wait for text on disk: R1 to R4 of text/cold-reads.ts, L1 and L2 of block-loads.ts.
+// Requests that wait for text on disk: R1 to R4 of kernel/text/cold-reads.ts, L1 and L2 of
+// block-loads.ts.
 
 import fc from 'fast-check'
 import t from 'tap'
-import type { ReadResult } from '../../src/text/block-loads.ts'
-import { blockBytes, coldPageBytesMax } from '../../src/text/blocks.ts'
+import type { ReadResult } from '../../src/kernel/text/block-loads.ts'
+import { blockBytes, coldPageBytesMax } from '../../src/kernel/text/blocks.ts'
 import { Scene } from './cold-reads-scene.ts'
 
 t.test('one request: its blocks are read together, then it runs again', async (t) => {

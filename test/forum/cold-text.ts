@@ -2,9 +2,9 @@
 // test says so.
 
 import { crc32 } from 'node:zlib'
-import type { State } from '../../src/state/state.ts'
-import type { BlockRead, ReadResult, TextDisk } from '../../src/text/block-loads.ts'
-import { blockBytes } from '../../src/text/blocks.ts'
+import type { State } from '../../src/forum/state.ts'
+import type { BlockRead, ReadResult, TextDisk } from '../../src/kernel/text/block-loads.ts'
+import { blockBytes } from '../../src/kernel/text/blocks.ts'
 import { PageTable } from '../../wal/checkpoint/paged-store.ts'
 
 const good: ReadResult = { kind: 'good', why: '' }

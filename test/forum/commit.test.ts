@@ -1,9 +1,11 @@
 import t from 'tap'
-import { type Forum, isRejection, timeOf } from '../../src/forum/forum.ts'
-import { createIdentity, expireGuests } from '../../src/forum/identities.ts'
-import { createThread, reply } from '../../src/forum/posts.ts'
-import { subscribe, unsubscribe } from '../../src/forum/subscriptions.ts'
+import { subscribe, unsubscribe } from '../../src/forum/feed/commands.ts'
+import type { Forum } from '../../src/forum/forum.ts'
+import { createIdentity, expireGuests } from '../../src/forum/identities/commands.ts'
+import { createThread, reply } from '../../src/forum/threads/commands.ts'
 import { admit, admitOwn, commit } from '../../src/forum/write.ts'
+import { timeOf } from '../../src/kernel/clock.ts'
+import { isRejection } from '../../src/kernel/rejection.ts'
 import { dayMs, hourMs, newWorld, type World } from './doubles.ts'
 
 /** No limit in these tests needs an address. */

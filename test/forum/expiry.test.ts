@@ -1,10 +1,10 @@
 // Expiry is recorded in pieces: no event-loop iteration records more than one of them.
 
 import t from 'tap'
-import { createIdentity, expireGuests, guestsAtOnce } from '../../src/forum/identities.ts'
-import { registerWebhook, sweepWebhooks, sweptAtOnce } from '../../src/forum/webhooks.ts'
+import { startExpiry } from '../../src/engine/role/expiry.ts'
+import { createIdentity, expireGuests, guestsAtOnce } from '../../src/forum/identities/commands.ts'
+import { registerWebhook, sweepWebhooks, sweptAtOnce } from '../../src/forum/webhooks/commands.ts'
 import { admit } from '../../src/forum/write.ts'
-import { startExpiry } from '../../src/role/expiry.ts'
 import { dayMs, newWorld, replayed, type World } from './doubles.ts'
 
 function crowd(count: number): World {

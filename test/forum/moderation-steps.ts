@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import type { Forum } from '../../src/forum/forum.ts'
-import * as commands from '../../src/forum/moderation.ts'
+import * as commands from '../../src/forum/moderation/commands.ts'
 import type { Model } from '../simulate/model.ts'
 import type { ActInEffect, Agent, Thread } from '../simulate/model-types.ts'
 import { lastChange } from '../simulate/pages.ts'

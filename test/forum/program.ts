@@ -3,21 +3,21 @@
 // then folded into the model, and the answer is compared with what the model has then.
 
 import assert from 'node:assert/strict'
-import { errors } from '../../src/api/errors.ts'
-import { postIdentity } from '../../src/api/identities.ts'
-import { putRead } from '../../src/api/read-place.ts'
-import type { Route } from '../../src/api/route.ts'
-import { deleteSubscribe, postSubscribe } from '../../src/api/subscriptions.ts'
-import { postReply, postThread } from '../../src/api/threads.ts'
-import { isRejection } from '../../src/forum/forum.ts'
+import { errors } from '../../src/edge/api/errors.ts'
+import type { Route } from '../../src/edge/api/route.ts'
+import { putRead } from '../../src/forum/feed/read-place-routes.ts'
+import { deleteSubscribe, postSubscribe } from '../../src/forum/feed/subscription-routes.ts'
 import {
   expireGuests,
   identify,
   mayAct,
   rejectToken,
   tokenDigest,
-} from '../../src/forum/identities.ts'
+} from '../../src/forum/identities/commands.ts'
+import { postIdentity } from '../../src/forum/identities/routes.ts'
 import type { ForumRecord } from '../../src/forum/records.ts'
+import { postReply, postThread } from '../../src/forum/threads/routes.ts'
+import { isRejection } from '../../src/kernel/rejection.ts'
 import { type Expected, type Forecast, refused } from '../simulate/asking.ts'
 import { Forecasts } from '../simulate/forecasts.ts'
 import { Model } from '../simulate/model.ts'

@@ -1,13 +1,13 @@
 // Quotas as commands apply them, in simulated time: docs/interface.md, "Quotas".
 
 import t from 'tap'
-import { isRejection } from '../../src/forum/forum.ts'
-import { createIdentity, rotateToken } from '../../src/forum/identities.ts'
-import { createThread, reply } from '../../src/forum/posts.ts'
-import { markRead } from '../../src/forum/read-place.ts'
-import { subscribe, unsubscribe } from '../../src/forum/subscriptions.ts'
-import { acceptTicket, issueTicket, publishByTicket } from '../../src/forum/tickets.ts'
-import type { QuotaLimits } from '../../src/state/quotas.ts'
+import { subscribe, unsubscribe } from '../../src/forum/feed/commands.ts'
+import { markRead } from '../../src/forum/feed/read-place.ts'
+import { createIdentity, rotateToken } from '../../src/forum/identities/commands.ts'
+import { createThread, reply } from '../../src/forum/threads/commands.ts'
+import { acceptTicket, issueTicket, publishByTicket } from '../../src/forum/tickets/commands.ts'
+import type { QuotaLimits } from '../../src/kernel/quotas.ts'
+import { isRejection } from '../../src/kernel/rejection.ts'
 import { dayMs, hourMs, newWorld, replayed, restart, type World } from './doubles.ts'
 
 const here = '198.51.100.7'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Packr } from 'msgpackr'
 import t from 'tap'
-import { decisions } from '../../src/actors/proposal.ts'
+import { decisions } from '../../src/forum/governance/machine.ts'
 import {
   decode,
   encode,

@@ -1,9 +1,9 @@
 // A forum made directly from records, for tests of queries that need many threads and messages
 // quickly.
 
-import type { Visibility } from '../../src/actors/thread.ts'
 import { apply } from '../../src/forum/apply.ts'
 import type { Forum } from '../../src/forum/forum.ts'
+import type { Visibility } from '../../src/forum/threads/machine.ts'
 import { newWorld } from './doubles.ts'
 
 /** No limit in these tests needs an address. */

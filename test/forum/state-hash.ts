@@ -2,8 +2,8 @@
 // receipts: two states with the same hash give the same answers.
 
 import { createHash } from 'node:crypto'
-import { factsOf, rowsOf, storesOf } from '../../src/state/saved.ts'
-import type { State } from '../../src/state/state.ts'
+import type { State } from '../../src/forum/state.ts'
+import { factsOf, rowsOf, storesOf } from '../../src/kernel/saved.ts'
 import { packFacts } from '../../wal/checkpoint/manifest.ts'
 
 export function stateHash(state: State): string {

@@ -2,8 +2,8 @@
 // damaged requests.
 
 import fc, { type Arbitrary } from 'fast-check'
-import type { Route } from '../../src/api/route.ts'
-import { routes } from '../../src/api/routes.ts'
+import type { Route } from '../../src/edge/api/route.ts'
+import { routes } from '../../src/forum/routes.ts'
 import { anyJson, anyText, rarely, valueFor } from './values.ts'
 
 /** A request that is valid HTTP and must be answered. */

@@ -12,7 +12,7 @@ import { connect } from 'node:net'
 import { type Client, type Forum, newKey } from '../api/harness.ts'
 import { sample } from '../api/operators.ts'
 import { Wire, type WireAnswer } from '../api/wire.ts'
-import { visit } from '../pages/browser.ts'
+import { visit } from '../people/browser.ts'
 import { type FuzzBytes, type FuzzRequest, type Input, textOf } from './requests.ts'
 
 /** Far more memory than a node needs for everything that the fuzzer publishes. */

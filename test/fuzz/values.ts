@@ -6,7 +6,7 @@
 // request is sent.
 
 import fc, { type Arbitrary } from 'fast-check'
-import type { Schema } from '../../src/api/schema.ts'
+import type { Schema } from '../../src/edge/api/schema.ts'
 import { codePoint } from '../code-point.ts'
 
 export const places = ['thread', 'identity', 'proposal', 'hash', 'ticket', 'cursor'] as const

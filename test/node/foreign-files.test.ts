@@ -15,8 +15,8 @@ import t from 'tap'
 import { publishedThread } from '../api/harness.ts'
 import { ask } from '../api/operators.ts'
 import { dataDirectory, run } from '../api/process.ts'
+import { find, indexed, searchedForum } from '../forum/search/forum.ts'
 import { freePort } from '../free-port.ts'
-import { find, indexed, searchedForum } from '../search/forum.ts'
 
 t.setTimeout(120_000)
 

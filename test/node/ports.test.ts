@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import pino from 'pino'
 import t from 'tap'
 import { ConfigError } from '../../src/base/arguments.ts'
-import { PortError, PortInUse } from '../../src/http/port-error.ts'
+import { PortError, PortInUse } from '../../src/edge/http/port-error.ts'
 import { Ports, type PortsParts } from '../../src/node/ports.ts'
 
 /** Resolves to the error with which a node's ports open if its HTTP server fails in this way. */

@@ -4,10 +4,10 @@ import { randomUUID } from 'node:crypto'
 import pino from 'pino'
 import t, { type Test } from 'tap'
 import { request } from 'undici'
-import type { Exchange } from '../../src/http/exchange.ts'
+import type { Exchange } from '../../src/edge/http/exchange.ts'
 import { logged } from '../../src/node/request-log.ts'
 import { dataDirectory, type LogLine, Program } from '../api/process.ts'
-import { FakeExchange } from '../http/fake-exchange.ts'
+import { FakeExchange } from '../edge/http/fake-exchange.ts'
 import { until } from '../until.ts'
 
 t.test('L1: info: the edge is given the exchange itself, and nothing is looked up', async (t) => {

@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { Vitals } from '../../src/ops/vitals.ts'
-import { startProgress } from '../../src/storage/checkpoints.ts'
+import { startProgress } from '../../src/engine/storage/checkpoints.ts'
+import type { Vitals } from '../../src/operators/ops/vitals.ts'
 
 t.test('start: takes long: each step is reported, and logged now and then', async (t) => {
   for (const [everyMs, lines] of [

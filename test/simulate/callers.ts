@@ -1,7 +1,7 @@
 // The agents that use the forum: their identities, how they send requests, and the outcome that the
 // model predicts.
 
-import { tokenDigest } from '../../src/forum/identities.ts'
+import { tokenDigest } from '../../src/forum/identities/commands.ts'
 import { ask, type Forecast, type Request, refused } from './asking.ts'
 import { Forecasts, shown, type Who } from './forecasts.ts'
 import type { Machine } from './machine.ts'

@@ -1,12 +1,12 @@
 // The outcomes that the model predicts, as in docs/interface.md, "Order of checks".
 
 import assert from 'node:assert/strict'
-import { tokenDigest } from '../../src/forum/identities.ts'
-import { hashProposal } from '../../src/forum/proposals.ts'
+import { hashProposal } from '../../src/forum/governance/commands.ts'
+import type { ProposalText } from '../../src/forum/governance/proposals.ts'
+import { tokenDigest } from '../../src/forum/identities/commands.ts'
 import type { ForumRecord, RecordOf, RecordType } from '../../src/forum/records.ts'
-import { clientDay, readTicket, signTicket } from '../../src/forum/tickets.ts'
-import type { ProposalText } from '../../src/state/proposals.ts'
-import type { QuotaLimits } from '../../src/state/quotas.ts'
+import { clientDay, readTicket, signTicket } from '../../src/forum/tickets/commands.ts'
+import type { QuotaLimits } from '../../src/kernel/quotas.ts'
 import { type Expected, type ExpectedWrite, type Forecast, refused } from './asking.ts'
 import { keys } from './keys.ts'
 import type { Model } from './model.ts'

@@ -4,15 +4,11 @@
 
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
-import { accessCommands } from '../../src/forum/access.ts'
-import {
-  type Forum,
-  isRejection,
-  type Positioned,
-  type Rejection,
-  timeOf,
-} from '../../src/forum/forum.ts'
-import { createIdentity } from '../../src/forum/identities.ts'
+import type { Forum, Positioned } from '../../src/forum/forum.ts'
+import { createIdentity } from '../../src/forum/identities/commands.ts'
+import { accessCommands } from '../../src/forum/invitations/operators.ts'
+import { timeOf } from '../../src/kernel/clock.ts'
+import { isRejection, type Rejection } from '../../src/kernel/rejection.ts'
 import type { Machine } from './machine.ts'
 
 /** The number of codes that are remembered. */

@@ -1,7 +1,7 @@
 // The keys of the node, with which the model predicts tickets, quotas and signing secrets. The node
 // creates its secret at its first start; the machine reads it from the disk.
 
-import { deriveKey } from '../../src/storage/node-files.ts'
+import { deriveKey } from '../../src/engine/storage/node-files.ts'
 
 const none: Buffer = Buffer.alloc(0)
 

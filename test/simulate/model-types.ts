@@ -1,6 +1,6 @@
 // The types of the model's memory (model.ts).
 
-import type { ModerationCommand } from '../../src/forum/moderation.ts'
+import type { ModerationCommand } from '../../src/forum/moderation/commands.ts'
 import type { ForumRecord, RecordOf, RecordType } from '../../src/forum/records.ts'
 import { hourMs } from '../forum/doubles.ts'
 

@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
-import { followUpEnd } from '../../src/api/follow-up.ts'
-import type { Service } from '../../src/api/route.ts'
+import { followUpEnd } from '../../src/edge/api/follow-up.ts'
+import type { Service } from '../../src/edge/api/route.ts'
 import type { Model } from './model.ts'
 import type { Agent, Message, Proposal, Review } from './model-types.ts'
 import { messageJson, type Page } from './thread-pages.ts'

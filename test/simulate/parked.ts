@@ -2,7 +2,7 @@
 // so a parked request must be answered before the next one is sent.
 
 import assert from 'node:assert/strict'
-import { ColdReads } from '../../src/text/cold-reads.ts'
+import { ColdReads } from '../../src/kernel/text/cold-reads.ts'
 import type { SimulatedDisk } from '../wal/simulated-disk.ts'
 import { settled, type VirtualTime } from './virtual-time.ts'
 

@@ -1,7 +1,7 @@
 // The rate limits of the model. Every check counts all events since the beginning.
 
 import { createHmac } from 'node:crypto'
-import type { QuotaLimits, Scope } from '../../src/state/quotas.ts'
+import type { QuotaLimits, Scope } from '../../src/kernel/quotas.ts'
 import { keys } from './keys.ts'
 import { type QuotaEvent, windowsMs } from './model-types.ts'
 

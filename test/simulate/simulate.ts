@@ -21,7 +21,7 @@ const isReplay = flags.isGiven('seed') && !flags.isGiven('seeds')
 const seeds = flags.number('seeds', isReplay ? 1 : 200)
 const simulateSeed =
   flags.choice('nodes', ['1', '2']) === '2'
-    ? (await import('../replication/simulation.ts')).simulateTwo
+    ? (await import('../cluster/replication/simulation.ts')).simulateTwo
     : (await import('./simulation.ts')).simulate
 const trace = isReplay ? (line: () => string) => console.log(line()) : undefined
 

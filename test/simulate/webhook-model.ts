@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import type { ForumRecord, RecordOf } from '../../src/forum/records.ts'
-import { open } from '../../src/forum/webhooks.ts'
+import { open } from '../../src/forum/webhooks/commands.ts'
 import { dayMs } from '../forum/doubles.ts'
 import { keys } from './keys.ts'
 import type { Agent, Message } from './model-types.ts'

@@ -1,7 +1,7 @@
 // The workload: in each step one agent sends a random request, for which the model predicts the
 // answer.
 
-import { decisions } from '../../src/actors/proposal.ts'
+import { decisions } from '../../src/forum/governance/machine.ts'
 import { type Request, refused } from './asking.ts'
 import { agentsMax, Callers } from './callers.ts'
 import { shown, type Who } from './forecasts.ts'

@@ -1,0 +1,230 @@
+// The tools: each runs one operation of the interface, with its schemas, for one agent.
+//
+// T1. `structuredContent` is the service's answer, and the text holds the same. In the text,
+//     content written by others is enclosed in marks (untrusted.ts). `structuredContent` has the
+//     shape of the interface, which leaves no room for marks: `content_is_untrusted` says it there.
+//     Tools declare no output schema: it would be half of their declarations, which a model has to
+//     read in each session, and says no more than a result does.
+// T2. An error is returned as text only, so that nobody takes `structuredContent` for an answer.
+// T3. Annotations state the worst that a call can do. Tools that only read change nothing in the
+//     forum except how far the feed is marked as read, which nobody else sees (agent.ts, A4).
+
+import type { CallToolResult, ToolAnnotations } from '@modelcontextprotocol/server'
+import { ForumError } from '../../client/index.ts'
+import { validator } from '../../edge/api/validator.ts'
+import type { Agent } from './agent.ts'
+import * as is from './schemas.ts'
+import { enclosed } from './untrusted.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: checked against the input schema of the tool
+type Arguments = any
+
+interface Tool {
+  name: string
+  title: string
+  description: string
+  input: is.Schema
+  annotations: ToolAnnotations
+  /** Whether the answer contains content written by others. */
+  hasContent?: boolean
+  /** `key`: the idempotency key, for a tool that publishes. */
+  run(agent: Agent, given: Arguments, signal: AbortSignal, key: string): Promise<object>
+}
+
+const reads = { readOnlyHint: true, openWorldHint: true }
+const writes = { readOnlyHint: false, destructiveHint: false, openWorldHint: true }
+
+const lastAlone = 'Give either last, maybe with before, or after and limit.'
+
+const afterTimeout = 'After a timeout, call it again with the same arguments: it publishes once.'
+
+/** The longest wait of a tool, because clients give up after 60 s. */
+const waitSecondsMax = 50
+
+export const tools: readonly Tool[] = [
+  {
+    name: 'whoami',
+    title: 'Who am I',
+    description:
+      'The identity with which this server acts in the forum, registered if there is none yet. ' +
+      'Fields are null where the node has an earlier version and only the token is known.',
+    input: is.noArguments,
+    annotations: { ...writes, idempotentHint: true },
+    async run(agent, _, signal) {
+      const { url, id, kind, display_name, expires_at } = await agent.knownSelf(signal)
+      const known = { id, kind, display_name, expires_at }
+      const fields = Object.entries(known).map(([name, value]) => [name, value ?? null])
+      return { ...Object.fromEntries(fields), url }
+    },
+  },
+  {
+    name: 'search_messages',
+    title: 'Search messages',
+    description:
+      'Messages that have all of these words, newest first, with an excerpt around the first of ' +
+      'them. For a whole message: read_thread with `after` one less than its `seq`, `limit` 1. ' +
+      'Only whole words match; fewer find more. `next_before` is the `before` of the next page.',
+    input: is.search,
+    annotations: reads,
+    hasContent: true,
+    async run(agent, { author_id: authorId, thread_id: threadId, ...page }, signal) {
+      return (await agent.reader()).searchPage({ ...page, authorId, threadId, signal })
+    },
+  },
+  {
+    name: 'find_agents',
+    title: 'Find agents',
+    description:
+      'Agents whose names begin with `name`, in any case, with their ids: those who have written ' +
+      'something public or are listed. Names are not unique. ' +
+      '`next_after` is the `after` of the next page.',
+    input: is.findAgents,
+    annotations: reads,
+    hasContent: true,
+    run: async (agent, given, signal) => (await agent.reader()).identities({ ...given, signal }),
+  },
+  {
+    name: 'list_threads',
+    title: 'List threads',
+    description:
+      'Threads that you can read, newest first; with `order` activity, those with the ' +
+      'newest messages first, with the beginning of each. ' +
+      '`next_cursor` is the `cursor` of the next page.',
+    input: is.listThreads,
+    annotations: reads,
+    hasContent: true,
+    async run(agent, given, signal) {
+      const more = given.order === 'activity' ? { include: 'excerpt' as const } : {}
+      return (await agent.reader()).threads({ ...given, ...more, signal })
+    },
+  },
+  {
+    name: 'read_thread',
+    title: 'Read a thread',
+    description:
+      'A thread and a page of its messages, oldest first. `next_after` is the `after` of the ' +
+      'next page. `last` 20: the newest 20; for those before them also `before`, `next_before`.',
+    input: is.readThread,
+    annotations: reads,
+    hasContent: true,
+    async run(agent, { thread_id: id, last, before, ...page }, signal) {
+      if (last === undefined && before === undefined) {
+        return (await agent.reader()).messages(id, { ...page, signal })
+      }
+      const isApart = page.after === undefined && page.limit === undefined && last !== undefined
+      if (!isApart) throw new ForumError(400, 'invalid_query', lastAlone)
+      return (await agent.reader()).messages(id, { before: before ?? 'end', limit: last, signal })
+    },
+  },
+  {
+    name: 'check_feed',
+    title: 'Check the feed',
+    description:
+      'What others wrote since your last call, or after `after`, in the threads that you follow ' +
+      'and where you are mentioned: messages with their texts, oldest first. Answers at once. ' +
+      'How far you have read is kept for you.',
+    input: is.readFeed,
+    annotations: reads,
+    hasContent: true,
+    run: (agent, { include_content, ...page }, signal) =>
+      agent.readFeed({ ...page, ...textsOf(include_content) }, 0, signal),
+  },
+  {
+    name: 'wait_for_news',
+    title: 'Wait for news',
+    description:
+      'Like check_feed, but waits until there is something, for `seconds` at most (default: 50). ' +
+      'An empty page means that nobody wrote; call it again to go on waiting. Your news begins ' +
+      'when you first write or wait; for earlier messages use read_thread.',
+    input: is.waitForNews(waitSecondsMax),
+    annotations: reads,
+    hasContent: true,
+    run: (agent, { seconds = waitSecondsMax, include_content, ...place }, signal) =>
+      agent.readFeed({ ...place, ...textsOf(include_content) }, seconds, signal),
+  },
+  {
+    name: 'post_thread',
+    title: 'Post a thread',
+    description:
+      'Publishes a new thread with its first message, and follows it. Public by default: ' +
+      'everybody can read it, and it cannot be taken back. ' +
+      afterTimeout,
+    input: is.newThread,
+    annotations: { ...writes, idempotentHint: false },
+    run: async (agent, thread, signal, key) =>
+      (await agent.forum()).createThread(thread, { signal, key }),
+  },
+  {
+    name: 'reply',
+    title: 'Reply',
+    description:
+      'Publishes a reply to a thread, and follows it. ' +
+      `It cannot be taken back. ${afterTimeout}`,
+    input: is.newReply,
+    annotations: { ...writes, idempotentHint: false },
+    async run(agent, { thread_id: id, ...reply }, signal, key) {
+      return (await agent.forum()).reply(id, reply, { signal, key })
+    },
+  },
+  {
+    name: 'subscribe',
+    title: 'Follow a thread',
+    description: 'Messages by others in the thread are in your feed from now on.',
+    input: is.oneThread,
+    annotations: { ...writes, idempotentHint: true },
+    run: async (agent, { thread_id: id }, signal) =>
+      (await agent.forum()).subscribe(id, { signal }),
+  },
+  {
+    name: 'unsubscribe',
+    title: 'Unfollow a thread',
+    description: 'The thread leaves your feed. subscribe brings it back.',
+    input: is.oneThread,
+    annotations: { ...writes, destructiveHint: true, idempotentHint: true },
+    run: async (agent, { thread_id: id }, signal) =>
+      (await agent.forum()).unsubscribe(id, { signal }),
+  },
+]
+
+function textsOf(isIncluded: boolean | undefined): { include?: 'content' } {
+  return isIncluded === false ? {} : { include: 'content' }
+}
+
+const checks = new Map(tools.map((tool) => [tool, validator(tool.input)]))
+
+/** Calls a tool. A refusal by the forum is a result, too: an error with the forum's code. */
+export async function callTool(
+  tool: Tool,
+  agent: Agent,
+  given: Arguments,
+  signal: AbortSignal,
+): Promise<CallToolResult> {
+  try {
+    const violation = checks.get(tool)!(given)
+    if (violation !== null) throw new ForumError(400, violation.code, violation.detail)
+    const run = (key: string) => tool.run(agent, given, signal, key)
+    const isPublishing = tool.annotations.idempotentHint === false
+    const answer: Arguments = isPublishing
+      ? await agent.unanswered.run(tool.name, given, signal, run)
+      : await run('')
+    const texts = tool.hasContent ? enclosed(answer) : [JSON.stringify(answer)]
+    return { content: texts.map(textBlock), structuredContent: answer }
+  } catch (error) {
+    signal.throwIfAborted()
+    return { content: [textBlock(JSON.stringify(refusalOf(error)))], isError: true }
+  }
+}
+
+function textBlock(text: string): { type: 'text'; text: string } {
+  return { type: 'text', text }
+}
+
+function refusalOf(error: unknown): Record<string, unknown> {
+  const { name, message } = error as Error
+  if (!(error instanceof ForumError)) {
+    return { error: name === 'TimeoutError' ? 'timeout' : 'failed', message }
+  }
+  const { code, retryAfterSeconds } = error
+  const retry = retryAfterSeconds === undefined ? {} : { retry_after_seconds: retryAfterSeconds }
+  return { error: code, message, ...retry }
+}

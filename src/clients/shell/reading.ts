@@ -1,0 +1,188 @@
+// threads, read, feed and search: print up to `--limit` items. For read and feed, which are read in
+// order, the last line says how to continue, as the same identity at the same node.
+
+import { ConfigError, suggestion } from '../../base/arguments.ts'
+import type { Message, Notification, SearchHit, Thread } from '../../client/index.ts'
+import { indented, inLine, timeOf } from './output.ts'
+import { identified, type Session } from './session.ts'
+import { idOf, noWords, numberOf, oneThread } from './words.ts'
+
+const limitDefault = 20
+/** The maximum number of items on a page of the interface. */
+const threadsMax = 50
+const messagesMax = 100
+
+const orders = ['created', 'activity'] as const
+
+interface Limited {
+  limit?: string
+}
+
+/** Prints the newest threads, or those with the newest messages. */
+export async function threads(
+  { forum, output }: Session,
+  words: readonly string[],
+  values: Limited & { order?: string },
+): Promise<void> {
+  noWords('threads', words)
+  const limit = limitOf(values)
+  const order = orders.find((each) => each === (values.order ?? 'created'))
+  if (order === undefined) {
+    throw new ConfigError(`--order takes created or activity${suggestion(values.order!, orders)}`)
+  }
+  const pages = forum.threads({ limit: Math.min(limit, threadsMax), order })
+  await upTo(limit, pages, (thread) => output.answer(thread, threadLine(thread)))
+}
+
+/** Prints messages of a thread, oldest first. */
+export async function read(
+  session: Session,
+  words: readonly string[],
+  values: Limited & { after?: string; last?: string; before?: string },
+): Promise<void> {
+  const id = oneThread('read', words)
+  if (values.last !== undefined || values.before !== undefined) return readLast(session, id, values)
+  const { forum, output, place } = session
+  const limit = limitOf(values)
+  const after = numberOf('after', values.after) ?? 0
+  const pages = forum.messages(id, { after, limit: Math.min(limit + 1, messagesMax) })
+  const { thread } = await pages
+  output.lines(threadLine(thread))
+  const last = await upTo(limit, pages, (each) => output.answer(each, messageLines(each)))
+  if (last === null) return
+  output.lines(`more: agent-forum read ${thread.id} --after ${last.seq}${place}`)
+}
+
+/** Prints the newest messages of a thread, or the newest before a given one, oldest first. */
+async function readLast(
+  { forum, output, place }: Session,
+  id: string,
+  values: Limited & { after?: string; last?: string; before?: string },
+): Promise<void> {
+  if (values.after !== undefined || values.limit !== undefined) {
+    throw new ConfigError('read takes either --last, maybe with --before, or --after and --limit')
+  }
+  const limit = numberOf('last', values.last) ?? limitDefault
+  if (limit < 1 || limit > messagesMax) throw new ConfigError(`--last takes 1 to ${messagesMax}`)
+  const before = numberOf('before', values.before) ?? 'end'
+  const { thread, messages, has_more, next_before } = await forum.messages(id, { before, limit })
+  output.lines(threadLine(thread))
+  if (has_more) {
+    const command = `agent-forum read ${id} --last ${limit} --before ${next_before}`
+    output.lines(`earlier: ${command}${place}`)
+  }
+  for (const each of messages) output.answer(each, messageLines(each))
+}
+
+interface FeedValues extends Limited {
+  after?: string
+  mark?: string
+  mentions?: boolean
+  wait?: string
+}
+
+/** Prints messages by others in threads that the identity follows, and those that mention it. */
+export async function feed(
+  session: Session,
+  words: readonly string[],
+  values: FeedValues,
+): Promise<void> {
+  noWords('feed', words)
+  const { output, place } = session
+  const forum = identified(session)
+  const limit = limitOf(values)
+  const mark = numberOf('mark', values.mark)
+  const isFromPlace = values.after === 'read' || (values.after === undefined && mark !== undefined)
+  const after = isFromPlace ? 'read' : (numberOf('after', values.after) ?? 0)
+  const wait = numberOf('wait', values.wait) ?? 0
+  if (mark !== undefined) await forum.markRead(mark)
+  const page = await forum.notifications({
+    after,
+    limit: Math.min(limit, messagesMax),
+    include: 'content',
+    ...(values.mentions && { only: 'mentions' }),
+    ...(wait > 0 && { wait }),
+  })
+  for (const item of page.notifications) output.answer(item, itemLines(item))
+  const last = page.notifications.at(-1)
+  if (last === undefined) output.remark('nothing new')
+  const command = `agent-forum feed${values.mentions ? ' --mentions' : ''}`
+  if (isFromPlace && last !== undefined) {
+    output.lines(`when they are handled: ${command} --mark ${last.seq}${place}`)
+  } else if (page.has_more) output.lines(`more: ${command} --after ${page.next_after}${place}`)
+}
+
+/** Prints messages that have all of the words, newest first. */
+export async function search(
+  { forum, output }: Session,
+  words: readonly string[],
+  { author, thread, ...values }: Limited & { author?: string; thread?: string },
+): Promise<void> {
+  const limit = limitOf(values)
+  const q = words.join(' ').trim()
+  if (q === '' && (words.length > 0 || (author ?? thread) === undefined)) {
+    throw new ConfigError('search needs a word; try search --help')
+  }
+  const pages = forum.search({
+    ...(q !== '' && { q }),
+    ...(author !== undefined && { authorId: idOf('identity', '--author', author) }),
+    ...(thread !== undefined && { threadId: idOf('thread', '--thread', thread) }),
+    limit: Math.min(limit, messagesMax),
+  })
+  let isEmpty = true
+  await upTo(limit, pages, (hit) => {
+    isEmpty = false
+    output.answer(hit, hitLines(hit))
+  })
+  if (isEmpty) output.remark(q === '' ? 'nothing was found' : 'nothing has all of these words')
+}
+
+function limitOf({ limit }: Limited): number {
+  return numberOf('limit', limit, 1) ?? limitDefault
+}
+
+/** Prints the first `limit` items. Returns the last one printed if there are more, else null. */
+async function upTo<Item>(
+  limit: number,
+  items: AsyncIterable<Item>,
+  print: (item: Item) => void,
+): Promise<Item | null> {
+  let count = 0
+  let last: Item | null = null
+  for await (const item of items) {
+    if (count === limit) return last
+    print(item)
+    last = item
+    count += 1
+  }
+  return null
+}
+
+function threadLine({ id, title, visibility, message_count, ...thread }: Thread): string {
+  const marks = [visibility === 'private' ? 'private ' : '', thread.locked ? 'locked ' : ''].join(
+    '',
+  )
+  return `${id} ${message_count} ${marks}${inLine(thread.display_name)}: ${inLine(title)}`
+}
+
+function messageLines({ seq, author_id, display_name, created_at, content }: Message): string[] {
+  const head = `#${seq} ${timeOf(created_at)} ${author_id} ${inLine(display_name)}`
+  return [head, ...indented(content)]
+}
+
+function itemLines({ seq, created_at, author_id, thread_id, ...item }: Notification): string[] {
+  const [name, title] = [inLine(item.display_name ?? ''), inLine(item.title ?? '')]
+  const mark = item.mentioned ? '(mentions you) ' : ''
+  return [
+    `#${seq} ${timeOf(created_at)} ${mark}${author_id} ${name} in ${thread_id} ${title}`,
+    ...indented(item.content ?? ''),
+  ]
+}
+
+function hitLines({ seq, created_at, thread_id, author_id, ...hit }: SearchHit): string[] {
+  const [name, title] = [inLine(hit.display_name), inLine(hit.title)]
+  return [
+    `#${seq} ${timeOf(created_at)} ${author_id} ${name} in ${thread_id} ${title}`,
+    ...indented(hit.excerpt),
+  ]
+}

@@ -1,0 +1,110 @@
+// post, reply, follow and unfollow. `@name` in a text mentions the only agent with this name; where
+// there is none, or several, standard error says so, and the text is published all the same.
+
+import { ConfigError } from '../../base/arguments.ts'
+import { folded, namesIn } from '../../base/names.ts'
+import { type AgentForum, ForumError } from '../../client/index.ts'
+import { inLine } from './output.ts'
+import { identified, type Session } from './session.ts'
+import { identitiesOf, keyOf, oneThread, threadAndText, titleAndText } from './words.ts'
+
+interface Mentioning {
+  mention?: string
+  key?: string
+}
+
+/** Publishes a thread, and prints its id. */
+export async function post(
+  session: Session,
+  words: readonly string[],
+  { with: others, mention, key, ...values }: Mentioning & { private?: boolean; with?: string },
+): Promise<void> {
+  if (others !== undefined && !values.private) {
+    throw new ConfigError('--with needs --private; --mention notifies somebody in public')
+  }
+  const forum = identified(session)
+  const participantIds = identitiesOf('with', others)
+  const [mentioned, keyed] = [identitiesOf('mention', mention), keyOf(key)]
+  const [title, content] = await titleAndText(words)
+  const thread = {
+    title,
+    content,
+    ...(values.private && { visibility: 'private' as const }),
+    ...(participantIds.length > 0 && { participantIds }),
+  }
+  const published = await mentioning(forum, content, mentioned, (mentionIds) =>
+    forum.createThread({ ...thread, ...mentionIds }, keyed),
+  )
+  session.output.answer(published, published.thread_id)
+}
+
+/** Publishes a reply, and prints its id. */
+export async function reply(
+  session: Session,
+  words: readonly string[],
+  { mention, key }: Mentioning,
+): Promise<void> {
+  const forum = identified(session)
+  const [mentioned, keyed] = [identitiesOf('mention', mention), keyOf(key)]
+  const [thread, content] = await threadAndText(words)
+  const published = await mentioning(forum, content, mentioned, (mentionIds) =>
+    forum.reply(thread, { content, ...mentionIds }, keyed),
+  )
+  session.output.answer(published, published.message_id)
+}
+
+export async function follow(session: Session, words: readonly string[]): Promise<void> {
+  const thread = oneThread('follow', words)
+  const subscribed = await identified(session).subscribe(thread)
+  session.output.answer(subscribed, `${thread} is in your feed`)
+}
+
+export async function unfollow(session: Session, words: readonly string[]): Promise<void> {
+  const thread = oneThread('unfollow', words)
+  const unsubscribed = await identified(session).unsubscribe(thread)
+  session.output.answer(unsubscribed, `${thread} is not in your feed`)
+}
+
+/** The maximum number of identities that a message mentions, and of those examined for a name. */
+const [mentionsMax, examinedMax] = [10, 100]
+
+/**
+ * Publishes a text that mentions `mentioned` and those whom it names. If one of the latter may not
+ * be mentioned there, such as in a private thread, the text is published without them.
+ */
+async function mentioning<T>(
+  forum: AgentForum,
+  content: string,
+  mentioned: readonly string[],
+  publish: (mentions: { mentionIds?: string[] }) => Promise<T>,
+): Promise<T> {
+  const ids = [...new Set([...mentioned, ...(await named(forum, content))])].slice(0, mentionsMax)
+  const withIds = (mentionIds: string[]) => publish(mentionIds.length === 0 ? {} : { mentionIds })
+  if (ids.length <= mentioned.length) return withIds([...mentioned])
+  try {
+    return await withIds(ids)
+  } catch (error) {
+    if (!(error instanceof ForumError && error.code === 'invalid_mentions')) throw error
+    process.stderr.write('mentions nobody by name: somebody named there cannot be mentioned here\n')
+    return withIds([...mentioned])
+  }
+}
+
+/** Returns the ids of those whom a text names without doubt, and reports the other names. */
+async function named(forum: AgentForum, content: string): Promise<string[]> {
+  const found: string[] = []
+  for (const name of namesIn(content, mentionsMax)) {
+    const { identities } = await forum.identities({ name, limit: examinedMax })
+    const same = identities.filter(({ kind, display_name, expires_at }) => {
+      const isActive = kind !== 'compat' && (expires_at === null || expires_at > Date.now())
+      return isActive && folded(display_name) === folded(name)
+    })
+    if (same.length === 1) found.push(same[0].id)
+    else {
+      const which = same.map(({ id }) => id).join(', ')
+      const why = same.length === 0 ? 'nobody has this name' : `several have this name: ${which}`
+      process.stderr.write(`@${inLine(name)} mentions nobody: ${why}\n`)
+    }
+  }
+  return found
+}

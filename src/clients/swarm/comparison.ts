@@ -1,0 +1,85 @@
+// --compare: this run beside an earlier one, from the report that --json FILE wrote.
+
+import { readFile } from 'node:fs/promises'
+import { ConfigError, unreadable } from '../../base/arguments.ts'
+import type { OperationReport, Report } from './report.ts'
+
+export interface Compared {
+  operation: string
+  /** Of the earlier run and of this one, in requests per second; the others in milliseconds. */
+  rate: [before: number, now: number]
+  p50: [before: number, now: number]
+  p99: [before: number, now: number]
+}
+
+type Earlier = Pick<Report, 'operations' | 'all'> & Partial<Report>
+
+/** Returns the report in the file: the last of its JSON lines, or all of it. Throws ConfigError. */
+export async function readReport(file: string): Promise<Earlier> {
+  let value: unknown
+  try {
+    const text = await readFile(file, 'utf8')
+    value = JSON.parse(text.startsWith('{\n') ? text : text.trim().split('\n').at(-1)!)
+  } catch (error) {
+    throw new ConfigError(unreadable(file, error))
+  }
+  const { all, operations } = (value ?? {}) as Partial<Earlier>
+  const isReport = (each: unknown) => typeof (each as OperationReport)?.p99 === 'number'
+  if (Array.isArray(operations) && [...operations, all].every(isReport)) return value as Earlier
+  throw new ConfigError(`${file}: is not a report that --json has written`)
+}
+
+/** Returns the operations that both runs have performed. */
+export function compare(before: Earlier, now: Earlier): Compared[] {
+  const earlier = new Map([...before.operations, before.all].map((each) => [each.operation, each]))
+  return [...now.operations, now.all].flatMap((each) => {
+    const other = earlier.get(each.operation)
+    if (other === undefined) return []
+    return {
+      operation: each.operation,
+      rate: [other.rate, each.rate],
+      p50: [other.p50, each.p50],
+      p99: [other.p99, each.p99],
+    }
+  })
+}
+
+/** What a run measures besides the server. A report without one of these does not say. */
+const setUp = {
+  url: ({ url }: Partial<Report>) => url,
+  version: ({ server }: Partial<Report>) => server?.version,
+  durability: ({ server }: Partial<Report>) => server?.durability,
+  connections: ({ connections }: Partial<Report>) => connections,
+  rate: ({ targetRate }: Partial<Report>) => targetRate,
+  identities: ({ identities }: Partial<Report>) => identities,
+  threads: ({ threads }: Partial<Report>) => threads,
+}
+
+/** Returns a warning that names everything in which the set-ups of the runs differ, or nothing. */
+export function setUpDifferences(before: Earlier, now: Report): string[] {
+  const differences = Object.entries(setUp).flatMap(([name, of]) => {
+    const [first, second] = [of(before), of(now)]
+    return first === undefined || first === second
+      ? []
+      : `${name} ${first ?? 'none'} -> ${second ?? 'none'}`
+  })
+  return differences.length === 0 ? [] : [`the set-ups differ: ${differences.join(', ')}`]
+}
+
+/** Returns the values of both runs, with their ratios, as a table. */
+export function comparisonLines(compared: readonly Compared[]): string[] {
+  const row = (cells: readonly string[]) =>
+    cells.map((cell, i) => (i === 0 ? cell.padEnd(15) : cell.padStart(9))).join(' ')
+  const cellsOf = ([before, now]: [number, number], digits: number) => [
+    before.toFixed(digits),
+    now.toFixed(digits),
+    before === 0 ? '-' : (now / before).toFixed(2),
+  ]
+  const head = ['rate/s', 'p50 ms', 'p99 ms'].flatMap((name) => [name, 'now', 'ratio'])
+  return [
+    row(['', ...head]),
+    ...compared.map(({ operation, rate, p50, p99 }) => {
+      return row([operation, ...cellsOf(rate, 0), ...cellsOf(p50, 2), ...cellsOf(p99, 2)])
+    }),
+  ]
+}

@@ -1,0 +1,161 @@
+// The swarm's flags, checked before anything else happens.
+
+import { ConfigError, type Flags, flagHelp, readFlags } from '../../base/arguments.ts'
+import { defaultUrl, numberOf, originOfNode } from '../../base/values.ts'
+import { timedOperations } from './meter.ts'
+import { parseThresholds, type Threshold } from './threshold.ts'
+
+export type Options = {
+  source: { corpus: string } | { synthetic: string }
+  url: string | null
+  /** The code of an invitation with which agents register; null: they register without one. */
+  invite: string | null
+  connections: number
+  /** How long polls wait for news while the swarm publishes; 0: they do not. */
+  waitSeconds: number
+  /** The percentage of requests that are searches while the swarm publishes. */
+  searchPercent: number
+  /** The percentage of messages that mention somebody. */
+  mentionPercent: number
+  patienceMs: number
+  /** Messages per second; null: as fast as they are answered. */
+  rate: number | null
+  /** How long to publish the corpus, again and again; null: until it has been published once. */
+  durationSeconds: number | null
+  replayAll: boolean
+  save: string | null
+  verify: string | null
+  /** A file, or `-`: lines on standard output. */
+  json: string | null
+  html: string | null
+  compare: string | null
+  failIf: Threshold[]
+}
+
+const connectionsMax = 1024
+const waitSecondsMax = 50
+const searchPercentMax = 90
+const patienceSecondsMax = 86_400
+const rateMax = 1_000_000
+
+export const swarmFlags = {
+  corpus: {
+    value: 'FILE',
+    help: 'discussions, one JSON object a line, gzip or plain; see below',
+  },
+  synthetic: { value: 'SPEC', help: 'discussions made up from a seed; the numbers are totals' },
+  url: { value: 'URL', help: `the server; default ${defaultUrl}, or that of the saved run` },
+  invite: { value: 'CODE', help: 'an invitation to register the agents with' },
+  connections: { value: 'N', help: `requests in flight, 1 to ${connectionsMax}; default 64` },
+  wait: {
+    value: 'SECONDS',
+    help: `agents poll all the time, waiting this long for news: 1 to ${waitSecondsMax}; default 0`,
+  },
+  search: {
+    value: 'PERCENT',
+    help: `percentage of requests that search while publishing, to ${searchPercentMax}; default 0`,
+  },
+  mentions: { value: 'PERCENT', help: 'percentage of messages that mention agents; default 0' },
+  patience: { value: 'SECONDS', help: 'how long to retry one request; default 60; 0: never retry' },
+  'replay-all': {
+    value: null,
+    help: 'send every message a second time with its key, not only a sample',
+  },
+  save: {
+    value: 'FILE',
+    help: "keep the data for a later --verify, with the agents' tokens; mode 0600",
+  },
+  verify: {
+    value: 'FILE',
+    help: 'publish nothing: verify a saved run, with the --corpus or --synthetic it had',
+  },
+  rate: {
+    value: 'N',
+    help: 'messages a second; each latency counts from when the message is due',
+  },
+  duration: {
+    value: 'SECONDS',
+    help: 'publish for this long, repeating the corpus, and then verify it',
+  },
+  json: {
+    value: 'FILE',
+    bare: '-',
+    help: 'write the report as JSON too; - or no FILE: a line each second to standard output',
+  },
+  html: { value: 'FILE', help: 'write a page with plots' },
+  compare: {
+    value: 'FILE',
+    help: 'compare this run with an earlier one, whose --json report is FILE',
+  },
+  'fail-if': {
+    value: 'LIMITS',
+    help: "exit with 2 if crossed: 'p99>50ms', 'reply.p99>50ms,rate<1000,errors>0'",
+  },
+} satisfies Flags
+
+export const help = `agent-forum swarm: agents that publish discussions and then read them back
+
+  agent-forum swarm --synthetic agents=100,threads=50,replies=1000[,seed=1]
+  agent-forum swarm --corpus FILE --save run.json --json report.json
+  agent-forum swarm --synthetic agents=100,threads=50,replies=1000 --rate 500 --duration 60 \\
+      --fail-if 'p99>50ms,errors>0' --html report.html
+  npm run swarm -- --corpus FILE [flags]     in a clone
+
+${flagHelp(swarmFlags)}
+  -h, --help
+
+A line of a corpus: {"thread", "title", "messages": [{"author", "at", "text"}]}
+
+Ctrl-C ends a run with its summary so far, without a verification; a second one ends it at once.
+
+Exit codes: 0 everything identical, 1 something differs, 2 a --fail-if limit is crossed, 64 a flag
+or file that cannot be used, 74 the server cannot be reached, 130 interrupted.
+`
+
+/** Parses the flags; returns null if help is requested. Throws ConfigError that names the flag. */
+export function parseOptions(args: string[]): Options | null {
+  const refuse = (sentence: string) => new ConfigError(`${sentence}; --help lists the flags`)
+  const { values } = readFlags(args, swarmFlags, refuse)
+  if (values.help) return null
+  if ((values.corpus === undefined) === (values.synthetic === undefined)) {
+    const example = '--synthetic agents=100,threads=50,replies=1000'
+    throw new ConfigError(`give either --corpus FILE or --synthetic SPEC, as ${example}`)
+  }
+  if (values.save !== undefined && values.verify !== undefined) {
+    throw new ConfigError('--save keeps a new run, --verify reads an old one: give one of them')
+  }
+  const { duration } = values
+  if (duration !== undefined && (values.save !== undefined || values.verify !== undefined)) {
+    throw new ConfigError(
+      '--duration publishes a part of the corpus, or publishes it repeatedly, ' +
+        'but --save and --verify need it published exactly once: leave one of them out',
+    )
+  }
+  return {
+    source:
+      values.corpus === undefined
+        ? { synthetic: values.synthetic as string }
+        : { corpus: values.corpus },
+    url: values.url === undefined ? null : originOfNode(values.url),
+    invite: values.invite ?? null,
+    connections: integer('connections', values.connections ?? '64', 1, connectionsMax),
+    waitSeconds: integer('wait', values.wait ?? '0', 0, waitSecondsMax),
+    searchPercent: integer('search', values.search ?? '0', 0, searchPercentMax),
+    mentionPercent: integer('mentions', values.mentions ?? '0', 0, 100),
+    patienceMs: integer('patience', values.patience ?? '60', 0, patienceSecondsMax) * 1000,
+    replayAll: values['replay-all'] ?? false,
+    save: values.save ?? null,
+    verify: values.verify ?? null,
+    json: values.json ?? null,
+    html: values.html ?? null,
+    compare: values.compare ?? null,
+    failIf: parseThresholds(values['fail-if'], timedOperations),
+    rate: values.rate === undefined ? null : integer('rate', values.rate, 1, rateMax),
+    durationSeconds:
+      duration === undefined ? null : integer('duration', duration, 1, patienceSecondsMax),
+  }
+}
+
+function integer(flag: string, text: string, min: number, max: number): number {
+  return numberOf({ name: `--${flag}`, text }, min, max)
+}

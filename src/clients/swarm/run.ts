@@ -1,0 +1,221 @@
+// One run of the swarm, from its options to the exit code. swarm.ts shows the steps.
+
+import { randomBytes } from 'node:crypto'
+import { open, writeFile } from 'node:fs/promises'
+import { ConfigError } from '../../base/arguments.ts'
+import { defaultUrl, originOfNode } from '../../base/values.ts'
+import { readStatus } from './calls.ts'
+import { Client } from './client.ts'
+import { compare, comparisonLines, readReport, setUpDifferences } from './comparison.ts'
+import { type Corpus, readCorpus } from './corpus.ts'
+import { AgentFeeds } from './feeds.ts'
+import { htmlReport } from './html-report.ts'
+import { inLanes } from './lanes.ts'
+import type { Options } from './options.ts'
+import { Pace } from './pace.ts'
+import { addRound, keepPublished, type Plan, type PlannedThread, planOf } from './plan.ts'
+import { groupedCount, type Output, type Progress } from './progress.ts'
+import { introduce, type Publishing, publishThread } from './publish.ts'
+import { type Report, reportOf, summary } from './report.ts'
+import { loadRun, saveRun } from './saved.ts'
+import { Searches } from './searches.ts'
+import { syntheticCorpus } from './synthetic.ts'
+import { crossed } from './threshold.ts'
+import { type VerifyResult, verify } from './verify.ts'
+
+/** Where a run writes: the report to stdout, progress and warnings to stderr. */
+export type Outputs = { stdout: Output; stderr: Output }
+
+const standardOutput = '-'
+const exitCodes = { same: 0, differs: 1, thresholdPassed: 2, interrupted: 130 }
+
+/** Resolves to the exit code. Throws an error of failures.ts. */
+export async function run(options: Options, outputs: Outputs, progress: Progress): Promise<number> {
+  const { corpus, url, plan } = await prepare(options)
+  const earlier = options.compare === null ? null : await readReport(options.compare)
+  for (const file of [options.save, options.json, options.html]) {
+    if (file !== null && file !== standardOutput) await mustBeWritable(file)
+  }
+  progress.say(
+    `corpus: ${groupedCount(plan.messageCount, 'message')} in ` +
+      `${groupedCount(plan.threads.length, 'thread')} by ` +
+      `${groupedCount(plan.agents.length, 'agent')} ` +
+      `(${corpus.fingerprint})`,
+  )
+  const report = await reported(options, outputs, progress, corpus, url, plan)
+  const compared = earlier && compare(earlier, report)
+  const { json, html } = options
+  if (json === standardOutput) outputs.stdout.write(`${JSON.stringify(report)}\n`)
+  else if (json !== null) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`)
+  if (html !== null) await writeFile(html, htmlReport(report, compared))
+  if (json !== standardOutput) outputs.stdout.write(summary(report))
+  const say = json === standardOutput ? progress.say.bind(progress) : toLines(outputs.stdout)
+  for (const line of compared === null ? [] : comparisonLines(compared)) say(line)
+  if (earlier !== null) for (const line of setUpDifferences(earlier, report)) say(line)
+  const failures = crossed(options.failIf, report)
+  for (const failure of failures) say(`--fail-if ${failure}`)
+  const { verification } = report
+  if (verification === null) return exitCodes.interrupted
+  if (verification.differences.count > 0) return exitCodes.differs
+  return failures.length > 0 ? exitCodes.thresholdPassed : exitCodes.same
+}
+
+const toLines = (output: Output) => (line: string) => void output.write(`${line}\n`)
+
+/** Publishes and verifies, until all is done or the user interrupts it. Resolves to the report. */
+async function reported(
+  options: Options,
+  outputs: Outputs,
+  progress: Progress,
+  corpus: Corpus,
+  url: string,
+  plan: Plan,
+): Promise<Report> {
+  const { connections, patienceMs, replayAll, rate } = options
+  const { meter } = progress
+  if (options.json === standardOutput) {
+    meter.watchers.push((each) => outputs.stdout.write(`${JSON.stringify(each)}\n`))
+  }
+  const client = new Client({ url, connections, patienceMs, meter })
+  const acting = new Acting(client, plan, options, progress)
+  let isInterrupted = false
+  // A second interrupt ends the process, because nothing handles it any more.
+  const interrupt = () => {
+    isInterrupted = true
+    void acting.end()
+  }
+  process.once('SIGINT', interrupt)
+  let status: Record<string, unknown> = {}
+  let verification: VerifyResult | null = null
+  const isPublishing = options.verify === null
+  const hasSearches = options.searchPercent > 0
+  try {
+    meter.start()
+    status = await readStatus(client)
+    // In a forum for members only, the first agent reads what anybody may read in another one.
+    if (offers(status, 'members_only')) client.memberToken = () => plan.agents[0].token
+    if (hasSearches && !offers(status, 'search'))
+      throw new ConfigError(`--search: ${url} has no search`)
+    if (isPublishing) await acting.publish(corpus)
+    const inboxes = isPublishing ? acting.publishing.feeds.inboxes : null
+    const how = { connections, replayAll, hasSearches, progress }
+    verification = await verify({ client, plan, inboxes, ...how })
+  } catch (error) {
+    if (!isInterrupted) throw error
+    progress.stop()
+    keepPublished(plan)
+  } finally {
+    process.removeListener('SIGINT', interrupt)
+    meter.stop()
+    await acting.end()
+  }
+  return reportOf({
+    client,
+    status,
+    connections,
+    targetRate: rate,
+    plan,
+    published: isPublishing ? acting.publishing : null,
+    secondsPerPhase: progress.seconds,
+    intervals: meter.intervals,
+    verification,
+  })
+}
+
+function offers({ capabilities }: Record<string, unknown>, capability: string): boolean {
+  return (capabilities as Record<string, unknown> | undefined)?.[capability] === true
+}
+
+async function prepare(options: Options): Promise<{ corpus: Corpus; url: string; plan: Plan }> {
+  const { source } = options
+  const corpus =
+    'corpus' in source ? await readCorpus(source.corpus) : syntheticCorpus(source.synthetic)
+  if (options.verify === null) {
+    const plan = planOf(corpus, randomBytes(8).toString('hex'), options.mentionPercent)
+    return { corpus, url: options.url ?? defaultUrl, plan }
+  }
+  const saved = await loadRun(options.verify, corpus)
+  return { corpus, url: options.url ?? originOfNode(saved.url, options.verify), plan: saved.plan }
+}
+
+// A report that cannot be written must be noticed before the run, not after it.
+async function mustBeWritable(file: string): Promise<void> {
+  try {
+    await (await open(file, 'a', 0o600)).close()
+  } catch (error) {
+    throw new ConfigError(`${file}: cannot be written: ${(error as Error).message}`)
+  }
+}
+
+/** The agents of a run, while they publish and poll. */
+class Acting {
+  readonly publishing: Publishing
+  readonly #options: Options
+  readonly #progress: Progress
+  readonly #waiter: Client
+
+  constructor(client: Client, plan: Plan, options: Options, progress: Progress) {
+    const { patienceMs, waitSeconds, rate, searchPercent } = options
+    const { url } = client
+    const answerTimeoutMs = waitSeconds * 1000 + 10_000
+    const connections = plan.agents.length
+    this.#waiter = new Client({ url, connections, patienceMs, answerTimeoutMs })
+    const waiting = waitSeconds === 0 ? null : { client: this.#waiter, seconds: waitSeconds }
+    const feeds = new AgentFeeds(client, plan.agents, waiting)
+    const searches = searchPercent === 0 ? null : new Searches(client, searchPercent)
+    this.publishing = { client, plan, feeds, searches, replayedAnswers: 0, pace: new Pace(rate) }
+    this.#options = options
+    this.#progress = progress
+  }
+
+  async publish(corpus: Corpus): Promise<void> {
+    const { client, plan, feeds, pace } = this.publishing
+    const { connections, durationSeconds, save, invite } = this.#options
+    const progress = this.#progress
+
+    const identities = progress.phase('register', plan.agents.length, 'identities')
+    await inLanes(connections, plan.agents, async (agent) => {
+      await introduce(client, agent, invite)
+      identities.tick()
+    })
+    identities.end()
+
+    const repeats = durationSeconds !== null
+    const messages = progress.phase('publish', repeats ? null : plan.messageCount, 'messages')
+    const timer = repeats ? setTimeout(() => pace.stop(), durationSeconds * 1000) : undefined
+    await inLanes(connections, threadsOf(plan, pace, repeats ? corpus : null), (thread) =>
+      publishThread(this.publishing, thread, messages.tick),
+    )
+    clearTimeout(timer)
+    messages.end()
+    if (repeats) keepPublished(plan)
+
+    const drained = progress.phase('poll to the end', feeds.inboxes.length, 'feeds')
+    await inLanes(connections, feeds.inboxes, async (inbox) => {
+      await feeds.drain(inbox)
+      drained.tick()
+    })
+    drained.end()
+    await this.#waiter.close()
+
+    if (save !== null) {
+      await saveRun(save, client.url, plan)
+      progress.say(`saved: ${save}, with the agents' tokens, readable by its owner only`)
+    }
+  }
+
+  /** Ends publishing and all requests in flight. */
+  async end(): Promise<void> {
+    const { client, pace } = this.publishing
+    pace.stop()
+    await Promise.all([client.close(), this.#waiter.close()])
+  }
+}
+
+/**
+ * Yields the threads of the plan, then those of `corpus`, if any, over and over until time is up.
+ */
+function* threadsOf(plan: Plan, pace: Pace, corpus: Corpus | null): Generator<PlannedThread> {
+  yield* [...plan.threads]
+  while (corpus !== null && !pace.isOver) yield* addRound(plan, corpus)
+}

@@ -1,0 +1,44 @@
+// `agent-forum swarm`: agents that use a forum over HTTP and then verify every byte of it.
+//
+//   corpus ─▶ identities ─▶ publish, subscribe, poll ─▶ drain feeds ─▶ [save] ─▶ verify ─▶ report
+//
+//   corpus.ts synthetic.ts   the texts           client.ts  HTTP: retries, latencies
+//   plan.ts saved.ts         authors, threads    calls.ts   requests, and checks of their answers
+//   publish.ts feeds.ts      the agents          verify*.ts comparing the forum with the plan
+//   pace.ts meter.ts         when, and how long             report.ts html-report.ts comparison.ts
+//   threshold.ts             limits of --fail-if
+//   run.ts                   one run, loaded when the flags are known to be usable
+//
+// Nothing is sent until flags, corpus and output files are known to be usable.
+
+import { ConfigError } from '../../base/arguments.ts'
+import { Unreachable, WrongAnswer } from './failures.ts'
+import { help, parseOptions } from './options.ts'
+import { Progress } from './progress.ts'
+import type { Outputs } from './run.ts'
+
+/** Runs the swarm and returns the exit code: see --help. */
+export async function runSwarm(args: string[], outputs: Outputs = process): Promise<number> {
+  const progress = new Progress(outputs.stderr)
+  try {
+    const options = parseOptions(args)
+    if (options === null) {
+      outputs.stdout.write(help)
+      return 0
+    }
+    const { run } = await import('./run.ts')
+    return await run(options, outputs, progress)
+  } catch (error) {
+    progress.stop()
+    const code = exitCodeOf(error)
+    if (code === null) throw error
+    progress.say(`swarm: ${(error as Error).message}`)
+    return code
+  }
+}
+
+function exitCodeOf(error: unknown): number | null {
+  if (error instanceof ConfigError) return 64
+  if (error instanceof Unreachable) return 74
+  return error instanceof WrongAnswer ? 1 : null
+}

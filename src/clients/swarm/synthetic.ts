@@ -1,0 +1,102 @@
+// A generated corpus: the same specification yields the same texts on any machine.
+//
+//   agents=100,threads=50,replies=1000[,seed=1]     all three are totals
+//
+// Every agent writes at least once; the authors, and the thread of each reply, are random. The
+// texts mix short words with input that breaks careless servers: other scripts, emoji, quotes,
+// control characters, and now and then the longest message that the interface allows.
+
+import { ConfigError } from '../../base/arguments.ts'
+import type { Corpus, Discussion } from './corpus.ts'
+
+const contentCharactersMax = 8000
+
+const words = (
+  'the log forum agent thread reply reads writes twice never durable order cursor page ' +
+  'feed before after while server answer 返信 讨论 ответ świat naïve ação ' +
+  '한국어 مرحبا 👍 🧵 👩‍👩‍👧‍👦 𝔸𝔹 "quoted" \\back\\ ' +
+  '</b> &amp; {"json":1} \u2028 \u0001 \u007f a\u0301 %00 \t- \n\n> \n```\ncode()\n```\n'
+).split(' ')
+
+type Specification = { agents: number; threads: number; replies: number; seed: number }
+
+/** Generates the corpus of a specification. Throws ConfigError if it is malformed. */
+export function syntheticCorpus(specification: string): Corpus {
+  const { agents, threads, replies, seed } = parse(specification)
+  const random = randomNumbers(seed)
+  const upTo = (count: number) => Math.floor(random() * count)
+
+  const authors = Array.from({ length: threads + replies }, (_, index) =>
+    authorName(index < agents ? index : upTo(agents)),
+  )
+  shuffle(authors, upTo)
+  const message = () => ({ author: authors.pop() as string, text: content(upTo) })
+
+  const discussions: Discussion[] = []
+  for (let index = 0; index < threads; index++) {
+    const title = `Thread ${index + 1}: ${phrase(upTo, 6)}`.replace(/\s+/g, ' ').slice(0, 120)
+    discussions.push({ thread: index + 1, title: title.toWellFormed(), messages: [message()] })
+  }
+  for (let index = 0; index < replies; index++) {
+    discussions[upTo(threads)].messages.push(message())
+  }
+  return {
+    fingerprint: `synthetic agents=${agents},threads=${threads},replies=${replies},seed=${seed}`,
+    discussions,
+  }
+}
+
+function parse(specification: string): Specification {
+  const numbers: Record<string, number> = { seed: 1 }
+  for (const part of specification.split(',')) {
+    const match = /^(agents|threads|replies|seed)=(\d{1,7})$/.exec(part)
+    if (match === null) {
+      const names = 'agents, threads, replies or seed'
+      throw new ConfigError(`--synthetic: "${part}" is not ${names} with a number, like agents=100`)
+    }
+    numbers[match[1]] = Number(match[2])
+  }
+  const { agents = 0, threads = 0, replies = -1, seed } = numbers
+  if (agents < 1 || threads < 1 || replies < 0) {
+    throw new ConfigError('--synthetic needs agents=…,threads=…,replies=…, as in --help')
+  }
+  if (agents > threads + replies) {
+    throw new ConfigError('--synthetic: there are more agents than messages for them to write')
+  }
+  return { agents, threads, replies, seed }
+}
+
+const authorName = (index: number) => `agent-${String(index + 1).padStart(4, '0')}`
+
+// Usually a sentence or two, sometimes a page, rarely the maximum length.
+function content(upTo: (count: number) => number): string {
+  const dice = upTo(500)
+  if (dice === 0) return '🧵'.repeat(contentCharactersMax)
+  return `${phrase(upTo, dice < 20 ? 600 : 40)}.`
+}
+
+function phrase(upTo: (count: number) => number, wordsMax: number): string {
+  const count = 1 + upTo(wordsMax)
+  return Array.from({ length: count }, () => words[upTo(words.length)]).join(' ')
+}
+
+// The Fisher-Yates shuffle.
+function shuffle(list: string[], upTo: (count: number) => number): void {
+  for (let last = list.length - 1; last > 0; last--) {
+    const other = upTo(last + 1)
+    const kept = list[last]
+    list[last] = list[other]
+    list[other] = kept
+  }
+}
+
+// Mulberry32: numbers in [0, 1), the same for the same seed everywhere.
+function randomNumbers(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

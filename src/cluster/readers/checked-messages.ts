@@ -1,0 +1,142 @@
+// Checked requests (edge/http/checked-request.ts) between a reader and its main process. All
+// requests of one event-loop iteration travel in one message, and so do their outcomes.
+//
+//   reader ──▶ main process   checked   rows of: id, place, caller, its token, path id, query, key,
+//                                       address, origin, If-None-Match, length of the body, body,
+//                                       unread
+//   main process ──▶ reader   settled   rows of: id, and kind of the outcome with its fields:
+//                                       0, decision; 1, code, position, detail, seconds;
+//                                       2, status, body, position, entity tag, seconds
+
+import assert from 'node:assert/strict'
+import { Packr } from 'msgpackr'
+import type { Answer } from '../../edge/api/route.ts'
+import {
+  type CheckedRequest,
+  RemoteResponder,
+  type SentCall,
+  type UnreadBody,
+} from '../../edge/http/checked-request.ts'
+import type { Refused, Responder, Settled } from '../../edge/http/exchange.ts'
+import type { Positioned } from '../../forum/forum.ts'
+import { type Kind, message } from './messages.ts'
+
+const packr = new Packr({ useRecords: false, copyBuffers: true })
+
+/** A row of a message. The functions that write and read one kind of row must change together. */
+export type Row = readonly unknown[]
+
+/** Returns a request's row. Takes ownership of an unread body, which packing overwrites. */
+export function rowOfRequest(id: number, { place, call, unread }: CheckedRequest): Row {
+  const {
+    caller,
+    token,
+    id: pathId,
+    query,
+    key,
+    client,
+    origin,
+    ifNoneMatch,
+    bodyBytes,
+    body,
+  } = call
+  const texts = [pathId, query, key, client, origin, ifNoneMatch]
+  return [id, place, caller, token, ...texts, bodyBytes, unread === null ? body : null, unread]
+}
+
+function requestOfRow(row: Row): CheckedRequest {
+  const [, place, caller, token, pathId] = row as [number, number, number, number, string]
+  const call: SentCall = {
+    caller,
+    token,
+    id: pathId,
+    query: row[5],
+    key: row[6] as string,
+    client: row[7] as string,
+    origin: row[8] as string,
+    ifNoneMatch: row[9] as string,
+    bodyBytes: row[10] as number,
+    body: row[11],
+  }
+  return { place, call, unread: row[12] as UnreadBody | null }
+}
+
+const how = { decided: 0, refused: 1, answered: 2 } as const
+
+/** Returns an outcome's row. Takes ownership of an answer's body, which packing overwrites. */
+function rowOfSettled(id: number, settled: Settled): Row {
+  if ('rejected' in settled) {
+    const { rejected, position, detail, retryAfter } = settled
+    return [id, how.refused, rejected, position, detail, retryAfter]
+  }
+  const { decision, status, body, position, etag, retryAfter } = settled
+  if (decision !== undefined) return [id, how.decided, decision]
+  return [id, how.answered, status, body, position, etag, retryAfter]
+}
+
+function settledOfRow(row: Row): Settled {
+  if (row[1] === how.decided) {
+    const decision = row[2] as Positioned
+    return { status: 0, body: '', position: decision.position, decision }
+  }
+  if (row[1] === how.refused) {
+    const [, , rejected, position, detail, retryAfter] = row
+    return without({ rejected, position, detail, retryAfter }) as unknown as Refused
+  }
+  const [, , status, body, position, etag, retryAfter] = row
+  const isOwn = typeof body !== 'string'
+  return without({ status, body, isOwn, position, etag, retryAfter }) as unknown as Answer
+}
+
+/** Deletes fields that are undefined, which is how absent fields are unpacked. */
+function without(fields: Record<string, unknown>): Record<string, unknown> {
+  for (const name of Object.keys(fields)) if (fields[name] === undefined) delete fields[name]
+  return fields
+}
+
+/** Packs rows into one message, and overwrites the byte arrays in them. */
+export function rowsMessage(kind: Kind, rows: readonly Row[]): Buffer {
+  const packed = packr.pack(rows)
+  const whole = message(kind, packed)
+  packed.fill(0)
+  for (const row of rows) {
+    for (const value of row) if (value instanceof Uint8Array) value.fill(0)
+  }
+  return whole
+}
+
+/** Calls `take` with the outcome of each request in a message. */
+export function eachSettled(payload: Buffer, take: (id: number, settled: Settled) => void): void {
+  for (const row of packr.unpack(payload) as Row[]) take(row[0] as number, settledOfRow(row))
+}
+
+/** Has the edge run each request in a message; calls `settle` with the row of each outcome. */
+export function runEach(
+  payload: Buffer,
+  run: (responder: Responder, request: CheckedRequest) => void,
+  settle: (row: Row) => void,
+): void {
+  for (const row of packr.unpack(payload) as Row[]) {
+    run(new CheckedResponder(row[0] as number, settle), requestOfRow(row))
+  }
+}
+
+/** Settles a request whose caller is connected to a reader. */
+class CheckedResponder extends RemoteResponder implements Responder {
+  readonly #id: number
+  readonly #settle: (row: Row) => void
+
+  constructor(id: number, settle: (row: Row) => void) {
+    super()
+    this.#id = id
+    this.#settle = settle
+  }
+
+  settle(settled: Settled): void {
+    this.#settle(rowOfSettled(this.#id, settled))
+  }
+
+  answer(): void {
+    assert.fail('a checked request is settled')
+  }
+}

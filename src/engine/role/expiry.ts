@@ -1,0 +1,30 @@
+// Records the expiry of guests and unverified webhooks, and the time while the system clock is
+// behind; and forgets registrations (forum/identities/registrations.ts). A timer starts the
+// work. If there is much to record, each event-loop iteration records a part.
+
+import { keepTime } from '../../forum/expiry.ts'
+import type { Forum } from '../../forum/forum.ts'
+import { expireGuests } from '../../forum/identities/commands.ts'
+import { sweepWebhooks } from '../../forum/webhooks/commands.ts'
+
+const checkMs = 60_000
+
+/** Records the first part at once; returns a function that stops the recording. */
+export function startExpiry(forum: Forum): () => void {
+  let next: NodeJS.Immediate | null = null
+  const work = () => {
+    const isMore = [expireGuests(forum), sweepWebhooks(forum)].includes(true)
+    next = isMore ? setImmediate(work) : null
+  }
+  work()
+  const timer = setInterval(() => {
+    keepTime(forum)
+    forum.registrations.expire()
+    next ?? work()
+  }, checkMs)
+  return () => {
+    clearInterval(timer)
+    forum.registrations.expire(0)
+    clearImmediate(next ?? undefined)
+  }
+}

@@ -1,0 +1,375 @@
+// The feed: messages by others in the threads that the caller follows now, and messages that
+// mention the caller, oldest first.
+//
+//   after ──▶ | message by message ──▶ | mentions, and each thread followed ──▶ | new messages |
+//                                      `#after`                                 `#end`
+//
+// A search examines messages one by one, or the followed threads, whichever is less work. For an
+// agent that follows very many threads, the next few messages may fill a page already, so its
+// search begins with as many messages as can be examined for the cost of its threads. `#after` and
+// `#end` are where the second part begins, and where the log ended at that time.
+//
+// F1. One step of a search examines a bounded number of threads and messages (`sliceSteps`). A
+//     search that needs more continues in later event-loop iterations (kernel/sliced-work.ts).
+// F2. The result is exact as of the instant of the last step: a search starts over when its caller
+//     follows or leaves a thread, and examines the messages that have arrived in the meantime.
+// F3. `position` covers everything shown (forum/threads/queries.ts, Q1), and the last change to
+//     what is followed; for a caller who was ever mentioned, the last removal of a message as well.
+// F4. A page that is shown with its texts ends before these exceed `contentBytesMax`, but has at
+//     least one message.
+// F5. A message that mentions the caller, in a thread that the caller follows, is found once, in
+//     its thread. A message that an operator has removed mentions nobody.
+
+import { partition } from '../../base/partition.ts'
+import type { Rejection } from '../../kernel/rejection.ts'
+import type { Forum, Positioned } from '../forum.ts'
+import { mayStillAct, rejectToken } from '../identities/commands.ts'
+import type { State } from '../state.ts'
+import { firstAfter } from '../threads/queries.ts'
+
+/** The number of threads and messages examined in one slice, which takes 0.1 to 0.6 ms. */
+export const sliceSteps = 4096
+/** Looking up whether a message's thread is followed costs as much as this many threads. */
+const threadsPerMessage = 4
+const restartsMax = 3
+/** The limit for the bytes of the texts on one page. */
+const contentBytesMax = 256 << 10
+
+export interface FeedRead {
+  caller: number
+  /** Returns messages with a greater seq. */
+  after: number
+  limit: number
+  /** `mentions`: only messages that mention the caller. */
+  only?: 'mentions' | undefined
+  /** Whether a thread counts only from the point at which the caller began to follow it. */
+  isSinceFollowed?: boolean
+  /** Whether the caller needs only the count, so that any `limit` messages in any order will do. */
+  isCount?: boolean
+}
+
+export interface Feed extends Positioned {
+  /** Messages by others in threads followed now, or that mention the caller, oldest first. */
+  messages: number[]
+  /** The messages among them that mention the caller, in the same order. */
+  mentions: number[]
+  nextAfter: number
+  hasMore: boolean
+  /** The position of the last change to what the caller follows. */
+  changed: number
+}
+
+/**
+ * Returns the feed, or a promise of it if finding it is too much work for one event-loop iteration.
+ * The promise resolves to a rejection if there are too many such reads, or if the caller keeps
+ * changing what it follows, or may no longer act. The work ends when the caller's connection does.
+ */
+export function readFeed(
+  forum: Forum,
+  read: FeedRead,
+  connection: { readonly isGone: boolean },
+): Feed | Promise<Feed | Rejection> {
+  const search = new FeedSearch(forum.state, read)
+  if (!search.isLong && search.step()) return search.feed()
+  let restarts = 0
+  return forum.slicedWork.add<Feed | Rejection>(read.caller, () => {
+    if (connection.isGone) return { rejected: 'overloaded' } // which nobody receives
+    if (search.isStale) {
+      if (restarts === restartsMax) return { rejected: 'overloaded' }
+      restarts += 1
+      search.begin()
+    }
+    if (!search.step()) return null
+    return mayStillAct(forum, read.caller) ? search.feed() : rejectToken(forum, read.caller)
+  })
+}
+
+/** Returns as much of the page as may be shown with its texts (F4). */
+export function contentPage({ messages, erasedPosition }: State, feed: Feed): Feed {
+  const position = Math.max(feed.position, erasedPosition) // a tombstone reveals its erasure
+  let bytes = 0
+  const end = feed.messages.findIndex((message) => {
+    bytes += messages.bytes(message)
+    return bytes > contentBytesMax
+  })
+  if (end === -1 || feed.messages.length === 1) return { ...feed, position }
+  const shown = feed.messages.slice(0, Math.max(1, end))
+  const nextAfter = messages.seq(shown.at(-1)!)
+  return { ...feed, messages: shown, position, nextAfter, hasMore: true }
+}
+
+/**
+ * Returns whether a page that was found earlier is still right: the caller follows the same
+ * threads, and no mention on the page can have been removed.
+ */
+export function isCurrent({ state }: Forum, caller: number, feed: Feed): boolean {
+  const { changedPosition } = state.feeds.actors.columns
+  const hasFewer = feed.mentions.length > 0 && state.erasedPosition > feed.position
+  return changedPosition.get(caller) === feed.changed && !hasFewer
+}
+
+/** The followed threads that one slice examines. */
+const chunk = new Uint32Array(sliceSteps)
+
+export class FeedSearch {
+  readonly #state: State
+  readonly #read: FeedRead
+  /** One message more than the page has, which shows whether there are more. */
+  readonly #count: number
+  /** The numbers of the messages found, oldest first, except while threads are being examined. */
+  #found: number[] = []
+  /** Position of the last change to what the caller follows. */
+  #changed = 0
+  #erasedPosition = 0
+  #isAtThreads = false
+  /** The next message to examine, and the one at which the search message by message stops. */
+  #next = 0
+  #stop = 0
+  /** The index of the next mention among all mentions of the caller. */
+  #mention = 0
+  /** The index of the next followed thread, and that of its next message; -1: not begun. */
+  #place = 0
+  #index = -1
+  /** Messages of threads are wanted after the position `#after`, with a number below `#end`. */
+  #after = 0
+  #end = 0
+  #stepsLeft = 0
+
+  constructor(state: State, read: FeedRead) {
+    this.#state = state
+    this.#read = read
+    this.#count = read.limit + 1
+    this.begin()
+  }
+
+  /** Begins, or begins again, with what the caller follows now. */
+  begin(): void {
+    const { messages, feeds } = this.#state
+    const { caller, after } = this.#read
+    this.#changed = this.#changedPosition
+    this.#erasedPosition = this.#state.erasedPosition
+    this.#found = []
+    if (this.#read.only === 'mentions') return this.#beginThreads(after)
+    const followed = feeds.followed(caller)
+    const messagesMax = Math.floor(followed / threadsPerMessage)
+    const tooFarBack = messages.count - 1 - messagesMax
+    const hasMany = tooFarBack >= 0 && messages.seq(tooFarBack) > after
+    if (hasMany && followed <= sliceSteps) return this.#beginThreads(after)
+    this.#isAtThreads = false
+    this.#next = this.#numberAfter(after)
+    this.#stop = hasMany ? this.#next + messagesMax : Number.POSITIVE_INFINITY
+  }
+
+  /** Whether it is known from the start that one step may not be enough. */
+  get isLong(): boolean {
+    return !this.#isAtThreads && this.#state.messages.count - this.#next > sliceSteps
+  }
+
+  /** Whether the caller followed or left a thread, or may have lost a mention, since `begin`. */
+  get isStale(): boolean {
+    const { feeds, erasedPosition } = this.#state
+    const isErased = erasedPosition !== this.#erasedPosition
+    if (isErased && feeds.mentions(this.#read.caller) > 0) return true
+    return this.#changedPosition !== this.#changed
+  }
+
+  /** Does one slice of the search, which must not be stale. Returns whether it is finished. */
+  step(stepsMax = sliceSteps): boolean {
+    this.#stepsLeft = stepsMax
+    if (this.#read.only === 'mentions') {
+      this.#end = this.#state.messages.count
+      return this.#searchMentions()
+    }
+    if (!this.#isAtThreads) {
+      if (!this.#searchMessages()) return false
+      if (this.#isFull || this.#stop === Number.POSITIVE_INFINITY) return true
+      this.#beginThreads(this.#state.messages.seq(this.#next - 1))
+    }
+    if (!this.#searchMentions() || !this.#searchThreads()) return false
+    if (!this.#read.isCount) this.#cut()
+    if (this.#isFull) return true
+    this.#isAtThreads = false
+    this.#next = this.#end
+    this.#stop = Number.POSITIVE_INFINITY
+    return this.#searchMessages()
+  }
+
+  /** Returns what was found. Must be called once, after the last step. */
+  feed(): Feed {
+    const { messages, feeds } = this.#state
+    const { caller, after, limit, isCount } = this.#read
+    const found = this.#found
+    // `hasMore` reveals one message more than is shown.
+    const newest = isCount ? Math.max(-1, ...found) : (found.at(-1) ?? -1)
+    const hasMore = found.length > limit
+    if (hasMore) found.length = limit
+    const isMentioned = feeds.mentions(caller) > 0
+    const changed = isMentioned ? Math.max(this.#changed, this.#erasedPosition) : this.#changed
+    return {
+      position: newest === -1 ? changed : Math.max(messages.seq(newest), changed),
+      messages: found,
+      mentions: isMentioned && !isCount ? found.filter((message) => this.#isMention(message)) : [],
+      nextAfter: found.length > 0 ? messages.seq(found.at(-1)!) : after,
+      hasMore,
+      changed: this.#changed,
+    }
+  }
+
+  get #changedPosition(): number {
+    return this.#state.feeds.actors.columns.changedPosition.get(this.#read.caller)
+  }
+
+  get #isFull(): boolean {
+    return this.#found.length >= this.#count
+  }
+
+  /** Examines messages one by one; returns false if the slice ended first. */
+  #searchMessages(): boolean {
+    const { messages } = this.#state
+    const { caller } = this.#read
+    const stop = Math.min(this.#stop, messages.count)
+    let place = this.#firstMention(this.#next)
+    let mention = this.#mentionAt(place)
+    while (this.#next < stop && !this.#isFull) {
+      if (this.#stepsLeft <= 0) return false
+      this.#stepsLeft -= 1
+      const message = this.#next++
+      if (messages.author(message) === caller) continue
+      const isMention = message === mention
+      if (isMention) mention = this.#mentionAt(++place)
+      if ((isMention && this.#isShown(message)) || this.#isFollowed(message)) {
+        this.#found.push(message)
+      }
+    }
+    return true
+  }
+
+  /** Returns the index of the caller's first mention in a message with at least this number. */
+  #firstMention(message: number): number {
+    const { feeds } = this.#state
+    const { caller } = this.#read
+    const count = feeds.mentions(caller)
+    return count === 0 ? 0 : partition(count, (place) => feeds.mentionAt(caller, place) < message)
+  }
+
+  /** Returns the message at this index among those that mention the caller; -1 at the end. */
+  #mentionAt(place: number): number {
+    const { feeds } = this.#state
+    const { caller } = this.#read
+    return place < feeds.mentions(caller) ? feeds.mentionAt(caller, place) : -1
+  }
+
+  /** Returns whether a message is wanted because its thread is followed. */
+  #isFollowed(message: number): boolean {
+    const { messages, subscriptions } = this.#state
+    const { caller } = this.#read
+    const thread = messages.thread(message)
+    if (!subscriptions.isSubscribed(caller, thread)) return false
+    return messages.seq(message) > this.#beginningIn(thread)
+  }
+
+  /** Returns the position after which the messages of a followed thread count. */
+  #beginningIn(thread: number): number {
+    const { caller, isSinceFollowed } = this.#read
+    // The first message of a private thread has the position at which its members follow it.
+    return isSinceFollowed ? this.#state.subscriptions.changedAt(caller, thread) - 1 : 0
+  }
+
+  /** Returns whether a mention counts, that is, whether its message has not been removed. */
+  #isShown(message: number): boolean {
+    return this.#state.moderation.find('removed', message) === undefined
+  }
+
+  #isMention(message: number): boolean {
+    const isThere = this.#mentionAt(this.#firstMention(message)) === message
+    return isThere && this.#isShown(message)
+  }
+
+  /**
+   * Examines the messages that mention the caller, except those in followed threads, which are
+   * found there. Returns false if the slice ended first.
+   */
+  #searchMentions(): boolean {
+    const { only, isCount } = this.#read
+    const isEnough = only === 'mentions' || isCount
+    for (; !(isEnough && this.#isFull); this.#mention++) {
+      const message = this.#mentionAt(this.#mention)
+      if (message === -1 || message >= this.#end) return true
+      if (this.#stepsLeft <= 0) return false
+      this.#stepsLeft -= 1
+      const isElsewhere = only !== 'mentions' && this.#isFollowed(message)
+      if (!isElsewhere && this.#isShown(message)) this.#add(message)
+    }
+    return true
+  }
+
+  #beginThreads(after: number): void {
+    this.#isAtThreads = true
+    this.#place = 0
+    this.#index = -1
+    this.#after = after
+    this.#end = this.#state.messages.count
+    const hasMentions = this.#state.feeds.mentions(this.#read.caller) > 0
+    this.#mention = hasMentions ? this.#firstMention(this.#numberAfter(after)) : 0
+  }
+
+  /** Returns the number of the first message after this position. */
+  #numberAfter(after: number): number {
+    const { messages } = this.#state
+    return partition(messages.count, (message) => messages.seq(message) <= after)
+  }
+
+  /** Examines the threads that the caller follows; returns false if the slice ended first. */
+  #searchThreads(): boolean {
+    const { feeds, threads } = this.#state
+    const { caller } = this.#read
+    const { newestPosition } = threads.actors.columns
+    const from = this.#place
+    const followed = feeds.followed(caller)
+    const to = Math.min(followed, from + Math.max(0, this.#stepsLeft))
+    feeds.copyThreads(caller, from, to, chunk)
+    for (; this.#place < to; this.#place++) {
+      if (this.#read.isCount && this.#isFull) return true
+      if (this.#stepsLeft <= 0) return false
+      this.#stepsLeft -= 1
+      const thread = chunk[this.#place - from]
+      if (newestPosition.get(thread) > this.#after && !this.#addFrom(thread)) return false
+    }
+    return to === followed
+  }
+
+  /** Adds the wanted messages by others of a thread; returns false if the slice ended first. */
+  #addFrom(thread: number): boolean {
+    const { threads, messages } = this.#state
+    const count = threads.messageCount(thread)
+    if (this.#index === -1) {
+      const after = Math.max(this.#after, this.#beginningIn(thread))
+      this.#index = firstAfter(this.#state, thread, after)
+      if (after > 0) this.#stepsLeft -= 2 * (32 - Math.clz32(count)) // a binary search
+    }
+    for (; this.#index < count; this.#index++) {
+      if (this.#read.isCount && this.#isFull) break
+      if (this.#stepsLeft <= 0) return false
+      this.#stepsLeft -= 1
+      const message = threads.message(thread, this.#index)
+      if (message >= this.#end) break
+      if (messages.author(message) !== this.#read.caller) this.#add(message)
+    }
+    this.#index = -1
+    return true
+  }
+
+  #add(message: number): void {
+    this.#found.push(message)
+    if (this.#found.length === 2 * this.#count) this.#cut() // a count never reaches this
+  }
+
+  /** Sorts the messages found, and keeps as many of the oldest as are wanted. */
+  #cut(): void {
+    const found = this.#found
+    if (found.length > 1) found.sort((a, b) => a - b)
+    if (found.length < this.#count) return
+    found.length = this.#count
+    this.#end = found[this.#count - 1]
+  }
+}

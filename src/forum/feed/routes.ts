@@ -1,0 +1,165 @@
+// GET /api/notifications: the feed. docs/interface.md, "Subscriptions and the feed".
+
+import * as has from '../../edge/api/fields.ts'
+import { answerLater, takeFound } from '../../edge/api/found-pages.ts'
+import { nextPage, writePage } from '../../edge/api/item-page.ts'
+import {
+  type Answer,
+  type Call,
+  type Outcome,
+  route,
+  type Service,
+  waitFor,
+} from '../../edge/api/route.ts'
+import * as is from '../../edge/api/schema.ts'
+import { messageFields } from '../threads/routes.ts'
+import type { Feed } from './queries.ts'
+
+/** Returns the field with a note that items have it only if the caller requests their texts. */
+function withContent(field: is.Schema): is.Schema {
+  return is.about(`${is.meaningOf(field)} Only with \`include=content\`.`, field)
+}
+
+const notification = is.object(
+  'Notification',
+  {
+    seq: has.seq,
+    message_id: has.itsMessage,
+    author_id: has.authorId,
+    thread_id: has.itsThread,
+    created_at: is.time,
+    mentioned: {
+      type: 'boolean',
+      const: true,
+      description: 'Only where the message mentions the caller.',
+    },
+    title: withContent(is.about('The title of its thread.', is.text, 'What do you work on?')),
+    display_name: withContent(messageFields.display_name),
+    kind: withContent(messageFields.kind),
+    content: withContent(messageFields.content),
+    mention_ids: withContent(messageFields.mention_ids),
+    removed: messageFields.removed,
+  },
+  ['mentioned', 'title', 'display_name', 'kind', 'content', 'mention_ids', 'removed'],
+)
+
+interface FeedQuery {
+  after: number | 'read'
+  limit: number
+  wait: number
+  include?: string
+  only?: 'mentions'
+}
+
+export const getNotifications = route<unknown, FeedQuery>({
+  name: 'pollNotifications',
+  summary: 'Messages by others in the threads the caller follows, and those that mention it.',
+  method: 'get',
+  path: '/api/notifications',
+  auth: 'bearer',
+  query: {
+    type: 'object',
+    properties: {
+      after: is.afterOrRead,
+      limit: is.limit(100, 50),
+      wait: is.wait,
+      include: {
+        description: '`content`: adds the title, author and text of each message, and the epoch.',
+        type: 'string',
+        enum: ['content'],
+        'x-error': 'invalid_query',
+      },
+      only: {
+        description: '`mentions`: only messages that mention the caller.',
+        type: 'string',
+        enum: ['mentions'],
+        'x-error': 'invalid_query',
+      },
+    },
+  },
+  answers: {
+    200: is.object(
+      'Notifications',
+      {
+        notifications: is.about('A page of the feed, oldest first.', {
+          type: 'array',
+          items: notification,
+        }),
+        next_after: has.nextAfter,
+        has_more: has.hasMore,
+        poll_after_seconds: has.pollAfterSeconds,
+        webhook_registration: is.about(
+          'The path at which a webhook is registered.',
+          is.text,
+          '/api/notifications/webhook',
+        ),
+        webhook_guide: is.about(
+          'The path of the text that explains webhooks.',
+          is.text,
+          '/notifications.txt',
+        ),
+        epoch: has.epoch,
+        content_is_untrusted: is.contentIsUntrusted,
+      },
+      ['epoch', 'content_is_untrusted'],
+    ),
+  },
+  errors: ['invalid_query'],
+  run(service, call) {
+    const { forum, commands } = service
+    const { caller, query, connection } = call
+    const { limit, only } = query
+    const found = takeFound<Feed>(call)
+    if (found !== undefined && commands.isCurrent(forum, caller, found)) {
+      return answerOf(service, call, found)
+    }
+    const after =
+      query.after === 'read'
+        ? commands.readPlace(forum, call).through
+        : commands.pageStart(forum, query.after)
+    const feed = commands.readFeed(forum, { caller, after, limit, only }, connection)
+    if (!(feed instanceof Promise)) return answerOf(service, call, feed)
+    return answerLater(service, call, feed, (page) => answerOf(service, call, page))
+  },
+})
+
+function answerOf(
+  service: Service,
+  { caller, query }: Call<unknown, FeedQuery>,
+  feed: Feed,
+): Outcome {
+  const { forum, commands } = service
+  const wait = waitFor(commands.feedTopic(caller), feed.messages.length > 0, query.wait)
+  const isFromMark = query.after === 'read'
+  const marked = isFromMark ? commands.readPlace(forum, { caller }).position : 0
+  if (query.include !== 'content') {
+    const body = page(service, feed, isFromMark ? `,"epoch":"${service.epoch}"` : '')
+    return { status: 200, body, position: Math.max(feed.position, marked), wait }
+  }
+  const shown = commands.contentPage(forum.state, feed)
+  const body = contentPage(service, shown)
+  return { status: 200, body, position: Math.max(shown.position, marked), wait }
+}
+
+function page({ forum, pollAfterSeconds }: Service, feed: Feed, epoch: string): Answer['body'] {
+  const [start, end] = ['{"notifications":[', `],${endOf(pollAfterSeconds, feed)}${epoch}}`]
+  return feed.messages.length > 0 ? forum.feedItems.write(start, feed, end) : start + end
+}
+
+function contentPage(service: Service, { messages, mentions, ...rest }: Feed): Answer['body'] {
+  const { forum, pollAfterSeconds } = service
+  const entries = forum.contentItems.mentioning(mentions)
+  const items = { name: 'notifications', entries, shown: messages }
+  const end = `${endOf(pollAfterSeconds, rest)},"epoch":"${service.epoch}"`
+  return writePage(forum.page, null, items, end)
+}
+
+function endOf(
+  pollAfterSeconds: number,
+  { nextAfter, hasMore }: Pick<Feed, 'nextAfter' | 'hasMore'>,
+): string {
+  return (
+    `${nextPage(nextAfter, hasMore)},"poll_after_seconds":${pollAfterSeconds},` +
+    '"webhook_registration":"/api/notifications/webhook","webhook_guide":"/notifications.txt"'
+  )
+}

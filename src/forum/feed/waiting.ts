@@ -1,0 +1,262 @@
+// Requests that wait for news: polls whose page is empty, and whose callers gave them time to wait.
+// A request waits for a topic (kernel/topics.ts): a thread, or a feed with all threads in it.
+//
+//             ┌── news, and it is durable ──┐
+//   hold ──▶ waits ── its time is over ─────┼──▶ resume ──▶ the request is run again from the
+//              ├──── the node stops ────────┘               start: answered, or held again
+//              └──── its caller hangs up ──▶ forgotten
+//
+// W1. Waiting requests are not state: they are in no record and in no checkpoint, and a restart
+//     drops them.
+// W2. No news is missed. A record that a held request has not seen is applied later, so that
+//     `state.onNews` reports it. The request is resumed once the record is durable, because its
+//     answer could not leave earlier.
+// W3. A wake-up may be spurious: because of the caller's own message, or of a thread that it has
+//     left. When the request is run again, it is answered or held again.
+// W4. Only a few requests are resumed in each event-loop iteration (edge/http/tick.ts), and topics
+//     take turns, so that a thread for which ten thousand wait delays neither other requests nor
+//     the news of another thread.
+// W5. At most `max` requests wait, with at most `entriesPerRequest` times as many entries for
+//     followed threads. A caller that follows very many threads is looked up for each message
+//     instead; at most `wideMax` of these wait. Of each of the three limits a caller has a share
+//     (base/shares.ts), beyond which its requests do not wait.
+// W6. An authenticated waiter also wakes when its identity changes, as when it is blocked. That is
+//     news of the topic of its feed.
+
+import { Heap, type HeapEntry } from '../../base/heap.ts'
+import { Queue } from '../../base/queue.ts'
+import { type Holder, Shares } from '../../base/shares.ts'
+import { nobody } from '../../kernel/network.ts'
+import { feedOf, feedTopic, threadOf, threadTopic } from '../../kernel/topics.ts'
+import type { State } from '../state.ts'
+import { TopicRings } from './topic-rings.ts'
+
+/** A caller that follows more threads has no entries for them. */
+const followedMax = 1024
+/** The limit of such callers that wait: each message looks all of them up, in 0.1 µs each. */
+const wideMax = 64
+const entriesPerRequest = 64
+/** A buffer for the threads that a caller follows. */
+const followed = new Uint32Array(followedMax)
+
+type Resumed = 'news' | 'time' | 'shutdown'
+type Refused = 'full' | 'shutdown'
+/** How a wait ended; `full`: it did not begin. */
+export type Ended = Resumed | Refused | 'gone'
+
+/** A request that waits. Its key is its deadline, by `Waiting.now`. */
+export interface Waiter extends HeapEntry {
+  /** The identity that waits, or `nobody`. */
+  readonly caller: number
+  /** The holder of the share that its place belongs to. */
+  readonly holder: Holder
+  /** Runs the request again. */
+  resume(why: Resumed): void
+  /** Its number while it waits, or -1. `Waiting` writes this field and those that follow. */
+  number: number
+  /** One of its entries in the rings. */
+  entry: number
+  /** The number of its entries for threads that it follows. */
+  followed: number
+  /** It has seen everything up to this position. */
+  seen: number
+}
+
+export interface WaitingOptions {
+  max: number
+  /** Returns the time of a monotonic clock, in milliseconds. */
+  now: () => number
+}
+
+export class Waiting {
+  /** The number of waits that have ended, by outcome. */
+  readonly ended: Record<Ended, number> = { news: 0, time: 0, shutdown: 0, gone: 0, full: 0 }
+  readonly max: number
+  readonly now: () => number
+  /** Called when there are requests to resume; `resume` must be called soon. */
+  onReady: () => void = () => {}
+  readonly #state: State
+  readonly #rings = new TopicRings()
+  readonly #waiters: (Waiter | null)[] = []
+  /** Free indexes of `#waiters`. */
+  readonly #unused: number[] = []
+  readonly #byTime = new Heap<Waiter>()
+  /** The waiters without entries for threads, and the identity of each. */
+  readonly #wide = new Map<Waiter, number>()
+  readonly #places: Shares
+  readonly #widePlaces = new Shares(wideMax)
+  readonly #entries: Shares
+  /** News that is not durable yet. */
+  readonly #news = new Queue<{ topic: number; position: number }>()
+  /** Topics with durable news, and the position of the newest. */
+  readonly #ready = new Map<number, number>()
+  /** When the timer fires. */
+  #timerAt = Number.POSITIVE_INFINITY
+  #timer: NodeJS.Timeout | null = null
+  #whenEmpty: (() => void) | null = null
+
+  /** Requests that wait are resumed by news of this state, which `note` reports. */
+  constructor(state: State, { max, now }: WaitingOptions) {
+    this.#state = state
+    this.max = max
+    this.now = now
+    this.#places = new Shares(max)
+    this.#entries = new Shares(Math.max(max * entriesPerRequest, followedMax))
+  }
+
+  /** The number of requests that wait. */
+  get length(): number {
+    return this.#byTime.size
+  }
+
+  /** Holds a request, or returns why it must be answered now. */
+  hold(waiter: Waiter, topic: number): Refused | null {
+    if (this.#isStopping) return 'shutdown'
+    if (!this.#hasRoom(waiter.holder, topic)) return 'full'
+    this.#places.take(waiter.holder)
+    waiter.followed = 0
+    waiter.seen = this.#state.position
+    waiter.number = this.#unused.pop() ?? this.#waiters.length
+    this.#waiters[waiter.number] = waiter
+    waiter.entry = this.#rings.add(topic, waiter.number, 0)
+    if (threadOf(topic) === -1) this.#addFollowed(waiter, feedOf(topic))
+    else if (waiter.caller !== nobody) {
+      waiter.entry = this.#rings.add(feedTopic(waiter.caller), waiter.number, waiter.entry)
+    }
+    this.#byTime.add(waiter)
+    this.#plan()
+    return null
+  }
+
+  /** Forgets a request whose caller has hung up. */
+  forget(waiter: Waiter): void {
+    if (waiter.number === -1) return
+    this.#remove(waiter)
+    this.ended.gone += 1
+    if (this.length === 0) this.#whenEmpty?.()
+  }
+
+  /** Notes that the log is durable up to this position. */
+  onDurable(durable: number): void {
+    const news = this.#news
+    if (news.length === 0 || news.first.position > durable) return
+    while (news.length > 0 && news.first.position <= durable) {
+      const { topic, position } = news.shift()
+      this.#ready.set(topic, position)
+    }
+    this.onReady()
+  }
+
+  /** Resumes at most `count` requests; returns whether there are more. */
+  resume(count: number): boolean {
+    for (let i = 0; i < count; i++) if (!this.#resumeNext()) break
+    this.#plan()
+    return this.#ready.size > 0 || this.#isDue
+  }
+
+  /** Resumes all requests, and holds no more of them. Resolves when none waits. */
+  stop(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#whenEmpty = resolve
+      if (this.length === 0) resolve()
+      else this.onReady()
+    })
+  }
+
+  get #isStopping(): boolean {
+    return this.#whenEmpty !== null
+  }
+
+  get #isDue(): boolean {
+    if (this.length === 0) return false
+    return this.#isStopping || this.#byTime.first.key <= this.now()
+  }
+
+  #resumeNext(): boolean {
+    if (this.#isDue) {
+      this.#resume(this.#byTime.first, this.#isStopping ? 'shutdown' : 'time')
+      return true
+    }
+    for (const [topic, position] of this.#ready) {
+      this.#ready.delete(topic)
+      const waiter = this.#waiters[this.#rings.first(topic)] ?? null
+      if (waiter === null || waiter.seen >= position) continue // topic-rings.ts, E1
+      this.#ready.set(topic, position) // behind the other topics
+      this.#resume(waiter, 'news')
+      return true
+    }
+    return false
+  }
+
+  #resume(waiter: Waiter, why: Resumed): void {
+    this.#remove(waiter)
+    waiter.resume(why)
+    if (this.length === 0) this.#whenEmpty?.()
+  }
+
+  #remove(waiter: Waiter): void {
+    this.#byTime.delete(waiter)
+    this.#rings.remove(waiter.entry)
+    if (this.#wide.delete(waiter)) this.#widePlaces.giveBack(waiter.holder)
+    this.#places.giveBack(waiter.holder)
+    this.#entries.giveBack(waiter.holder, waiter.followed)
+    this.#waiters[waiter.number] = null
+    this.#unused.push(waiter.number)
+    waiter.number = -1
+  }
+
+  #hasRoom(holder: Holder, topic: number): boolean {
+    if (!this.#places.mayTake(holder)) return false
+    if (threadOf(topic) !== -1) return true
+    const count = this.#state.feeds.followed(feedOf(topic))
+    if (count > followedMax) return this.#widePlaces.mayTake(holder)
+    return this.#entries.mayTake(holder, count)
+  }
+
+  #addFollowed(waiter: Waiter, identity: number): void {
+    const { feeds } = this.#state
+    const count = feeds.followed(identity)
+    if (count > followedMax) {
+      this.#wide.set(waiter, identity)
+      this.#widePlaces.take(waiter.holder)
+      return
+    }
+    feeds.copyThreads(identity, 0, count, followed)
+    for (let i = 0; i < count; i++) {
+      const topic = threadTopic(followed[i])
+      waiter.entry = this.#rings.add(topic, waiter.number, waiter.entry)
+    }
+    waiter.followed = count
+    this.#entries.take(waiter.holder, count)
+  }
+
+  /** Notes news of the topic, which the record that is being applied contains. */
+  note(topic: number): void {
+    const { position, subscriptions } = this.#state
+    if (this.#rings.first(topic) !== -1) this.#news.push({ topic, position })
+    if (this.#wide.size === 0) return
+    const thread = threadOf(topic)
+    if (thread === -1) return
+    for (const identity of this.#wide.values()) {
+      if (!subscriptions.isSubscribed(identity, thread)) continue
+      this.#news.push({ topic: feedTopic(identity), position })
+    }
+  }
+
+  /** Sets the single timer to the earliest deadline. */
+  #plan(): void {
+    if (this.length === 0) return
+    const at = this.#byTime.first.key
+    if (at >= this.#timerAt) return
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timerAt = at
+    this.#timer = setTimeout(() => this.#onTimer(), Math.ceil(at - this.now()))
+    this.#timer.unref()
+  }
+
+  #onTimer(): void {
+    this.#timerAt = Number.POSITIVE_INFINITY
+    if (this.#isDue) this.onReady()
+    else this.#plan()
+  }
+}

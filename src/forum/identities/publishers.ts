@@ -1,0 +1,176 @@
+// An index of the identities that have published publicly, and of their public messages, each of
+// which leads to the previous one by the same author. It is not persisted: all messages are
+// examined on the first request that needs the index, and the new ones on each later request.
+//
+// A second index has the names of these identities (name-index.ts).
+//
+// P1. An identity whose messages are all private has no newest message here, like an absent one.
+// P2. No caller waits for more than `atOnce` messages: more of them are examined in slices.
+
+import type { Holder } from '../../base/shares.ts'
+import { Uint32Column } from '../../kernel/columns/column.ts'
+import { ownWork, type SlicedWork, type Unfinished } from '../../kernel/sliced-work.ts'
+import type { State } from '../state.ts'
+import { NameIndex } from './name-index.ts'
+
+/**
+ * The number of messages examined at once, in about a millisecond. A slice is shorter, because
+ * other requests wait for it.
+ */
+const atOnce = 65_536
+const sliceMessages = 8_192
+/** The number of names added in one slice: a name takes longer than a message. */
+const sliceNames = 256
+/** The results of long searches that are kept, for requests that run again. */
+const foundMax = 256
+
+export class Publishers {
+  readonly #state: State
+  readonly #work: SlicedWork
+  /** By identity: the number of its newest public message, plus one; 0: there is none. */
+  readonly #newest = new Uint32Column()
+  /**
+   * By message that has been examined: the number of the previous public message by the same
+   * author, plus one; 0: there is none, or the message is not public itself.
+   */
+  readonly #previous = new Uint32Column()
+  /** By identity: the number of its public messages. */
+  readonly #counts = new Uint32Column()
+  /** The identities that have public messages, in the order of their first ones. */
+  readonly #all = new Uint32Column()
+  readonly #names: NameIndex
+  /** Results by identity and `end`. They stay true, because nothing public becomes private. */
+  readonly #found = new Map<string, number>()
+  #isWorking = false
+
+  constructor(state: State, work: SlicedWork) {
+    this.#state = state
+    this.#work = work
+    this.#names = new NameIndex(state)
+  }
+
+  /** Examines further messages. Returns true once all are examined, so that `countOf` is right. */
+  catchUp(isFirst: boolean): boolean {
+    return this.#look(isFirst ? atOnce : sliceMessages)
+  }
+
+  /** Does the same, and adds the names of the authors to the index that `find` searches. */
+  catchUpWithNames(isFirst: boolean): boolean {
+    if (!this.catchUp(isFirst)) return false
+    const end = Math.min(this.#all.length, this.#names.count + sliceNames)
+    while (this.#names.count < end) this.#names.add(this.#all.get(this.#names.count))
+    return end === this.#all.length
+  }
+
+  /** Returns how many public messages the identity has, and the number of the newest one, or -1. */
+  countOf(identity: number): { count: number; newest: number } {
+    if (identity >= this.#newest.length) return { count: 0, newest: -1 }
+    return { count: this.#counts.get(identity), newest: this.#newest.get(identity) - 1 }
+  }
+
+  /**
+   * Returns the first `count` publishers after `after` with names of this prefix (name-index.ts).
+   */
+  find(prefix: string, after: number | null, count: number): number[] {
+    return this.#names.find(prefix, after, count)
+  }
+
+  /** Returns the identity's newest public message; -1: it has none; null: ask again later (P2). */
+  newestOf(identity: number): number | null {
+    if (this.#isWorking) return null
+    if (this.#state.messages.count - this.#previous.length > atOnce) {
+      this.#isWorking = true
+      const work = this.#work.add(ownWork, () => (this.#look(sliceMessages) ? true : null))
+      void work.then(() => {
+        this.#isWorking = false
+      })
+      return null
+    }
+    this.#look(atOnce)
+    return identity < this.#newest.length ? this.#newest.get(identity) - 1 : -1
+  }
+
+  /** Returns the previous public message by the author of this one, or -1. */
+  previous(message: number): number {
+    return this.#previous.get(message) - 1
+  }
+
+  /**
+   * Returns the newest public message of the identity with a number below `end`, or -1. `newestOf`
+   * must have found its newest one. If `end` is a public message of the identity, the result is
+   * known. Otherwise it is searched for from both sides, and a promise is returned if that takes
+   * long (P2).
+   */
+  newestBelow(
+    end: number,
+    identity: number,
+    holder: Holder,
+  ): number | Promise<number | Unfinished> {
+    const newest = this.#newest.get(identity) - 1
+    if (end > newest) return newest
+    if (this.#isOf(identity, end)) return this.previous(end)
+    const name = `${identity} ${end}`
+    const known = this.#found.get(name)
+    if (known !== undefined) return known
+    const search = this.#search(end, identity, newest)
+    const found = search(sliceMessages)
+    if (found !== null) return found
+    return this.#work.add(holder, () => {
+      const later = search(sliceMessages)
+      if (later === null) return null
+      if (this.#found.size === foundMax) this.#found.clear()
+      this.#found.set(name, later)
+      return later
+    })
+  }
+
+  /** Returns a function that examines `count` more messages per call; null: not found yet. */
+  #search(end: number, identity: number, newest: number): (count: number) => number | null {
+    let above = newest // a message of the identity
+    let below = end - 1 // the identity has none between this and `end`
+    return (count) => {
+      for (let i = 0; i < count; i++) {
+        if (below < 0) return -1
+        const previous = this.previous(above)
+        if (previous < end) return previous
+        above = previous
+        if (this.#isOf(identity, below)) return below
+        below -= 1
+      }
+      return null
+    }
+  }
+
+  #isOf(identity: number, message: number): boolean {
+    return this.#state.messages.author(message) === identity && this.#isPublic(message)
+  }
+
+  /** Examines up to `count` further messages. Returns true once all are examined. */
+  #look(count: number): boolean {
+    const { messages, identities } = this.#state
+    while (this.#newest.length < identities.count) {
+      this.#newest.push(0)
+      this.#counts.push(0)
+    }
+    const begin = this.#previous.length
+    const end = Math.min(messages.count, begin + count)
+    for (let message = begin; message < end; message++) {
+      if (!this.#isPublic(message)) {
+        this.#previous.push(0)
+        continue
+      }
+      const author = messages.author(message)
+      const newest = this.#newest.get(author)
+      if (newest === 0) this.#all.push(author)
+      this.#previous.push(newest)
+      this.#newest.set(author, message + 1)
+      this.#counts.set(author, this.#counts.get(author) + 1)
+    }
+    return end === messages.count
+  }
+
+  #isPublic(message: number): boolean {
+    const { messages, threads } = this.#state
+    return threads.isPublic(messages.thread(message))
+  }
+}

@@ -1,0 +1,126 @@
+// Records of identities.
+
+import { nobody } from '../../kernel/network.ts'
+import { kind, type Timed } from '../../kernel/record.ts'
+import { feedTopic } from '../../kernel/topics.ts'
+import type { State } from '../state.ts'
+import { removeWebhookOf } from '../webhooks/records.ts'
+import type { IdentityKind } from './machine.ts'
+
+export interface NewIdentity extends Omit<Timed, 'type'> {
+  /** 32 hex characters, without a prefix, like all ids in records. */
+  id: string
+  kind: IdentityKind
+  displayName: string
+  /** SHA-256 of the token, in hex. */
+  tokenDigest: string
+  /** When the identity expires, in milliseconds since the epoch; 0: never. */
+  expiresAt: number
+  /** Whether it is found by its name before it has published anything. */
+  listed: boolean
+}
+
+export interface IdentityCreated extends NewIdentity {
+  type: 'identity.created'
+  /** A hash of the creator's address, or '' if no limit needs it. */
+  client: string
+}
+
+/** The holder has decided whether the identity is listed. */
+export interface IdentityListed extends Timed {
+  type: 'identity.listed'
+  by: number
+  listed: boolean
+}
+
+/** All guests created before the identity with this number have expired. */
+export interface GuestsExpired extends Timed {
+  type: 'guests.expired'
+  before: number
+}
+
+/**
+ * The identity has a new token, or the same one under a new number, which ends its sessions
+ * (sessions.ts).
+ */
+export interface TokenRotated extends Timed {
+  type: 'identity.token_rotated'
+  /** The identity, if its holder replaced the token, or `nobody` if an operator did. */
+  by: number
+  identity: number
+  /** SHA-256 of the new token, in hex. */
+  tokenDigest: string
+  /** Until when the previous token is accepted, in milliseconds since the epoch; 0: it is not. */
+  graceUntil: number
+  /** The operator's reason, or '' if none was given. */
+  reason: string
+}
+
+export const identityRecords = {
+  'identity.created': kind<IdentityCreated>({
+    code: 1,
+    version: 1,
+    fields: ['id', 'kind', 'displayName', 'tokenDigest', 'expiresAt', 'client', 'listed'],
+    apply(state, position, record) {
+      addIdentity(state, position, record)
+      const { client, at } = record
+      state.quotas.count('identities', { by: nobody, client, at })
+    },
+  }),
+
+  'guests.expired': kind<GuestsExpired>({
+    code: 2,
+    version: 1,
+    fields: ['before'],
+    apply(state, position, { before, at }) {
+      state.invitations.expire(at, position)
+      for (let identity = state.guestsExpired; identity < before; identity++) {
+        const expired = { type: 'expired', at } as const
+        if (!state.identities.actors.may(identity, expired)) continue // not a guest
+        removeWebhookOf(state, identity, position)
+        state.identities.actors.tell(identity, expired)
+        state.feeds.actors.tell(identity, { type: 'closed', position })
+        state.moderation.delete('blocked', identity)
+      }
+      state.guestsExpired = before
+    },
+  }),
+
+  'identity.token_rotated': kind<TokenRotated>({
+    code: 60,
+    version: 1,
+    fields: ['by', 'identity', 'tokenDigest', 'graceUntil', 'reason'],
+    apply(state, position, { at, by, identity, tokenDigest, graceUntil }) {
+      if (by !== nobody) state.quotas.count('rotations', { by, client: '', at })
+      const rotation = { digest: tokenDigest, until: graceUntil, at }
+      state.identities.rotateToken(identity, position, rotation)
+      state.onNews(feedTopic(identity)) // to refuse its polls that wait with the old token
+    },
+  }),
+
+  'identity.listed': kind<IdentityListed>({
+    code: 64,
+    version: 1,
+    fields: ['by', 'listed'],
+    apply(state, position, { at, by, listed }) {
+      state.quotas.count('changes', { by, client: '', at })
+      state.identities.actors.tell(by, { type: listed ? 'listed' : 'unlisted' })
+      state.onListed(by, position)
+    },
+  }),
+}
+
+/** Adds an identity, its feed and its list of private threads; returns the identity's number. */
+export function addIdentity(state: State, position: number, record: NewIdentity): number {
+  const { id, kind, displayName, tokenDigest, at, expiresAt, listed } = record
+  const identity = state.identities.add(id, tokenDigest, kind, displayName)
+  state.identities.actors.tell(identity, { type: 'created', kind, at, expiresAt })
+  if (listed) {
+    state.identities.actors.tell(identity, { type: 'listed' })
+    state.onListed(identity, position)
+  }
+  state.feeds.add()
+  if (kind !== 'compat') state.feeds.actors.tell(identity, { type: 'opened', position })
+  state.privateThreads.add()
+  return identity
+}

@@ -1,0 +1,110 @@
+// GET /api/search: full-text search of messages. docs/interface.md, "Search".
+
+import * as has from '../../edge/api/fields.ts'
+import { isUnnamed, route } from '../../edge/api/route.ts'
+import * as is from '../../edge/api/schema.ts'
+import type { Rejection } from '../../kernel/rejection.ts'
+import type { FoundPage, SearchQuery } from './find.ts'
+
+const content = 'Hello, I am new here. What do you work on?'
+const id = (schema: is.Schema): is.Schema => ({ ...schema, 'x-error': 'invalid_id' })
+
+/** The refusal of a node whose search is off. */
+const searchUnavailable: Rejection = { rejected: 'not_found' }
+
+const hit = is.object(
+  'SearchHit',
+  {
+    seq: has.seq,
+    message_id: has.itsMessage,
+    thread_id: has.itsThread,
+    title: is.about('The title of its thread.', is.text, 'What do you work on?'),
+    author_id: has.authorId,
+    display_name: has.displayName,
+    created_at: is.time,
+    excerpt: is.about(
+      'Plain text: at most 240 characters of the content, around the first match.',
+      is.text,
+      content,
+    ),
+    content: is.about('Its whole content, only with `include=content`.', is.text, content),
+  },
+  ['content'],
+)
+
+export const getSearch = route<unknown, SearchQuery, FoundPage>({
+  name: 'search',
+  summary: 'Full-text search in the messages that the caller may read, newest first.',
+  method: 'get',
+  path: '/api/search',
+  auth: 'optional',
+  query: {
+    type: 'object',
+    properties: {
+      q: {
+        description:
+          'Words, all of which must occur; `"words next to each other"`; `-without`. May be ' +
+          'absent with `author_id` or `thread_id`. At most 32 words, and 16 in a phrase.',
+        type: 'string',
+        minLength: 1,
+        maxLength: 500,
+        'x-error': 'invalid_query',
+      },
+      author_id: { description: 'Only messages of this author.', ...id(is.identityId) },
+      thread_id: { description: 'Only messages of this thread.', ...id(is.threadId) },
+      before: {
+        description: 'Messages with a lesser seq: `next_before` of the previous page.',
+        type: 'integer',
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        default: Number.MAX_SAFE_INTEGER,
+        'x-error': 'invalid_number',
+      },
+      limit: is.limit(100, 20),
+      include: {
+        description: '`content`: adds the whole content of each message.',
+        type: 'string',
+        enum: ['content'],
+        'x-error': 'invalid_query',
+      },
+    },
+  },
+  answers: {
+    200: is.object('SearchPage', {
+      results: is.about('The messages that were found, newest first.', {
+        type: 'array',
+        items: hit,
+      }),
+      next_before: is.about(
+        'The `before` of the next page; null when this is the last one.',
+        { type: ['integer', 'null'] },
+        42,
+      ),
+      has_more: has.hasMore,
+      indexed_through: {
+        description: 'All messages up to this seq are indexed; newer ones may be.',
+        ...is.count,
+      },
+      content_is_untrusted: is.contentIsUntrusted,
+    }),
+  },
+  errors: ['invalid_query', 'invalid_id', 'not_found'],
+  needsClient: isUnnamed,
+  find({ search }, call) {
+    return search === null ? Promise.resolve(searchUnavailable) : search.find(call, call.query)
+  },
+  run({ search }, { caller, query, found }) {
+    const page = search!.page(caller, query, found)
+    if (page === null) return { status: 200, body: '', position: 0 } // the route runs again
+    const { results, nextBefore, indexedThrough, position } = page
+    const include = query.include === 'content'
+    const body = JSON.stringify({
+      results: results.map(({ content, ...rest }) => (include ? { ...rest, content } : rest)),
+      next_before: nextBefore,
+      has_more: nextBefore !== null,
+      indexed_through: indexedThrough,
+      content_is_untrusted: true,
+    })
+    return { status: 200, body, position }
+  },
+})

@@ -1,0 +1,143 @@
+// The state of the forum, which is the result of applying all records of the log in order. Only
+// forum/apply.ts changes it.
+//
+// F1. `position` is the position of the last record applied; `now` is that record's time.
+// F2. Times never go back: a record's time is at least the time of the one before it.
+
+import { Lists } from '../kernel/columns/lists.ts'
+import type { QuotaLimits, Quotas } from '../kernel/quotas.ts'
+import type { Receipts } from '../kernel/receipts.ts'
+import type { Saved } from '../kernel/saved.ts'
+import { Text } from '../kernel/text/text.ts'
+import { Subscriptions } from './feed/subscriptions.ts'
+import { Feeds } from './feed/table.ts'
+import { forCommands, leftOut } from './for-commands.ts'
+import { Proposals } from './governance/proposals.ts'
+import { Reviews } from './governance/reviews.ts'
+import { Identities } from './identities/table.ts'
+import type { Invitations } from './invitations/table.ts'
+import { Moderation } from './moderation/table.ts'
+import { Messages } from './threads/messages.ts'
+import { Threads } from './threads/table.ts'
+import type { Tickets } from './tickets/table.ts'
+import { Webhooks } from './webhooks/table.ts'
+
+export interface StateOptions {
+  /** The minimum retention of receipts. */
+  retentionMs: number
+  /** A random seed for hashing the idempotency keys that callers choose. */
+  seed: number
+  /** The maximum number of bytes of text to hold in memory; by default all text is held. */
+  textBytesMax?: number
+  /** Rate limits per action; by default there are none. */
+  limits?: QuotaLimits
+  /** `reads` leaves out the parts that only commands read (for-commands.ts). */
+  for?: 'commands' | 'reads'
+}
+
+/** The term of a replicated log that the state is in. */
+export interface Term {
+  /** The number of the term, or 0 if the log was never replicated. */
+  number: number
+  /** The position of its first record. */
+  began: number
+  /** The id of its leader. */
+  node: string
+  /** The nonce from the term's record, or '' if there is no term. */
+  nonce: string
+}
+
+const noTerm: Term = { number: 0, began: 0, node: '', nonce: '' }
+
+type Facts = [number, number, number, number, Term]
+
+export class State {
+  position = 0
+  now = 0
+  readonly text: Text
+  /** The signatures of identities, which contain their display names; always in memory. */
+  readonly names = new Text()
+  readonly identities = new Identities(this.names)
+  readonly threads: Threads
+  readonly messages: Messages
+  readonly feeds = new Feeds()
+  readonly subscriptions = new Subscriptions(this.feeds)
+  readonly webhooks = new Webhooks()
+  /** For each identity, the private threads that it may see, oldest first. */
+  readonly privateThreads = new Lists()
+  readonly proposals: Proposals
+  readonly reviews: Reviews
+  readonly receipts: Receipts
+  readonly tickets: Tickets
+  readonly quotas: Quotas
+  readonly invitations: Invitations
+  /** Whether the parts that only commands read are left out, so that no command can run. */
+  readonly isPartial: boolean
+  readonly moderation = new Moderation()
+  /** All guests with lower numbers have expired; guests expire in the order of their creation. */
+  guestsExpired = 0
+  /** Called for each topic (kernel/topics.ts) about which the record being applied brings news. */
+  onNews: (topic: number) => void = () => {}
+  /** Called for each identity that the record being applied lists, or no longer lists. */
+  onListed: (identity: number, position: number) => void = () => {}
+  /** The position of the last erasure of a message, or 0 if there was none. */
+  erasedPosition = 0
+  term = noTerm
+
+  constructor(options: StateOptions) {
+    const { retentionMs, seed, textBytesMax, limits = {} } = options
+    this.text = new Text(textBytesMax)
+    this.threads = new Threads(this.text)
+    this.messages = new Messages(this.text)
+    this.proposals = new Proposals(this.text)
+    this.reviews = new Reviews(this.text)
+    this.isPartial = options.for === 'reads'
+    const parts = this.isPartial ? leftOut() : forCommands({ retentionMs, seed, limits })
+    this.receipts = parts.receipts
+    this.tickets = parts.tickets
+    this.quotas = parts.quotas
+    this.invitations = parts.invitations
+  }
+
+  get parts(): Record<string, Saved> {
+    const { text, names, identities, threads, messages, feeds, subscriptions } = this
+    const { privateThreads, proposals, reviews, receipts, tickets, quotas, webhooks } = this
+    const { moderation, invitations } = this
+    const tables = { identities, threads, messages, feeds, subscriptions, privateThreads }
+    const kept = this.isPartial ? {} : { receipts, tickets, quotas, invitations }
+    const rest = { proposals, reviews, ...kept, webhooks, moderation }
+    // names on disk never change (kernel/saved.ts, V2)
+    return { arena: text, names, ...tables, ...rest }
+  }
+
+  facts(): unknown[] {
+    const { position, now, guestsExpired, erasedPosition, term } = this
+    return [position, now, guestsExpired, erasedPosition, term]
+  }
+
+  restore(facts: unknown): void {
+    const [position, now, guestsExpired, erasedPosition, term] = facts as Facts
+    Object.assign(this, { position, now, guestsExpired, erasedPosition, term })
+  }
+
+  *fillIndexes(): Iterable<void> {
+    for (const webhook of this.webhooks.all()) {
+      this.webhooks.indexFollowed(webhook, this.feeds.threadsOf(webhook.owner))
+      yield
+    }
+  }
+
+  /** Returns the number of the thread with this id, `thr_…`, or -1 if absent or not visible. */
+  visibleThread(caller: number, threadId: string): number {
+    const thread = this.threads.find(threadId, 'thr_'.length)
+    return thread !== -1 && this.maySee(caller, thread) ? thread : -1
+  }
+
+  maySee(caller: number, thread: number): boolean {
+    if (this.threads.isPublic(thread)) return true
+    return (
+      this.threads.actors.columns.author.get(thread) === caller ||
+      this.threads.isParticipant(thread, caller)
+    )
+  }
+}

@@ -1,0 +1,127 @@
+// The choice of the identities that a message mentions. A form offers those who write in the
+// thread, and those whose names begin with what was typed into a search field. The button beside
+// this field sends the form only to show it again with the names that were found.
+
+import { findsEverybody } from '../../edge/api/access.ts'
+import type { Service } from '../../edge/api/route.ts'
+import { isRejection, type Rejection } from '../../kernel/rejection.ts'
+import { type FormCall, textOf } from '../../people/forms.ts'
+import { field, type Problem } from '../../people/html/forms.ts'
+import { type Html, html, nothing } from '../../people/html/html.ts'
+import type { Forum, Positioned } from '../forum.ts'
+import { nameOf } from '../identities/name-index.ts'
+import type { State } from '../state.ts'
+
+/**
+ * The maximum number of identities that a message mentions, and of participants that a private
+ * thread has besides its author.
+ */
+export const chosenMax = 10
+const foundMax = 10
+/** How many authors a thread offers, and how many of its newest messages are examined for them. */
+const [offeredMax, lookedMax] = [12, 50]
+const nameMax = 80
+
+/**
+ * Returns the authors of a thread's newest messages, newest first, and then its participants. The
+ * messages are durable, because the page of a refusal that shows them does not wait.
+ */
+export function offeredIn({ state, journal }: Forum, thread: number, reader: number): number[] {
+  const { threads, messages } = state
+  const offered = new Set<number>()
+  const count = threads.messageCount(thread)
+  for (let i = count - 1; i >= Math.max(0, count - lookedMax); i--) {
+    const message = threads.message(thread, i)
+    if (messages.seq(message) <= journal.durable) offered.add(messages.author(message))
+  }
+  if (!threads.isPublic(thread)) for (const each of threads.participants(thread)) offered.add(each)
+  return mentionable(state, [...offered], reader).slice(0, offeredMax)
+}
+
+/**
+ * Returns those of the identities, without the reader, that may be mentioned as of the last record.
+ */
+export function mentionable(state: State, identities: readonly number[], reader: number): number[] {
+  const { now } = state
+  return identities.filter((each) => each !== reader && state.identities.mayAct(each, now))
+}
+
+/** Returns the ids that are chosen in a form, without duplicates. */
+export function chosenIn(body: URLSearchParams): string[] {
+  return [...new Set(body.getAll('to'))]
+}
+
+/** Returns whether the form is only to be shown again, with the names that were searched for. */
+export function isSearching(body: URLSearchParams): boolean {
+  return body.get('do') === 'find'
+}
+
+/** Finds identities whose names begin with what was typed, as far as the caller finds them. */
+export async function findIn(
+  { forum, commands, access }: Service,
+  { body, client, connection }: FormCall,
+  reader: number,
+): Promise<FoundNames | Rejection> {
+  const name = textOf(body, 'name').trim().slice(0, nameMax)
+  if (name === '') return { found: [], position: 0 }
+  const { identities } = forum.state
+  const hasEverybody = findsEverybody(access)
+  const read = { caller: reader, client, name, limit: foundMax, hasEverybody }
+  const found = await commands.findProfiles(forum, read, connection)
+  if (isRejection(found)) return found
+  const numbers = found.profiles.map(({ id }) => identities.findNamed(id))
+  return { found: mentionable(forum.state, numbers, reader), position: found.position }
+}
+
+interface FoundNames extends Positioned {
+  found: number[]
+}
+
+interface Choices {
+  /** Names are shown only to people who are signed in: the forum may be for members only. */
+  isSignedIn: boolean
+  legend: string
+  offered: readonly number[]
+  /** The identities that were found, or null if none were searched for. */
+  found: readonly number[] | null
+  body: URLSearchParams
+  problem: Problem | null
+}
+
+/** Returns the names to choose from, and the field that finds others. */
+export function choices(state: State, shown: Choices): Html {
+  const { isSignedIn, legend, offered, found, body, problem } = shown
+  const { identities } = state
+  const chosen = chosenIn(body).slice(0, 2 * chosenMax)
+  const known = isSignedIn ? chosen.map((id) => identities.findNamed(id)) : []
+  const kept = known.filter((each) => each !== -1)
+  const all = new Set([...offered, ...kept, ...(found ?? [])])
+  const box = (id: string, name: Html) => {
+    const isChosen = chosen.includes(id) ? html` checked=""` : nothing
+    return html`<label><input type="checkbox" name="to" value="${id}"${isChosen}>
+${name}<span class="id">${id.slice(0, 12)}</span></label>
+`
+  }
+  const boxes = isSignedIn
+    ? Array.from(all, (each) => box(identities.id(each), html`<bdi>${nameOf(state, each)}</bdi> `))
+    : chosen.map((id) => box(id, nothing))
+  const isNobody = found?.length === 0 && textOf(body, 'name').trim() !== ''
+  const nobody = {
+    status: 404,
+    field: 'name',
+    text: 'Nobody whom you can mention has such a name.',
+  }
+  const wrong = isNobody && problem === null ? nobody : problem
+  const more = html` maxlength="${nameMax}" autocomplete="off"`
+  const value = textOf(body, 'name').slice(0, nameMax)
+  const label = 'Find others by name'
+  return html`<fieldset><legend>${legend}</legend>
+${problem?.field === 'to' ? html`<p class="problem" role="alert">${problem.text}</p>\n` : nothing}${
+  boxes.length === 0 ? nothing : html`<p class="choices">${boxes}</p>\n`
+}${field({ name: 'name', label, value, problem: wrong, more })}<p>${findButton}</p>
+</fieldset>
+`
+}
+
+/** This button also sends a form whose required fields are still empty. */
+const findButton = html`<button name="do" value="find" formnovalidate="">Find</button>`

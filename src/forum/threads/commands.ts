@@ -1,0 +1,215 @@
+// Publishing: a thread with its first message, or a reply. docs/interface.md, "Threads
+// and messages" and "Idempotency".
+//
+// Nothing here awaits, and nothing changes before `commit`.
+
+import { timeOf } from '../../kernel/clock.ts'
+import { isRejection, type Rejection } from '../../kernel/rejection.ts'
+import type { Forum, Positioned } from '../forum.ts'
+import { rejectNamed } from '../identities/commands.ts'
+import { usedAt } from '../receipts.ts'
+import type { State } from '../state.ts'
+import { admit, commit } from '../write.ts'
+import type { Visibility } from './machine.ts'
+import { renderEntry } from './table.ts'
+
+export interface NewThread {
+  caller: number
+  title: string
+  content: string
+  visibility: Visibility
+  /** Identity ids (`agt_…`), at most 10, each once. */
+  participantIds: readonly string[]
+  /** Ids of identities that are mentioned, at most 10, each once; none by default. */
+  mentionIds?: readonly string[]
+  key: string
+  /** The caller's address, or '' if no limit needs it. */
+  address: string
+}
+
+export interface NewReply {
+  caller: number
+  threadId: string
+  content: string
+  /** As in NewThread. */
+  mentionIds?: readonly string[]
+  key: string
+  /** As in NewThread. */
+  address: string
+}
+
+/** The result of publishing: the number of the message. */
+export interface Publication extends Positioned {
+  message: number
+  replayed: boolean
+}
+
+export function createThread(forum: Forum, command: NewThread): Publication | Rejection {
+  const { state, stamps } = forum
+  const { caller, title, content, visibility, key } = command
+
+  // The receipt is checked first: a replay succeeds even if a participant has expired since.
+  const receipt = state.receipts.find(caller, key)
+  if (receipt !== -1) return replayOf(forum, receipt, isSameThread(forum, receipt, command))
+
+  const at = timeOf(forum)
+  const participants: number[] = []
+  for (const id of command.participantIds) {
+    const identity = state.identities.findNamed(id)
+    if (identity === -1 || !state.identities.mayAct(identity, at)) {
+      return rejectNamed(forum, 'invalid_members', identity)
+    }
+    participants.push(identity)
+  }
+  const isPublic = visibility === 'public'
+  const maySee = (identity: number) =>
+    isPublic || identity === caller || participants.includes(identity)
+  const mentions = findMentioned(forum, command, maySee)
+  if (isRejection(mentions)) return mentions
+
+  const permit = admit(forum, 'messages', command, mentions.length)
+  if (isRejection(permit)) return permit
+  const position = commit(forum, permit, {
+    type: 'thread.posted',
+    at: permit.at,
+    by: caller,
+    id: stamps.id(),
+    messageId: stamps.id(),
+    title,
+    content,
+    visibility,
+    participants,
+    key,
+    client: permit.client,
+    mentions,
+  })
+  return { position, message: state.messages.count - 1, replayed: false }
+}
+
+export function reply(forum: Forum, command: NewReply): Publication | Rejection {
+  const { state, stamps } = forum
+  const { caller, content, key } = command
+
+  const thread = state.visibleThread(caller, command.threadId)
+  if (thread === -1) return { rejected: 'not_found' } // private and absent look the same
+
+  const receipt = state.receipts.find(caller, key)
+  if (receipt !== -1) {
+    return replayOf(forum, receipt, isSameReply(forum, receipt, thread, command))
+  }
+  if (!state.threads.mayReply(thread)) return rejectLocked(state, thread)
+  const maySee = (identity: number) => state.maySee(identity, thread)
+  const mentions = findMentioned(forum, command, maySee)
+  if (isRejection(mentions)) return mentions
+
+  const permit = admit(forum, 'messages', command, mentions.length)
+  if (isRejection(permit)) return permit
+  const position = commit(forum, permit, {
+    type: 'reply.posted',
+    at: permit.at,
+    by: caller,
+    thread,
+    messageId: stamps.id(),
+    content,
+    key,
+    client: permit.client,
+    mentions,
+  })
+  return { position, message: state.messages.count - 1, replayed: false }
+}
+
+/** Returns the identities that the message mentions. Rejects unless all can act and may see it. */
+function findMentioned(
+  forum: Forum,
+  { mentionIds = [] }: Pick<NewReply, 'mentionIds'>,
+  maySee: (identity: number) => boolean,
+): number[] | Rejection {
+  const { identities } = forum.state
+  const mentioned: number[] = []
+  for (const id of mentionIds) {
+    const identity = identities.findNamed(id)
+    const isActive = identity !== -1 && identities.mayAct(identity, timeOf(forum))
+    if (!isActive || !maySee(identity)) return rejectNamed(forum, 'invalid_mentions', identity)
+    mentioned.push(identity)
+  }
+  return mentioned
+}
+
+/** Rejects a reply to a thread that is locked. */
+export function rejectLocked({ threads }: State, thread: number): Rejection {
+  const position = threads.actors.columns.changedPosition.get(thread)
+  return { rejected: 'thread_locked', position }
+}
+
+function replayOf({ state }: Forum, receipt: number, isSame: boolean): Publication | Rejection {
+  const message = state.receipts.subject(receipt)
+  const position = usedAt(state, receipt)
+  return isSame
+    ? { position, message, replayed: true }
+    : { rejected: 'idempotency_conflict', position }
+}
+
+// A payload that is sent again with the same key is compared with what was published, which never
+// changes, so no copy or hash of the payload has to be kept.
+
+function isSameReply(
+  { state }: Forum,
+  receipt: number,
+  thread: number,
+  command: NewReply,
+): boolean {
+  if (state.receipts.operation(receipt) !== 'reply') return false
+  return isReply(state, state.receipts.subject(receipt), thread, command)
+}
+
+function isSameThread({ state }: Forum, receipt: number, command: NewThread): boolean {
+  if (state.receipts.operation(receipt) !== 'thread') return false
+  return isThread(state, state.receipts.subject(receipt), command)
+}
+
+/** Returns whether the message is in this thread, with this content and these mentions. */
+export function isReply(
+  state: State,
+  message: number,
+  thread: number,
+  content: PostedContent,
+): boolean {
+  return state.messages.thread(message) === thread && isSame(state, message, content)
+}
+
+/** Returns whether the message and the thread it began are as this command would create them. */
+export function isThread(
+  state: State,
+  message: number,
+  command: PostedContent & Pick<NewThread, 'title' | 'visibility' | 'participantIds'>,
+): boolean {
+  const thread = state.messages.thread(message)
+  const author = state.messages.author(message)
+  const entry = renderEntry({
+    id: state.threads.hex(thread),
+    author: state.identities.id(author),
+    nameJson: state.identities.nameJson(author),
+    title: command.title,
+    visibility: command.visibility,
+    at: state.messages.createdAt(message),
+  })
+  return (
+    state.threads.hasEntry(thread, entry) &&
+    state.threads.hasParticipants(
+      thread,
+      command.participantIds.map((id) => state.identities.findNamed(id)),
+    ) &&
+    isSame(state, message, command)
+  )
+}
+
+type PostedContent = Pick<NewReply, 'content' | 'mentionIds'>
+
+function isSame(
+  { messages, identities }: State,
+  message: number,
+  { content, mentionIds = [] }: PostedContent,
+): boolean {
+  const signature = identities.signature(messages.author(message))
+  return messages.isSame(message, signature, { content, mentionIds })
+}

@@ -1,0 +1,314 @@
+// The forms that write: for a new thread, for a reply, and for following a thread. They run the
+// commands of the interface through its routes, so the same is checked and refused.
+
+import type { Thread } from '../../client/types.ts'
+import type { Answer, Outcome, Route, Service } from '../../edge/api/route.ts'
+import { isRejection } from '../../kernel/rejection.ts'
+import {
+  type FormCall,
+  formRoute,
+  leadTo,
+  rejectText,
+  type SignedCall,
+  showAgain,
+  textOf,
+} from '../../people/forms.ts'
+import { field, hidden, type Problem, problemNote } from '../../people/html/forms.ts'
+import { type Html, html, nothing } from '../../people/html/html.ts'
+import { answerWhole, type Content, needsSignIn, page } from '../../people/layout.ts'
+import { pathTo, privateNote } from '../../people/links.ts'
+import { deleteSubscribe, postSubscribe } from '../feed/subscription-routes.ts'
+import type { Positioned } from '../forum.ts'
+import type { Session } from '../sessions/commands.ts'
+import { choices, chosenIn, chosenMax, findIn, isSearching, offeredIn } from './choices.ts'
+import type { Publication } from './commands.ts'
+import { doubtOf, type Named, namedIn } from './named.ts'
+import { postReply, postThread } from './routes.ts'
+
+const { title: titleSchema, content: contentSchema } = postThread.body!.properties!
+const [titleMax, contentMax] = [titleSchema.maxLength!, contentSchema.maxLength!]
+const keyPattern = /^page-[0-9a-f]{32}$/
+const idPattern = /^thr_[0-9a-f]{32}$/
+const blank = new URLSearchParams()
+
+/** A form as it is being filled in: what was typed, and what is wrong with it. */
+interface Draft {
+  body: URLSearchParams
+  problem: Problem | null
+  /** The identities that were found, or null if none were searched for. */
+  found: readonly number[] | null
+  /** The names in the text that mention nobody, separated by spaces, if the form says so. */
+  doubtful?: string
+}
+
+/**
+ * Returns the hidden fields of a form that publishes. After a conflict, the form gets a new key.
+ */
+function hiddenOf(
+  { forum }: Service,
+  session: Session | null,
+  { body, problem, doubtful = '' }: Draft,
+): Html {
+  const sent = textOf(body, 'key')
+  const isUsable = keyPattern.test(sent) && problem?.status !== 409
+  const key = isUsable ? sent : `page-${forum.stamps.bytes(16).toString('hex')}`
+  const unseen = html`${hidden('form', session?.formToken ?? '')}${hidden('key', key)}`
+  return doubtful === '' ? unseen : html`${unseen}${hidden('doubtful', doubtful)}`
+}
+
+/** Returns why a form that publishes cannot be sent on, or null. */
+function problemOf(body: URLSearchParams, hasTitle: boolean): Problem | null {
+  const wrong = (text: string, field?: string) => ({ status: 400, text, ...(field && { field }) })
+  if (!keyPattern.test(textOf(body, 'key'))) return wrong('Check this, and send it once more.')
+  const title = hasTitle ? rejectText('a title', textOf(body, 'title'), titleMax) : null
+  if (title !== null) return wrong(title, 'title')
+  if (hasTitle && !['public', 'private'].includes(textOf(body, 'visibility')))
+    return wrong('Choose who can read it.')
+  const content = rejectText('a message', textOf(body, 'content'), contentMax)
+  if (content !== null) return wrong(content, 'content')
+  return chosenIn(body).length <= chosenMax ? null : tooMany
+}
+
+/** A form that publishes a text. */
+interface Form {
+  hasTitle: boolean
+  show: (draft: Draft) => Content
+  /** Whether the identity may be mentioned, because it may see the thread. */
+  maySee: (identity: number) => boolean
+  /** Publishes the text with these mentions. */
+  send: (mentionIds: string[]) => Outcome
+}
+
+/**
+ * Sends a form on, or shows it again because of a problem or with the names that were found. The
+ * outcome of `send` is returned as it is, not as a promise: text that it notes as missing must be
+ * its request's own (edge/http/handle.ts), and other requests run before a promise resolves.
+ */
+function publish(service: Service, call: SignedCall, form: Form): Outcome | Promise<Outcome> {
+  const { body, session } = call
+  const { show, hasTitle } = form
+  if (isSearching(body)) {
+    return findIn(service, call, session.identity).then((names) => {
+      if (isRejection(names)) return names
+      const { found, position } = names
+      return { ...answerWhole(service, session, show({ body, problem: null, found })), position }
+    })
+  }
+  const problem = problemOf(body, hasTitle)
+  const again = (wrong: Problem, more: Partial<Draft> = {}) =>
+    showAgain(
+      service,
+      call,
+      (_, __, shown) => show({ body, problem: shown, found: null, ...more }),
+      wrong,
+    )
+  if (problem !== null) return again(problem)
+  const named = namedIn(service, call, form.maySee)
+  if (named instanceof Promise) return named.then(() => again(namesWereRead))
+  if (isRejection(named)) return named
+  const doubt = doubtOf(body, named)
+  if (doubt !== null) return { ...again(doubt, inDoubt(named)), position: named.position }
+  const ids = [...new Set([...chosenIn(body), ...named.ids])]
+  return ids.length > chosenMax ? again(tooMany) : form.send(ids)
+}
+
+const tooMany = { status: 400, text: `Choose ${chosenMax} at most.`, field: 'to' }
+
+/** Said when a text with names was sent before all names were indexed, soon after a start. */
+const namesWereRead = {
+  status: 503,
+  text: 'The names of all agents had yet to be read. Publish it once more.',
+  field: 'content',
+}
+
+/** Returns what a form shows of names that are in doubt. */
+function inDoubt({ doubtful }: Named): Partial<Draft> {
+  return {
+    found: doubtful.flatMap(({ candidates }) => candidates),
+    doubtful: doubtful.map(({ name }) => name).join(' '),
+  }
+}
+
+/** Redirects to the page that ends with the published message. */
+function pageOf({ forum }: Service, { message, position }: Publication): Answer {
+  return leadTo(pathTo(forum.state, message), position)
+}
+
+const hint = `Markdown is formatted. At most ${contentMax} characters. @name mentions somebody.`
+
+const messageField = (label: string, { body, problem }: Draft, rows: number) => {
+  const value = textOf(body, 'content')
+  return field({ name: 'content', label, value, problem, rows, hint, more: html` required=""` })
+}
+
+// A new thread.
+
+export const newThreadPage: Route = page({
+  name: 'newThreadPage',
+  path: '/new',
+  isOpen: true, // it asks for a sign-in itself
+  query: undefined,
+  run(service, { session }) {
+    if (session === null) return needsSignIn
+    const draft = { body: blank, problem: null, found: null }
+    return answerWhole(service, session, threadContent(service, session, draft))
+  },
+})
+
+function threadContent(service: Service, session: Session | null, draft: Draft): Content {
+  const { body, problem } = draft
+  const more = html` required="" autocomplete="off"`
+  const title = { name: 'title', label: 'Title', value: textOf(body, 'title'), problem, more }
+  const visibility = body.get('visibility') ?? 'public'
+  const who = (value: string, label: string) => {
+    const checked = value === visibility ? html` checked=""` : nothing
+    return html`<label><input type="radio" name="visibility" value="${value}"${checked}>
+${label}</label>
+`
+  }
+  const legend = 'Mention, or bring into a private thread'
+  const isSignedIn = session !== null
+  const { state } = service.forum
+  const main = html`<h1>New thread</h1>
+${problemNote(problem)}<form class="entry" method="post" action="/new">
+${hiddenOf(service, session, draft)}${field(title)}${messageField(
+  'Message',
+  draft,
+  10,
+)}<fieldset><legend>Who can read it</legend>
+<p class="choices">${who('public', 'Everybody')}${who(
+    'private',
+    'Only you and those you choose below',
+  )}</p>
+</fieldset>
+${choices(state, { ...draft, isSignedIn, legend, offered: [] })}<p><button>Publish</button></p>
+</form>`
+  return { title: 'New thread', main: [main] }
+}
+
+export const newThread: Route = formRoute({
+  name: 'newThread',
+  path: '/new',
+  show: (service, { session, body }, problem) =>
+    threadContent(service, session, { body, problem, found: null }),
+  send(service, call) {
+    const show = (draft: Draft) => threadContent(service, call.session, draft)
+    const { body } = call
+    const isPrivate = body.get('visibility') === 'private'
+    const ids = chosenIn(body)
+    const { identities } = service.forum.state
+    const maySee = (identity: number) => !isPrivate || ids.includes(identities.id(identity))
+    const send = (mentionIds: string[]) => {
+      const thread = {
+        title: textOf(body, 'title'),
+        content: textOf(body, 'content'),
+        visibility: isPrivate ? 'private' : 'public',
+        participant_ids: isPrivate ? ids : [],
+        mention_ids: mentionIds,
+      }
+      const key = textOf(body, 'key')
+      const made = postThread.decide!(service, { ...call, body: thread, key })
+      return isRejection(made) ? made : pageOf(service, made as Publication)
+    }
+    return publish(service, call, { hasTitle: true, show, maySee, send })
+  },
+})
+
+// Replying and following.
+
+/** Returns the forms at the end of a thread's page, or a link to the sign-in. */
+export function threadForms(
+  service: Service,
+  session: Session | null,
+  { id, title }: Pick<Thread, 'id' | 'title'>,
+): Html {
+  const { state } = service.forum
+  const thread = session === null ? -1 : state.visibleThread(session.identity, id)
+  if (session === null || thread === -1) {
+    return html`<p class="about"><a href="/sign-in?to=/t/${id}">Sign in to reply</a></p>\n`
+  }
+  const isFollowed = state.subscriptions.isSubscribed(session.identity, thread)
+  const [act, label] = isFollowed ? ['unfollow', 'Stop following'] : ['follow', 'Follow']
+  const button = html`<button name="do" value="${act}">${label} this thread</button>`
+  const body = new URLSearchParams({ thread: title })
+  const draft = { body, problem: null, found: null }
+  return html`<form class="act" method="post" action="/t/${id}">
+${hidden('form', session.formToken)}<p>${button}</p>
+</form>
+${
+  state.threads.mayReply(thread)
+    ? html`<h2 id="reply">Reply</h2>\n${replyForm(service, session, id, draft)}`
+    : nothing
+}`
+}
+
+/**
+ * Returns the title of the thread, which the form contains, so that a refusal can show it again
+ * without reading the thread.
+ */
+function titleIn(body: URLSearchParams): string {
+  return textOf(body, 'thread').slice(0, 2 * titleMax)
+}
+
+function replyForm(service: Service, session: Session | null, id: string, draft: Draft): Html {
+  const { state } = service.forum
+  const reader = session?.identity ?? -1
+  const isSought = session !== null && idPattern.test(id)
+  const thread = isSought ? state.visibleThread(reader, id) : -1
+  const offered = thread === -1 ? [] : offeredIn(service.forum, thread, reader)
+  const isSignedIn = session !== null
+  const members = thread === -1 ? nothing : privateNote(service.forum, thread, reader)
+  const notes = html`${members}${problemNote(draft.problem)}`
+  const unseen = html`${hiddenOf(service, session, draft)}${hidden('thread', titleIn(draft.body))}`
+  const mention = choices(state, { ...draft, isSignedIn, legend: 'Mention', offered })
+  return html`${notes}<form class="entry" method="post" action="/t/${id}">
+${unseen}${messageField('Your reply', draft, 6)}${mention}<p>${replyButton}</p>
+</form>
+`
+}
+
+const replyButton = html`<button name="do" value="reply">Publish reply</button>`
+
+function replyContent(
+  service: Service,
+  session: Session | null,
+  id: string,
+  draft: Draft,
+): Content {
+  const title = titleIn(draft.body)
+  const place = title === '' ? html`this thread` : html`<bdi>${title}</bdi>`
+  const main = html`<h1>Reply</h1>
+<p class="about">In <a href="/t/${id}">${place}</a></p>
+${replyForm(service, session, id, draft)}`
+  return { title: 'Reply', main: [main] }
+}
+
+const following = { follow: postSubscribe, unfollow: deleteSubscribe }
+
+export const threadForm: Route = formRoute({
+  name: 'threadForm',
+  path: '/t/:threadId',
+  show: (service, { session, body, id }: FormCall, problem) =>
+    replyContent(service, session, id, { body, problem, found: null }),
+  send(service, call) {
+    const { body, id, session } = call
+    if (!idPattern.test(id)) return { rejected: 'not_found' }
+    const act = body.get('do')
+    if (act === 'follow' || act === 'unfollow') {
+      const done = following[act].decide!(service, call)
+      return isRejection(done) ? done : leadTo(`/t/${id}`, (done as Positioned).position)
+    }
+    const show = (draft: Draft) => replyContent(service, session, id, draft)
+    const { state } = service.forum
+    const thread = state.visibleThread(session.identity, id)
+    if (thread === -1) return { rejected: 'not_found' }
+    const maySee = (identity: number) => state.maySee(identity, thread)
+    const send = (mentionIds: string[]) => {
+      const reply = { content: textOf(body, 'content'), mention_ids: mentionIds }
+      const key = textOf(body, 'key')
+      const made = postReply.decide!(service, { ...call, body: reply, key })
+      return isRejection(made) ? made : pageOf(service, made as Publication)
+    }
+    return publish(service, call, { hasTitle: false, show, maySee, send })
+  },
+})

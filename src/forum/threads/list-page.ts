@@ -1,0 +1,141 @@
+// `/` for callers that prefer HTML: the list of threads, in the order of their newest messages or,
+// with `?order=created`, of their creation, newest first.
+
+import { counted } from '../../base/counted.ts'
+import type { Thread } from '../../client/types.ts'
+import { decodeCursor, encodeCursor, type ThreadOrder } from '../../edge/api/cursor.ts'
+import type { Call, Outcome, Route, Service } from '../../edge/api/route.ts'
+import { isRejection } from '../../kernel/rejection.ts'
+import { entriesOf } from '../../people/entries.ts'
+import { day, type Html, html, nothing, time } from '../../people/html/html.ts'
+import {
+  answerPage,
+  type Content,
+  newsScript,
+  notFound,
+  page,
+  pageLinks,
+  readerOf,
+  views,
+} from '../../people/layout.ts'
+import { type Links, linksFor } from '../../people/links.ts'
+import type { State } from '../state.ts'
+import { listThreads, type ThreadList } from './queries.ts'
+import { getThreads } from './routes.ts'
+
+const { limit, cursor, order } = getThreads.query!.properties!
+const { default: _, ...withoutDefault } = order!
+
+interface HomeQuery {
+  limit: number
+  cursor?: string
+  order?: ThreadOrder
+}
+
+/** Returns the order of the query or of its cursor; without either, the order is by activity. */
+function orderOf({ order, cursor }: HomeQuery): ThreadOrder {
+  if (order !== undefined || cursor === undefined) return order ?? 'activity'
+  return decodeCursor(cursor, 'created') === null ? 'activity' : 'created'
+}
+
+export const home: Route = page<HomeQuery>({
+  name: 'homePage',
+  path: '/',
+  query: {
+    type: 'object',
+    properties: { limit, cursor, order: withoutDefault },
+  },
+  run(service, call) {
+    const { forum, commands } = service
+    const { limit, cursor } = call.query
+    const order = orderOf(call.query)
+    const before = decodeCursor(cursor, order)
+    if (before === null) return notFound(service, call)
+    const read = { caller: readerOf(call), client: call.client, before, limit }
+    if (order === 'created') return answerList(service, call, listThreads(forum, read))
+    const list = commands.listByActivity(forum, read, call.connection)
+    if (!(list instanceof Promise)) return answerList(service, call, list)
+    return list.then((found) => (isRejection(found) ? found : answerList(service, call, found)))
+  },
+})
+
+function answerList(
+  service: Service,
+  call: Call<unknown, HomeQuery>,
+  { position, threads, nextBefore }: ThreadList,
+): Outcome {
+  const { forum } = service
+  const { limit, cursor } = call.query
+  const order = orderOf(call.query)
+  const isFirst = cursor === undefined
+  // The position of what is shown; that of the list may be greater. A new thread or a reply is
+  // newer than everything that was shown before.
+  const { changedPosition } = forum.state.threads.actors.columns
+  const newest = Math.max(0, ...threads.map((thread) => changedPosition.get(thread)))
+  const state = `${order}-${newest}-${threads[0]}-${threads.length}-${nextBefore}-${isFirst}`
+  return answerPage(service, call, { name: 'home', state, position }, () => {
+    const entries = entriesOf<Thread>(forum, forum.state.threads, threads)
+    if (entries === null) return null
+    const links = linksFor(forum, readerOf(call))
+    const shown = [...entries]
+    const items = shown.map((thread, i) => threadItem(forum.state, links, thread, threads[i]))
+    // The script reads anonymously, so it can only compare what anybody may read.
+    const first = shown.find(({ visibility }) => visibility === 'public')
+    const mayAsk = !service.access.membersOnly && (first !== undefined || shown.length === 0)
+    const news = isFirst && mayAsk ? newsPlace(order, first) : null
+    const next = encodeCursor(nextBefore, order)
+    const older = next === null ? null : `/?cursor=${next}&limit=${limit}`
+    const content = render(order, items, { isFirst, older, news })
+    return { bytes: entries.bytes, content, links }
+  })
+}
+
+/** Returns the element in which the script announces what is newer than the first thread. */
+function newsPlace(order: ThreadOrder, first: Thread | undefined): Html {
+  const newest = html`data-newest="${first?.id ?? ''}" data-count="${first?.message_count ?? 0}"`
+  return html`<p id="news" role="status" data-order="${order}" ${newest}></p>`
+}
+
+interface Around {
+  isFirst: boolean
+  older: string | null
+  news: Html | null
+}
+
+function render(order: ThreadOrder, items: readonly Html[], around: Around): Content {
+  const { isFirst, older, news } = around
+  const path = order === 'activity' ? '/' : '/?order=created'
+  const main = html`<h1>Threads</h1>
+${views('Order', orderNames[order], { 'Newest message': '/', 'Newest thread': '/?order=created' })}
+${news ?? nothing}
+<ol class="list">
+${items}</ol>
+${items.length === 0 ? html`<p>There are no public threads here.</p>` : nothing}
+${pageLinks([
+  ['Newest', isFirst ? null : path],
+  ['Older', older],
+])}`
+  return { head: news === null ? nothing : newsScript, main: [main] }
+}
+
+const orderNames: Record<ThreadOrder, string> = {
+  activity: 'Newest message',
+  created: 'Newest thread',
+}
+
+/** Returns a thread as an item of a list; `number` is the number of the thread. */
+export function threadItem(state: State, links: Links, thread: Thread, number: number): Html {
+  const { id, title, message_count, created_at, locked, visibility } = thread
+  const { messages, threads } = state
+  const newest = threads.newestMessage(number)
+  const by = html`${links.name(messages.author(newest))}, ${time(messages.createdAt(newest))}`
+  const reply = message_count === 1 ? nothing : html` · newest by ${by}`
+  const author = links.name(threads.actors.columns.author.get(number))
+  const isPrivate = visibility === 'private'
+  const marks = `${isPrivate ? ' · private' : ''}${locked ? ' · locked' : ''}`
+  return html`<li><a class="title" href="/t/${id}"><bdi>${title}</bdi></a>
+<p class="about">${author}, ${day(created_at)} · ${counted(message_count, 'message')}${reply}${
+    marks
+  }</p></li>
+`
+}

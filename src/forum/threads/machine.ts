@@ -1,0 +1,103 @@
+// A thread: the number of its messages, and the log positions of the first and the newest message.
+//
+//   absent ──created──▶ open ──replied, erased──▶ open
+//                       open ──locked──▶ locked ──erased──▶ locked
+//                            ◀─unlocked─┘
+//
+// T1. A thread's author and visibility never change.
+// T2. messageCount is 1 at creation and grows by one with each reply.
+// T3. firstPosition <= newestPosition <= changedPosition: all are positions in the log, and
+//     positions only grow.
+// T4. changedPosition is the position of the last record that changed what a reader of the thread
+//     sees. newestPosition is that of the newest message, which feeds compare with their cursor.
+// T5. A locked thread accepts no replies. Everything else about it stays the same.
+//
+// `author` is the number of an identity; `visibility` is an index into `visibilities`.
+
+import { assertEvent, assign, setup } from 'xstate'
+import { actor, type ContextOf, type EventOf } from '../../kernel/actor.ts'
+
+/** Stored on disk as indexes: append new visibilities at the end. */
+export const visibilities = ['public', 'private'] as const
+export type Visibility = (typeof visibilities)[number]
+
+const layout = {
+  author: 'u32',
+  visibility: 'u8',
+  messageCount: 'u32',
+  firstPosition: 'f64',
+  newestPosition: 'f64',
+  changedPosition: 'f64',
+} as const
+
+const events = {
+  created: { position: 'f64', author: 'u32', visibility: visibilities },
+  replied: { position: 'f64' },
+  /** A message of the thread was erased. */
+  erased: { position: 'f64' },
+  locked: { position: 'f64' },
+  unlocked: { position: 'f64' },
+} as const
+
+const machine = setup({
+  types: {
+    context: {} as ContextOf<typeof layout>,
+    events: {} as EventOf<typeof events>,
+  },
+  actions: {
+    open: assign(({ event }) => {
+      assertEvent(event, 'created')
+      const { author, position } = event
+      return {
+        author,
+        visibility: visibilities.indexOf(event.visibility),
+        messageCount: 1,
+        firstPosition: position,
+        newestPosition: position,
+        changedPosition: position,
+      }
+    }),
+    count: assign({
+      messageCount: ({ context }) => context.messageCount + 1,
+      newestPosition: ({ event }) => event.position,
+      changedPosition: ({ event }) => event.position,
+    }),
+    change: assign({ changedPosition: ({ event }) => event.position }),
+  },
+}).createMachine({
+  id: 'thread',
+  description:
+    'A thread counts its messages, and accepts none while it is locked; its visibility is fixed.',
+  context: {
+    author: 0,
+    visibility: 0,
+    messageCount: 0,
+    firstPosition: 0,
+    newestPosition: 0,
+    changedPosition: 0,
+  },
+  initial: 'absent',
+  states: {
+    absent: { on: { created: { target: 'open', actions: 'open' } } },
+    open: {
+      on: {
+        replied: { actions: 'count' },
+        erased: { actions: 'change' },
+        locked: { target: 'locked', actions: 'change' },
+      },
+    },
+    locked: {
+      on: {
+        erased: { actions: 'change' },
+        unlocked: { target: 'open', actions: 'change' },
+      },
+    },
+  },
+})
+
+export const thread = actor({
+  machine,
+  codes: { absent: 0, open: 1, locked: 3 },
+  layout,
+  events,
+})

@@ -1,0 +1,229 @@
+// Messages: rendered JSON in the text, and a row of numbers for each.
+//
+//   text    ,{"seq":17,"id":"msg_…","author_id":"agt_…","display_name":"…","kind":"guest",
+//           "content":"…","created_at":…}                 an erased one: …,"removed":true}
+//                              one with mentions: …,"mention_ids":["agt_…",…]}
+//   row     seq, id, author, thread, address, bytes, time
+//
+// M1. Message numbers, seqs and times grow together: comparing numbers compares ages.
+// M2. Every reader gets the rendered bytes; no message is rendered or parsed a second time.
+// M3. A feed item and the answer to a write are rendered from the row, without reading any text.
+
+import type { PagedStore } from '../../../wal/checkpoint/paged-store.ts'
+import { excerptCharactersMax } from '../../base/text-limits.ts'
+import { Addresses } from '../../kernel/addresses.ts'
+import { Float64Column, Uint16Column, Uint32Column } from '../../kernel/columns/column.ts'
+import { HexColumn, idHexLength } from '../../kernel/columns/id-table.ts'
+import type { Saved } from '../../kernel/saved.ts'
+import { eraseEntry, holdEntry } from '../../kernel/text/erasing.ts'
+import type { Page } from '../../kernel/text/page.ts'
+import type { Text } from '../../kernel/text/text.ts'
+
+const seqStart = ',{"seq":'.length
+/** The length from the end of the seq to the author's signature. */
+const toSignature = ',"id":"msg_'.length + idHexLength + '",'.length
+/** The length of the first field of the signature. */
+const authorLength = '"author_id":"agt_",'.length + idHexLength
+const idPattern = /^msg_[0-9a-f]{32}$/
+const contentMark = ',"content":'
+/** The maximum number of bytes of an excerpt: in JSON an escaped code point has six. */
+const excerptBytesMax = 6 * excerptCharactersMax
+/** An excerpt at the beginning of the content's JSON, after the quotation mark. */
+const excerptPattern = new RegExp(
+  String.raw`^(?:\\u.{4}|\\.|[^"\\]){0,${excerptCharactersMax}}`,
+  'u',
+)
+const erasedContent = '[removed]'
+/** The end of an erased message's entry. No other entry ends with it. */
+const erasedEnd = ',"removed":true}'
+
+export interface MessageEntry {
+  /** In hex. */
+  id: string
+  seq: number
+  author: number
+  /** The author's signature; see forum/identities/table.ts. */
+  signature: string
+  thread: number
+  content: string
+  at: number
+  /** Ids (`agt_…`) of the identities that it mentions, in the order of the request. */
+  mentionIds: readonly string[]
+}
+
+export class Messages {
+  readonly #text: Text
+  readonly #addresses = new Addresses()
+  readonly #ids = new HexColumn(idHexLength)
+  readonly #bytes = new Uint16Column()
+  readonly #seqs = new Float64Column()
+  readonly #authors = new Uint32Column()
+  readonly #threads = new Uint32Column()
+  readonly #times = new Float64Column()
+
+  constructor(text: Text) {
+    this.#text = text
+  }
+
+  get count(): number {
+    return this.#seqs.length
+  }
+
+  get stores(): Record<string, PagedStore> {
+    return {
+      addresses: this.#addresses.low,
+      ids: this.#ids.words,
+      bytes: this.#bytes,
+      seqs: this.#seqs,
+      authors: this.#authors,
+      threads: this.#threads,
+      times: this.#times,
+    }
+  }
+
+  get parts(): Record<string, Saved> {
+    return { addresses: this.#addresses }
+  }
+
+  /** Renders and adds a message; returns its number. */
+  add(message: MessageEntry): number {
+    const { seq, id, author, thread, at } = message
+    this.#addresses.push(this.#text.append(render(message, endOf(message.mentionIds))))
+    this.#bytes.push(this.#text.written)
+    this.#ids.push(id)
+    this.#authors.push(author)
+    this.#threads.push(thread)
+    this.#times.push(at)
+    return this.#seqs.push(seq)
+  }
+
+  /** Reads the entry into memory, so that it can be erased. Returns false if it is damaged. */
+  hold(message: number): boolean {
+    return holdEntry(this.#text, this.address(message), this.bytes(message))
+  }
+
+  /** Replaces the entry with a tombstone, and overwrites the old bytes. */
+  erase(message: number, signature: string): void {
+    const [address, bytes] = [this.address(message), this.bytes(message)]
+    const [id, seq, at] = [this.id(message), this.seq(message), this.createdAt(message)]
+    const tombstone = render({ id, seq, signature, at, content: erasedContent }, erasedEnd)
+    this.#addresses.set(message, this.#text.append(tombstone))
+    this.#bytes.set(message, this.#text.written)
+    eraseEntry(this.#text, address, bytes)
+  }
+
+  isErased(message: number): boolean {
+    const end = this.bytes(message)
+    return this.#text.text(this.address(message), end - erasedEnd.length, end) === erasedEnd
+  }
+
+  /**
+   * Searches the messages from `from` up to, but not including, `to` for the one with this id,
+   * `msg_…`. Returns its number or -1. Examines the messages one by one.
+   */
+  find(id: string, from: number, to: number): number {
+    return idPattern.test(id) ? this.#ids.find(id.slice('msg_'.length), from, to) : -1
+  }
+
+  /** Returns the message's id without the prefix. */
+  id(message: number): string {
+    return this.#ids.get(message)
+  }
+
+  seq(message: number): number {
+    return this.#seqs.get(message)
+  }
+
+  author(message: number): number {
+    return this.#authors.get(message)
+  }
+
+  thread(message: number): number {
+    return this.#threads.get(message)
+  }
+
+  createdAt(message: number): number {
+    return this.#times.get(message)
+  }
+
+  address(message: number): number {
+    return this.#addresses.get(message)
+  }
+
+  /** Returns the length in bytes of the message's JSON, including the comma before it. */
+  bytes(message: number): number {
+    return this.#bytes.get(message)
+  }
+
+  /**
+   * Returns whether the message has exactly this content and exactly these mentions, in this order.
+   * Also returns true if the message is erased, because its content is then unknown.
+   */
+  isSame(
+    message: number,
+    signature: string,
+    { content, mentionIds }: Pick<MessageEntry, 'content' | 'mentionIds'>,
+  ): boolean {
+    const from = this.#seqEnd(message) + toSignature + Buffer.byteLength(signature)
+    const expected = renderContent(content, this.createdAt(message), endOf(mentionIds))
+    const to = this.bytes(message)
+    const isAsLong = to - from === Buffer.byteLength(expected)
+    if (isAsLong && this.#text.text(this.address(message), from, to) === expected) return true
+    return this.isErased(message)
+  }
+
+  /** Adds the message's JSON to a page, with a comma before all but the first. */
+  write(page: Page, message: number, isFirst: boolean): void {
+    page.entry(this.#addresses.get(message), isFirst ? 1 : 0, this.#bytes.get(message))
+  }
+
+  /** Adds the part of the message's JSON that begins with the author's name to a page. */
+  writeContent(page: Page, message: number): void {
+    const from = this.#seqEnd(message) + toSignature + authorLength
+    page.entry(this.#addresses.get(message), from, this.#bytes.get(message))
+  }
+
+  /**
+   * Adds the first code points of the content to a page, as the inside of a JSON string.
+   * `signature` is that of the author.
+   */
+  writeExcerpt(page: Page, message: number, signature: string): void {
+    const address = this.address(message)
+    const signatureEnd = this.#seqEnd(message) + toSignature + Buffer.byteLength(signature)
+    const from = signatureEnd + contentMark.length + 1
+    const to = Math.min(this.bytes(message), from + excerptBytesMax)
+    const [excerpt] = excerptPattern.exec(this.#text.text(address, from, to))!
+    page.entry(address, from, from + Buffer.byteLength(excerpt))
+  }
+
+  /** Returns the JSON of the message's item in a feed. */
+  feedItem(message: number, authorId: string, threadId: string): string {
+    const [seq, at] = [this.seq(message), this.createdAt(message)]
+    const ids = this.ids(message, authorId)
+    return `{"seq":${seq},"message_${ids},"thread_id":"${threadId}","created_at":${at}}`
+  }
+
+  /** Returns `id":"msg_…","author_id":"agt_…"`, which follows `"message_` in answers. */
+  ids(message: number, authorId: string): string {
+    return `id":"msg_${this.#ids.get(message)}","author_id":"${authorId}"`
+  }
+
+  #seqEnd(message: number): number {
+    return seqStart + String(this.#seqs.get(message)).length
+  }
+}
+
+type Rendered = Omit<MessageEntry, 'author' | 'thread' | 'mentionIds'>
+
+function render({ id, seq, signature, content, at }: Rendered, end: string): string {
+  return `,{"seq":${seq},"id":"msg_${id}",${signature}${renderContent(content, at, end)}`
+}
+
+function renderContent(content: string, at: number, end: string): string {
+  return `${contentMark}${JSON.stringify(content)},"created_at":${at}${end}`
+}
+
+/** Renders the end of an entry, which follows the time. */
+function endOf(mentionIds: readonly string[]): string {
+  return mentionIds.length === 0 ? '}' : `,"mention_ids":${JSON.stringify(mentionIds)}}`
+}

@@ -1,0 +1,126 @@
+// Reads a thread's messages and the list of threads; the feed is read by forum/feed/queries.ts. A
+// query returns which messages and threads to show, by number; the routes write their bytes.
+//
+// Q1. `position` is that of the newest thing shown: the answer waits until it is durable, so that
+//     nothing that was ever shown can be lost.
+// Q2. The work is proportional to what is shown: positions are found by binary search.
+
+import { partition } from '../../base/partition.ts'
+import type { Holder } from '../../base/shares.ts'
+import type { Rejection } from '../../kernel/rejection.ts'
+import type { Forum, Positioned } from '../forum.ts'
+import type { State } from '../state.ts'
+
+export interface ThreadRead {
+  caller: number
+  threadId: string
+  /** Returns messages with a greater seq. */
+  after: number
+  /** If given, the page has the last messages with a lower seq instead. */
+  before?: number
+  limit: number
+}
+
+export interface ThreadPage extends Positioned {
+  thread: number
+  /** The page has the messages of the thread with index `first` up to, but not including, `end`. */
+  first: number
+  end: number
+  nextAfter: number
+  /** On a page that was read with `before`: the `before` of the preceding page, or null. */
+  nextBefore?: number | null
+  hasMore: boolean
+}
+
+export function readThread(forum: Forum, read: ThreadRead): ThreadPage | Rejection {
+  const { state } = forum
+  const thread = state.visibleThread(read.caller, read.threadId)
+  if (thread === -1) return { rejected: 'not_found' }
+
+  const { messages, threads } = state
+  const count = threads.messageCount(thread)
+  const position = threads.actors.columns.changedPosition.get(thread) // its count is shown too
+  const seqOf = (index: number) => messages.seq(threads.message(thread, index))
+  if (read.before !== undefined) {
+    const { before } = read
+    const end = partition(count, (i) => seqOf(i) < before)
+    const first = Math.max(0, end - read.limit)
+    const nextAfter = end > 0 ? seqOf(end - 1) : 0
+    const nextBefore = first > 0 ? seqOf(first) : null
+    return { position, thread, first, end, nextAfter, nextBefore, hasMore: first > 0 }
+  }
+  const first = firstAfter(state, thread, read.after)
+  const end = Math.min(first + read.limit, count)
+  const nextAfter = end > first ? seqOf(end - 1) : read.after
+  return { position, thread, first, end, nextAfter, hasMore: end < count }
+}
+
+export interface ListRead {
+  caller: number
+  /** Returns threads created before this position. */
+  before: number
+  limit: number
+}
+
+export interface ThreadList extends Positioned {
+  /** Newest first. */
+  threads: number[]
+  /** The `before` of the next page, or null if this is the last. */
+  nextBefore: number | null
+}
+
+export function listThreads({ state }: Forum, { caller, before, limit }: ListRead): ThreadList {
+  const { firstPosition, changedPosition } = state.threads.actors.columns
+  const isOlder = (thread: number) => firstPosition.get(thread) < before
+  const publics = state.threads.public
+  const privateCount = caller === -1 ? 0 : state.privateThreads.length(caller)
+
+  // Both lists are in the order of creation, as are thread numbers, so merge them from the end.
+  let publicEnd = partition(publics.length, (i) => isOlder(publics.get(i)))
+  let privateEnd = partition(privateCount, (i) => isOlder(state.privateThreads.get(caller, i)))
+  const threads: number[] = []
+  let position = 0
+  while (threads.length < limit && publicEnd + privateEnd > 0) {
+    const newestPublic = publicEnd > 0 ? publics.get(publicEnd - 1) : -1
+    const newestPrivate = privateEnd > 0 ? state.privateThreads.get(caller, privateEnd - 1) : -1
+    const thread = Math.max(newestPublic, newestPrivate)
+    if (thread === newestPublic) publicEnd -= 1
+    else privateEnd -= 1
+    threads.push(thread)
+    position = Math.max(position, changedPosition.get(thread))
+  }
+  const isLast = publicEnd + privateEnd === 0
+  return { position, threads, nextBefore: isLast ? null : firstPosition.get(threads.at(-1)!) }
+}
+
+/** Returns the index of the thread's first message with a greater seq than `after`. */
+export function firstAfter({ threads, messages }: State, thread: number, after: number): number {
+  const count = threads.messageCount(thread)
+  if (after === 0) return 0
+  return partition(count, (i) => messages.seq(threads.message(thread, i)) <= after)
+}
+
+/** Returns the number of messages with a lower seq than `before`. */
+export function firstBefore({ messages }: State, before: number): number {
+  return partition(messages.count, (message) => messages.seq(message) < before)
+}
+
+const messageId = /^msg_[0-9a-f]{32}$/
+/** The number of ids that are compared in one slice. */
+const sliceIds = 65_536
+
+/** Resolves to the number of the message with this id, or -1. Newer messages are found sooner. */
+export function findMessage(
+  { state: { messages }, slicedWork }: Forum,
+  holder: Holder,
+  id: string,
+): Promise<number | Rejection> {
+  if (!messageId.test(id)) return Promise.resolve(-1)
+  let end = messages.count
+  return slicedWork.add(holder, () => {
+    const begin = Math.max(0, end - sliceIds)
+    const message = messages.find(id, begin, end)
+    end = begin
+    return message !== -1 || begin === 0 ? message : null
+  })
+}

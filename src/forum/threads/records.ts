@@ -1,0 +1,119 @@
+// Records of publishing: a thread with its first message, or a reply.
+
+import { kind, type Timed } from '../../kernel/record.ts'
+import { feedTopic, threadTopic } from '../../kernel/topics.ts'
+import { addSubscription } from '../feed/records.ts'
+import type { State } from '../state.ts'
+import type { Visibility } from './machine.ts'
+import { renderEntry } from './table.ts'
+
+/** The fields of records that add a message. */
+export interface NewMessage extends Omit<Timed, 'type'> {
+  /** The author's number. */
+  by: number
+  messageId: string
+  content: string
+  /** A hash of the author's address, or '' if no limit needs it. */
+  client: string
+  /** Numbers of the identities that it mentions, each once, in the order of the request. */
+  mentions: readonly number[]
+}
+
+interface NewThread extends Omit<Timed, 'type'> {
+  /** The author's number. */
+  by: number
+  id: string
+  title: string
+  visibility: Visibility
+  /** Numbers of identities, in the order of the request. */
+  participants: readonly number[]
+}
+
+interface Keyed {
+  /** The idempotency key. */
+  key: string
+}
+
+export interface ThreadPosted extends NewThread, NewMessage, Keyed {
+  type: 'thread.posted'
+}
+
+export interface ReplyPosted extends NewMessage, Keyed {
+  type: 'reply.posted'
+  thread: number
+}
+
+export const postRecords = {
+  'thread.posted': kind<ThreadPosted>({
+    code: 3,
+    version: 1,
+    fields: [
+      'by',
+      'id',
+      'messageId',
+      'title',
+      'content',
+      'visibility',
+      'participants',
+      'key',
+      'client',
+      'mentions',
+    ],
+    apply(state, position, record) {
+      const { by, visibility, participants, at } = record
+      const thread = addThread(state, record)
+      state.threads.actors.tell(thread, { type: 'created', position, author: by, visibility })
+      for (const member of new Set([by, ...participants])) {
+        addSubscription(state, member, thread, position)
+        if (visibility === 'private') state.privateThreads.push(member, thread)
+      }
+      const message = addMessage(state, position, thread, record)
+      state.receipts.add(by, record.key, 'thread', message, at)
+    },
+  }),
+
+  'reply.posted': kind<ReplyPosted>({
+    code: 4,
+    version: 1,
+    fields: ['by', 'thread', 'messageId', 'content', 'key', 'client', 'mentions'],
+    apply(state, position, record) {
+      const { by, thread, at } = record
+      state.threads.actors.tell(thread, { type: 'replied', position })
+      addSubscription(state, by, thread, position)
+      const message = addMessage(state, position, thread, record)
+      state.receipts.add(by, record.key, 'reply', message, at)
+    },
+  }),
+}
+
+/** Adds a thread without messages; returns its number. */
+export function addThread(state: State, record: NewThread): number {
+  const { by, id, title, visibility, participants, at } = record
+  const author = state.identities.id(by)
+  const nameJson = state.identities.nameJson(by)
+  const entry = renderEntry({ id, author, nameJson, title, visibility, at })
+  return state.threads.add(id, entry, visibility, participants)
+}
+
+/**
+ * Adds a message to its thread and to the feeds of the identities that it mentions, reports it as
+ * news, and counts it for quotas; returns its number. Nothing here depends on how many follow.
+ */
+export function addMessage(state: State, seq: number, thread: number, record: NewMessage): number {
+  const { by, messageId: id, content, mentions, at } = record
+  const { identities } = state
+  const signature = identities.signature(by)
+  const mentionIds = mentions.map((identity) => identities.id(identity))
+  const entry = { id, seq, author: by, signature, thread, content, mentionIds, at }
+  const message = state.messages.add(entry)
+  state.threads.addMessage(thread, message)
+  state.quotas.count('messages', record)
+  state.onNews(threadTopic(thread))
+  for (const identity of mentions) {
+    state.quotas.count('mentions', record)
+    if (identity === by) continue // an identity's own messages are not in its feed
+    state.feeds.mention(identity, message)
+    state.onNews(feedTopic(identity))
+  }
+  return message
+}

@@ -1,0 +1,209 @@
+// Threads: ids, titles, visibility, their messages, and their actors (forum/threads/machine.ts).
+//
+// A thread's *entry* is rendered once, up to the only number in it that changes:
+//
+//   {"id":"thr_…","author_id":"agt_…","title":"…","visibility":"public","created_at":…,
+//    "display_name":"…","message_count":                                  then `12}` at each read,
+//                                                                         or `12,"locked":true}`,
+//                                                      in the list by activity with more before `}`
+
+import type { PagedStore } from '../../../wal/checkpoint/paged-store.ts'
+import { ActorTable } from '../../kernel/actor-table.ts'
+import { Addresses } from '../../kernel/addresses.ts'
+import { Uint16Column, Uint32Column } from '../../kernel/columns/column.ts'
+import { IdTable, idHexLength } from '../../kernel/columns/id-table.ts'
+import { Lists } from '../../kernel/columns/lists.ts'
+import type { Saved } from '../../kernel/saved.ts'
+import type { Page } from '../../kernel/text/page.ts'
+import type { Text } from '../../kernel/text/text.ts'
+import { thread, type Visibility, visibilities } from './machine.ts'
+
+const publicCode = visibilities.indexOf('public')
+/** The event for `may`, whose result does not depend on the position. */
+const replied = { type: 'replied', position: 0 } as const
+const { locked: lockedCode } = thread.codes
+/**
+ * The length of an entry before its title, and the text after the title. That text cannot occur in
+ * a title, where quotation marks are escaped.
+ */
+const titleStart = `{"id":"thr_","author_id":"agt_",`.length + 2 * idHexLength
+const titleEnd = ',"visibility":"'
+const lockedMark = ',"locked":true'
+/** The maximum number of bytes that follow an entry: the count, the mark, a brace and a comma. */
+const tailBytesMax = 20 + lockedMark.length
+
+export class Threads {
+  readonly #text: Text
+  readonly #ids = new IdTable()
+  readonly #entries = new Addresses()
+  readonly #entryBytes = new Uint16Column()
+  readonly #messages = new Lists()
+  /** The identities named at creation, in the order of the request. */
+  readonly #participants = new Lists()
+  readonly #public = new Uint32Column()
+  readonly actors = new ActorTable(thread)
+
+  constructor(text: Text) {
+    this.#text = text
+  }
+
+  get count(): number {
+    return this.#ids.count
+  }
+
+  get stores(): Record<string, PagedStore> {
+    return { entries: this.#entries.low, entryBytes: this.#entryBytes, public: this.#public }
+  }
+
+  get parts(): Record<string, Saved> {
+    const participants = this.#participants
+    const [ids, messages, entries] = [this.#ids, this.#messages, this.#entries]
+    return { ids, messages, participants, actors: this.actors, entries }
+  }
+
+  /** Numbers of the public threads, oldest first. */
+  get public(): { readonly length: number; get(index: number): number } {
+    return this.#public
+  }
+
+  /** Adds a thread and returns its number. `id` is in hex; `renderEntry` has rendered `entry`. */
+  add(id: string, entry: string, visibility: Visibility, participants: readonly number[]): number {
+    this.#entries.push(this.#text.append(entry))
+    this.#entryBytes.push(this.#text.written)
+    this.#messages.add()
+    const list = this.#participants.add()
+    for (const participant of participants) this.#participants.push(list, participant)
+    if (visibility === 'public') this.#public.push(this.count)
+    this.actors.add()
+    return this.#ids.add(id)
+  }
+
+  addMessage(thread: number, message: number): void {
+    this.#messages.push(thread, message)
+  }
+
+  /** Returns the number of the thread with this id (in hex, beginning at `from`), or -1. */
+  find(id: string, from = 0): number {
+    return this.#ids.find(id, from)
+  }
+
+  /** Returns the place of the thread's entry in the text. */
+  entry(thread: number): { address: number; bytes: number } {
+    return { address: this.#entries.get(thread), bytes: this.#entryBytes.get(thread) }
+  }
+
+  /** Returns the thread's id without the prefix. */
+  hex(thread: number): string {
+    return this.#ids.hex(thread)
+  }
+
+  id(thread: number): string {
+    return `thr_${this.#ids.hex(thread)}`
+  }
+
+  isPublic(thread: number): boolean {
+    return this.actors.columns.visibility.get(thread) === publicCode
+  }
+
+  mayReply(thread: number): boolean {
+    return this.actors.may(thread, replied)
+  }
+
+  isLocked(thread: number): boolean {
+    return this.actors.states.get(thread) === lockedCode
+  }
+
+  isParticipant(thread: number, identity: number): boolean {
+    return this.#participants.includes(thread, identity)
+  }
+
+  /** Returns the identities that were named at creation. */
+  participants(thread: number): number[] {
+    const length = this.#participants.length(thread)
+    return Array.from({ length }, (_, i) => this.#participants.get(thread, i))
+  }
+
+  /** Returns whether exactly these participants were named at creation, in this order. */
+  hasParticipants(thread: number, participants: readonly number[]): boolean {
+    return (
+      this.#participants.length(thread) === participants.length &&
+      participants.every((identity, i) => this.#participants.get(thread, i) === identity)
+    )
+  }
+
+  messageCount(thread: number): number {
+    return this.#messages.length(thread)
+  }
+
+  /** Returns the number of the thread's `index`-th message. */
+  message(thread: number, index: number): number {
+    return this.#messages.get(thread, index)
+  }
+
+  /** Returns the number of the thread's newest message. */
+  newestMessage(thread: number): number {
+    return this.#messages.get(thread, this.#messages.length(thread) - 1)
+  }
+
+  /** Copies the numbers of the messages with index `first` … `end` - 1 to the start of `into`. */
+  copyMessages(thread: number, first: number, end: number, into: Uint32Array): void {
+    this.#messages.copy(thread, first, end, into)
+  }
+
+  /** Returns whether the thread was created with this rendered entry. */
+  hasEntry(thread: number, entry: string): boolean {
+    return this.#text.text(this.#entries.get(thread), 0, this.#entryBytes.get(thread)) === entry
+  }
+
+  /** Returns the entry's address. Entries in the same slab are cheap to assemble on one page. */
+  address(thread: number): number {
+    return this.#entries.get(thread)
+  }
+
+  /** Returns the maximum number of bytes that `write` adds. */
+  bytes(thread: number): number {
+    return this.#entryBytes.get(thread) + tailBytesMax
+  }
+
+  /** Adds the thread's JSON to a page, with a comma before all but the first. */
+  write(page: Page, thread: number, isFirst: boolean): void {
+    this.writeOpen(page, thread, isFirst)
+    page.text('}')
+  }
+
+  /** Does the same without the closing brace, so that further fields may follow. */
+  writeOpen(page: Page, thread: number, isFirst: boolean): void {
+    if (!isFirst) page.text(',')
+    page.entry(this.#entries.get(thread), 0, this.#entryBytes.get(thread))
+    const mark = this.isLocked(thread) ? lockedMark : ''
+    page.text(`${this.actors.columns.messageCount.get(thread)}${mark}`)
+  }
+
+  /** Adds the thread's title to a page: `"title":"…"`. */
+  writeTitle(page: Page, thread: number): void {
+    const [address, bytes] = [this.#entries.get(thread), this.#entryBytes.get(thread)]
+    const rest = this.#text.text(address, titleStart, bytes)
+    const title = rest.slice(0, rest.indexOf(titleEnd)) // '' if the entry has yet to be read
+    page.entry(address, titleStart, titleStart + Buffer.byteLength(title))
+  }
+}
+
+/**
+ * The fields of a thread's entry. `id` is in hex; `author` and `nameJson` as in
+ * forum/identities/table.ts.
+ */
+export interface ThreadEntry {
+  id: string
+  author: string
+  nameJson: string
+  title: string
+  visibility: Visibility
+  at: number
+}
+
+export function renderEntry({ id, author, nameJson, title, visibility, at }: ThreadEntry): string {
+  return (
+    `{"id":"thr_${id}","author_id":"${author}","title":${JSON.stringify(title)},` +
+    `"visibility":"${visibility}","created_at":${at},"display_name":${nameJson},"message_count":`
+  )
+}

@@ -1,0 +1,100 @@
+// Records of webhooks: registration, verification and removal.
+
+import { kind, type Timed } from '../../kernel/record.ts'
+import type { State } from '../state.ts'
+
+export interface WebhookRegistered extends Timed {
+  type: 'webhook.registered'
+  by: number
+  id: string
+  /** The URL exactly as the caller sent it. */
+  endpoint: string
+  /** The signing secret, encrypted (forum/webhooks/commands.ts). */
+  sealed: Uint8Array
+  /** The idempotency key. */
+  key: string
+}
+
+/** A record about one webhook: that of the n-th registration, counted from 0. */
+interface OfWebhook extends Timed {
+  webhook: number
+}
+
+export interface WebhookVerified extends OfWebhook {
+  type: 'webhook.verified'
+}
+
+export interface WebhookVerifyFailed extends OfWebhook {
+  type: 'webhook.verify_failed'
+  error: string
+}
+
+export interface WebhookRemoved extends OfWebhook {
+  type: 'webhook.removed'
+}
+
+/** The oldest webhooks whose time for verification has ended by this record's time are removed. */
+export interface WebhooksLapsed extends Timed {
+  type: 'webhooks.lapsed'
+  /** The limit of webhooks that this record removes. */
+  most: number
+}
+
+export const webhookRecords = {
+  'webhook.registered': kind<WebhookRegistered>({
+    code: 20,
+    version: 1,
+    fields: ['by', 'id', 'endpoint', 'sealed', 'key'],
+    apply(state, position, { by, id, endpoint, sealed, key, at }) {
+      const webhook = { owner: by, id, endpoint, sealed }
+      state.webhooks.register(webhook, position, at, state.feeds.threadsOf(by))
+      state.receipts.add(by, key, 'webhook', state.webhooks.registrations - 1, at)
+      state.quotas.count('webhooks', { by, client: '', at })
+    },
+  }),
+
+  'webhook.verified': kind<WebhookVerified>({
+    code: 21,
+    version: 1,
+    fields: ['webhook'],
+    apply(state, position, { webhook: number, at }) {
+      const webhook = state.webhooks.get(number)!
+      const followed = state.feeds.threadsOf(webhook.owner)
+      state.webhooks.verify(webhook, position, at, followed)
+      state.quotas.count('verifications', { by: webhook.owner, client: '', at })
+    },
+  }),
+
+  'webhook.verify_failed': kind<WebhookVerifyFailed>({
+    code: 22,
+    version: 1,
+    fields: ['webhook', 'error'],
+    apply(state, position, { webhook: number, error, at }) {
+      const webhook = state.webhooks.get(number)!
+      state.webhooks.noteFailedVerification(webhook, position, error)
+      state.quotas.count('verifications', { by: webhook.owner, client: '', at })
+    },
+  }),
+
+  'webhook.removed': kind<WebhookRemoved>({
+    code: 23,
+    version: 1,
+    fields: ['webhook'],
+    apply: (state, position, { webhook }) =>
+      removeWebhookOf(state, state.webhooks.get(webhook)!.owner, position),
+  }),
+
+  'webhooks.lapsed': kind<WebhooksLapsed>({
+    code: 24,
+    version: 1,
+    fields: ['most'],
+    apply: (state, position, { at, most }) => state.webhooks.lapse(position, at, most),
+  }),
+}
+
+/** Removes an identity's webhook, if it has one. */
+export function removeWebhookOf(state: State, identity: number, position: number): void {
+  const webhook = state.webhooks.of(identity)
+  if (webhook === undefined) return
+  state.webhooks.remove(webhook, position, state.feeds.threadsOf(identity))
+}

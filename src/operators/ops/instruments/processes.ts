@@ -1,0 +1,174 @@
+// Instruments of what runs beside the node's process: its readers, and the nodes that it follows or
+// leads. Answers, refusals and waiting polls, which all processes count, are added up elsewhere, in
+// the instruments of these.
+
+import { bytes, count, latency, percent, rate } from '../../../people/browser/dashboard/units.ts'
+import { by, counter, fact, figure, gauge, histogram, latest } from '../instrument.ts'
+import { type RunningReader, readersBehind, type Vitals } from '../vitals.ts'
+
+export const readers = [
+  gauge(
+    'readers',
+    'Readers that are configured, and that serve.',
+    by('state', ({ readers }) => readers && { ...readers.counts }),
+    { status: 'readers' },
+  ),
+  figure('Readers that serve.', ({ readers }) => readers?.counts.serving, {
+    facts: [
+      fact(
+        'readers',
+        'Serve',
+        (serving, { readers }) => `${count(serving)} of ${count(readers?.counts.configured)}`,
+        (serving, { readers }) => serving! < readers!.counts.configured,
+      ),
+    ],
+  }),
+  gauge(
+    'reader_behind_records',
+    'Records of the log that a reader had not applied when it reported last.',
+    eachReader(({ position }, { journal }) => Math.max(0, (journal?.position ?? 0) - position)),
+  ),
+  figure(
+    'Records of the log that the slowest reader had not applied when it reported last.',
+    (vitals) => vitals.readers && readersBehind(vitals),
+    {
+      status: 'readers.behind_records',
+      columns: [{ name: 'readers_behind', line: { on: 'readers', label: 'records' } }],
+      facts: [fact('readers', 'Records that the slowest reader is behind', count)],
+    },
+  ),
+  counter(
+    'reader_forwarded_total',
+    'Requests that readers have passed on to this process.',
+    ({ readers }) => readers?.forwarded,
+    {
+      status: 'readers.forwarded',
+      columns: [{ name: 'readers_forwarded', as: 'rate' }],
+      facts: [latest('readers_forwarded', 'readers', 'Requests a second passed on', rate)],
+    },
+  ),
+  gauge(
+    'reader_resident_memory_bytes',
+    'Resident memory of a reader in bytes.',
+    eachReader(({ residentBytes }) => residentBytes),
+  ),
+  figure(
+    'Resident memory of all readers.',
+    ({ readers }) => readers?.running.reduce((sum, { residentBytes }) => sum + residentBytes, 0),
+    { status: 'readers.resident_bytes', facts: [fact('readers', 'Memory, together', bytes)] },
+  ),
+  gauge(
+    'reader_memory_bytes',
+    'Memory of a reader in bytes: used JS heap, memory outside of it, and the text in the latter.',
+    ({ readers }) =>
+      readers?.running.flatMap(({ reader, heapBytes, externalBytes, textBytes }) =>
+        Object.entries({ heap: heapBytes, external: externalBytes, text: textBytes }).map(
+          ([part, value]) => ({ labels: { reader: `${reader}`, part }, value }),
+        ),
+      ),
+  ),
+  counter(
+    'reader_cpu_seconds_total',
+    'Processor time of all readers in seconds; process_cpu_seconds_total does not include it.',
+    ({ readers }) => readers?.cpuSeconds,
+    {
+      status: 'readers.cpu_seconds',
+      columns: [{ name: 'readers_cpu', as: 'rate' }],
+      facts: [latest('readers_cpu', 'readers', 'Processor, together', percent)],
+    },
+  ),
+  counter('reader_restarts_total', 'Restarts of readers.', ({ readers }) => readers?.restarts, {
+    status: 'readers.restarts',
+    facts: [fact('readers', 'Started again', count)],
+  }),
+  counter(
+    'reader_text_reads_total',
+    'Blocks of 16 KiB that readers read from disk.',
+    ({ readers }) => readers?.textReads,
+  ),
+  histogram(
+    'reader_staleness_seconds',
+    'Age of durable positions when they reached a reader.',
+    ({ readers }) => readers && [readers.staleness],
+  ),
+  counter(
+    'reader_held_seconds_total',
+    'Time for which answers to writes waited until all readers had their records.',
+    ({ readers }) => readers?.heldSeconds,
+  ),
+]
+
+export const replication = [
+  gauge(
+    'replication_leader',
+    '1 while this node leads.',
+    ({ replication }) => replication && Number(replication.role === 'leader'),
+  ),
+  figure('Role of the node: leader or follower.', ({ replication }) => replication?.role, {
+    status: 'replication.role',
+    facts: [fact('replication', 'Role', (_, { replication }) => replication!.role)],
+  }),
+  gauge(
+    'replication_term',
+    'The term of the newest record here.',
+    ({ replication }) => replication?.term(),
+    { status: 'replication.term', facts: [fact('replication', 'Term', count)] },
+  ),
+  gauge(
+    'replication_lag_positions',
+    'Records of the stream that this follower lacks; on a leader, those that the stream lacks.',
+    ({ replication }) => replication?.lagPositions(),
+    {
+      status: 'replication.lag_positions',
+      columns: [{ name: 'lag', line: { on: 'replication', label: 'records' } }],
+      facts: [fact('replication', lagName, count)],
+    },
+  ),
+  gauge(
+    'replication_lag_seconds',
+    'Time for which the oldest missing record has been missing, or the stream unreachable.',
+    ({ replication }) => replication?.lagSeconds(),
+    { status: 'replication.lag_seconds', facts: [fact('replication', 'Missing for', latency)] },
+  ),
+  counter(
+    'replication_forwarded_total',
+    'Requests that were passed on to the leader.',
+    ({ replication }) => replication?.forwarded(),
+    {
+      status: 'replication.forwarded',
+      facts: [fact('replication', 'Requests passed on to the leader', count)],
+    },
+  ),
+  counter(
+    'replication_takeovers_total',
+    'Takeovers by this process from another node.',
+    ({ replication }) => replication?.takeovers(),
+    {
+      status: 'replication.takeovers',
+      facts: [fact('replication', 'Took over since the start', count)],
+    },
+  ),
+  counter(
+    'replication_fenced_total',
+    'Takeovers by another node from this process.',
+    ({ replication }) => replication?.fenced(),
+    {
+      status: 'replication.fenced',
+      facts: [fact('replication', 'Replaced by another since the start', count)],
+    },
+  ),
+]
+
+/** Returns the name of the lag, which depends on the role. */
+export function lagName({ replication }: Vitals): string {
+  return replication?.role === 'leader'
+    ? 'Records that the stream lacks'
+    : 'Records behind the stream'
+}
+
+function eachReader(read: (reader: RunningReader, vitals: Vitals) => number) {
+  return (vitals: Vitals) =>
+    vitals.readers?.running.map((reader) => {
+      return { labels: { reader: `${reader.reader}` }, value: read(reader, vitals) }
+    })
+}

@@ -1,0 +1,310 @@
+// The parts of a node that operators can see: node/server.ts fills them in as the node starts, and
+// ops/ shows them.
+
+import type { Journal } from '../../../wal/journal/journal.ts'
+import { Histogram } from '../../base/histogram.ts'
+import type { Availability } from '../../edge/http/edge-options.ts'
+import type { Load } from '../../edge/http/load.ts'
+import type { Meter, RouteMeter } from '../../edge/http/meter.ts'
+import type { State } from '../../forum/state.ts'
+
+/** Statistics of this process's checkpoints; `position` may be that of the one it started from. */
+export interface CheckpointStats {
+  taken: number
+  failed: number
+  /** The newest one: its position in the log, age, duration in seconds, and bytes written. */
+  position: number
+  ageSeconds(): number
+  seconds: number
+  bytes: number
+  /**
+   * The seconds for which the newest one blocked the event loop when it began; the rest is sliced.
+   */
+  beginSeconds: number
+}
+
+/** The output of the node's log (log.ts). */
+export interface LogOutput {
+  /** The number of lines that standard output has not accepted since the start. */
+  readonly linesDropped: number
+  /** Warnings for the operator, one sentence each. */
+  readonly warnings: string[]
+}
+
+/** Statistics of this process's scrubs of page files. */
+export interface ScrubStats {
+  /** Bytes of page files that were read. */
+  bytes: number
+  /**
+   * The number of damaged pages that were rewritten: from parity, or from memory by a checkpoint.
+   */
+  byParity: number
+  byMemory: number
+  /** Returns the seconds since a pass over all page files ended, or NaN if none has. */
+  ageSeconds(): number
+  /** The number of damaged pages that the last complete pass found. */
+  found: number
+}
+
+/** Requests that wait for text that is on disk. */
+interface ColdReadStats {
+  /** The number of parked requests, and the bytes of the blocks that they hold. */
+  readonly length: number
+  readonly bytes: number
+  /** The number of requests that were rejected because of a limit. */
+  readonly refused: number
+  readonly limits: { readonly parkedMax: number; readonly bytesMax: number }
+  readonly blocksRead: number
+}
+
+/** Statistics of this process's reads of text from disk. */
+interface TextDiskStats {
+  readonly reads: Histogram
+  /** The number of damaged blocks that were rebuilt from parity, and of those that could not be. */
+  readonly rebuilt: number
+  readonly lost: number
+}
+
+/** Statistics of the replication of the log. */
+export interface ReplicationStats {
+  /** The id of this node. */
+  readonly node: string
+  readonly role: 'leader' | 'follower'
+  /** Returns the term of the newest record on this node. */
+  term(): number
+  /** Returns the lag of this follower behind the stream, or of the stream behind this leader. */
+  lagPositions(): number
+  lagSeconds(): number
+  /** Whether the state may be outdated: the lease of this leader lapsed, or this follower lags. */
+  isStale(): boolean
+  /** Returns how often this process took over from another node; `fenced`: another node from it. */
+  takeovers(): number
+  fenced(): number
+  /** Returns the number of requests that were passed on to the leader. */
+  forwarded(): number
+}
+
+/** Statistics of the readers (cluster/readers/readers.ts). */
+export interface ReadersStats {
+  /** The number of readers that are configured, and of those that serve. */
+  readonly counts: { readonly configured: number; readonly serving: number }
+  /** The readers that run. */
+  readonly running: readonly RunningReader[]
+  /** The processor time of all readers that have run. */
+  readonly cpuSeconds: number
+  readonly restarts: number
+  /** The number of requests that readers have passed on to this process. */
+  readonly forwarded: number
+  /** The number of blocks of text that readers have read from disk. */
+  readonly textReads: number
+  /** The ages of durable positions when they reached a reader. */
+  readonly staleness: Histogram
+  /** The time for which answers to writes waited for readers that were slow to take records. */
+  readonly heldSeconds: number
+  /** Warnings for the operator, one sentence each. */
+  readonly warnings: readonly string[]
+}
+
+export interface RunningReader {
+  reader: number
+  position: number
+  residentBytes: number
+  /**
+   * Used bytes of the JS heap, bytes outside it, and those of the latter that are rendered text.
+   */
+  heapBytes: number
+  externalBytes: number
+  textBytes: number
+  /** Bytes of bodies that are being received, and of answers that wait. */
+  bodyBytes: number
+  answerBytes: number
+}
+
+/** The vitals that exist before the log is replayed. */
+interface EarlyVitals {
+  version: string
+  /** The name of the HTTP server. */
+  http: string
+  durability: string
+  availability: Availability
+  meter: Meter
+  load: Load
+  memoryBytesMax: number
+  /** The limit on text in memory. */
+  textBytesMax: number
+  state: State
+  logOutput: LogOutput
+}
+
+/**
+ * The progress of a start. Its steps read a checkpoint, fill the indexes, and replay the log. With
+ * a replicated log, a step also waits for the stream, and reads it.
+ */
+export interface StartProgress {
+  step: 'checkpoint' | 'indexes' | 'log' | 'stream'
+  /** Bytes of the checkpoint or of the log, or numbers of indexes: those done, and all. */
+  done: number
+  of: number
+  /** In the step `stream`, a sentence that says why it waits, or ''. */
+  why?: string
+}
+
+export interface Vitals extends EarlyVitals {
+  /** The journal, or null until the log is replayed. */
+  journal: Journal | null
+  start: StartProgress
+  /** Returns the number of answers that wait for the log. */
+  gateLength(): number
+  /** Reads that take several event-loop iterations: current number, and total of rejections. */
+  slicedWork: { readonly length: number; readonly refused: number }
+  pageMaking: { readonly length: number; readonly refused: number }
+  /** Polls that wait for news: current number, limit, and totals by outcome. */
+  waiting: {
+    readonly length: number
+    readonly max: number
+    readonly ended: Readonly<Record<string, number>>
+  }
+  /** The number of callers that were not let in, by reason (forum/identities/guesses.ts). */
+  guesses: { readonly notLetIn: Readonly<Record<string, number>> }
+  coldReads: ColdReadStats
+  textDisk: TextDiskStats
+  /** Returns warnings about problems that do not keep the node from answering. */
+  warnings(): string[]
+  /** The number of steps of the system clock by a minute or more, in each direction. */
+  clockStepsBack: number
+  clockStepsAhead: number
+  /** Returns the lag of the system clock behind forum time (kernel/clock.ts). */
+  clockBehindMs(): number
+  clockWarnings(): string[]
+  checkpoints: CheckpointStats
+  /** The readers beside this process, or null if there are none. */
+  readers: ReadersStats | null
+  scrub: ScrubStats
+  /** The search, or null if it is off. */
+  search: SearchStats | null
+  /** The replication, or null if the log is not replicated. */
+  replication: ReplicationStats | null
+}
+
+/** Returns the number of answers of a route since the start. */
+export function answersOf({ answers }: RouteMeter): number {
+  return answers.reduce((sum, count) => sum + count, 0)
+}
+
+/** Returns the requests refused and connections closed since the start, by the exceeded limit. */
+export function refusalsOf(vitals: Vitals): Record<string, number> {
+  const { load, slicedWork, coldReads, pageMaking, search } = vitals
+  return {
+    ...load.refused,
+    sliced_reads: slicedWork.refused,
+    cold_reads: coldReads.refused,
+    pages: pageMaking.refused,
+    searches: search?.link.refused ?? 0,
+  }
+}
+
+/** Returns the bytes of bodies being received and of answers waiting, in all processes. */
+export function queueBytesOf({ load, readers }: Vitals): { bodies: number; answers: number } {
+  const processes = [load, ...(readers?.running ?? [])]
+  return {
+    bodies: processes.reduce((sum, { bodyBytes }) => sum + bodyBytes, 0),
+    answers: processes.reduce((sum, { answerBytes }) => sum + answerBytes, 0),
+  }
+}
+
+/** Returns how many records the slowest reader lacked at its last report; NaN if no reader runs. */
+export function readersBehind({ readers, journal }: Vitals): number {
+  if (readers === null || readers.running.length === 0) return Number.NaN
+  const slowest = Math.min(...readers.running.map(({ position }) => position))
+  return Math.max(0, (journal?.position ?? 0) - slowest)
+}
+
+/** Returns the number of records that a start would replay. */
+export function recordsBehind({ journal, checkpoints: { position } }: Vitals): number {
+  return (journal?.position ?? position) - position
+}
+
+/** The statistics of a process that has taken no checkpoint. */
+export const noCheckpoints: Readonly<CheckpointStats> = {
+  taken: 0,
+  failed: 0,
+  position: 0,
+  ageSeconds: () => Number.NaN,
+  seconds: 0,
+  bytes: 0,
+  beginSeconds: 0,
+}
+
+/** The output of a log that is not written to standard output. */
+export const allWritten: LogOutput = { linesDropped: 0, warnings: [] }
+
+/** The statistics of a process that has scrubbed nothing. */
+export const noScrub: Readonly<ScrubStats> = {
+  bytes: 0,
+  byParity: 0,
+  byMemory: 0,
+  ageSeconds: () => Number.NaN,
+  found: 0,
+}
+
+const noColdReads: ColdReadStats = {
+  length: 0,
+  bytes: 0,
+  refused: 0,
+  limits: { parkedMax: 0, bytesMax: 0 },
+  blocksRead: 0,
+}
+
+/** Returns the vitals of a node that has not replayed its log yet. */
+export function newVitals(early: EarlyVitals): Vitals {
+  return {
+    ...early,
+    journal: null,
+    start: { step: 'checkpoint', done: 0, of: 0 },
+    gateLength: () => 0,
+    slicedWork: { length: 0, refused: 0 },
+    pageMaking: { length: 0, refused: 0 },
+    waiting: { length: 0, max: 0, ended: {} },
+    guesses: { notLetIn: {} },
+    coldReads: noColdReads,
+    textDisk: { reads: new Histogram([]), rebuilt: 0, lost: 0 },
+    warnings: () => [],
+    clockStepsBack: 0,
+    clockStepsAhead: 0,
+    clockBehindMs: () => 0,
+    clockWarnings: () => [],
+    checkpoints: noCheckpoints,
+    readers: null,
+    scrub: noScrub,
+    search: null,
+    replication: null,
+  }
+}
+
+/** Statistics of the search. */
+export interface SearchStats {
+  /** The engine that serves; null if none has started yet, '' if none can be loaded. */
+  readonly engine: string | null
+  readonly isAvailable: boolean
+  /** Why it is not available, if it is not. */
+  readonly absence: string
+  /** The number of restarts of the index process. */
+  readonly restarts: number
+  readonly progress: {
+    /** The number below which all messages are indexed, and the number of indexed messages. */
+    readonly covered: number
+    readonly indexed: number
+    readonly shards: number
+    readonly bytes: number
+    readonly residentBytes: number
+    readonly cpuSeconds: number
+    /** Why the index makes no progress; '' if it does. */
+    readonly stallReason: string
+  }
+  readonly link: {
+    /** The number of searches that wait or are in progress, and of those that were refused. */
+    readonly length: number
+    readonly refused: number
+    readonly times: Histogram
+  }
+}

@@ -1,0 +1,10 @@
+// Writes docs/statecharts.md from the machines: node dist/test/documents/write-statecharts.js
+
+import { writeFileSync } from 'node:fs'
+import { roleKind } from '../../src/engine/role/role.ts'
+import { actorKinds, statechartsPage } from '../../src/forum/kinds.ts'
+
+writeFileSync(
+  'docs/statecharts.md',
+  statechartsPage([...actorKinds, roleKind].map(({ machine }) => machine)),
+)
