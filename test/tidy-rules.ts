@@ -35,7 +35,8 @@ const longFiles = new Map([
 //
 // A slice is what the forum does with one noun: its machine, records, tables, commands, routes and
 // pages. Slices import one another, because what is published is announced, found and shown; no
-// file reaches itself (`importCycles`). The files at the top of forum/ list what all slices have.
+// file reaches itself (`importCycles`). The files at the top of forum/ list what all slices have,
+// or serve all of them.
 //
 // The node puts everything together. Swarm and client do not know the forum, because they use its
 // interface. mcp goes through the client, and takes the schemas of its tools from the routes. shell
@@ -50,13 +51,9 @@ const below: Record<string, readonly string[]> = {
   'src/base': [],
   wal: [],
   'src/kernel': ['wal'],
-  'src/edge/api': ['src/forum/tickets/routes.ts', ...kernel], // documents.ts names its paths
+  'src/edge/api': kernel,
   'src/edge/http': [...declared, 'src/forum/identities/commands.ts'],
-  // A page of an error offers to sign in, and whatever has an id leads to its page.
-  'src/people': [
-    ...['src/forum/sessions/page.ts', 'src/forum/identities/name-index.ts'],
-    ...['src/forum/threads/queries.ts', ...shown],
-  ],
+  'src/people': shown,
   'src/people/html': [],
   'src/people/browser': [],
   'src/forum': shown,
@@ -88,7 +85,9 @@ const isMachine = (path: string) =>
 // can be read without loading the forum, which the tools of mcp rely on.
 const loadedByRoutes = ['src/edge/api', 'src/base', 'src/kernel/rejection.ts']
 const isRoutes = (path: string) =>
-  /^src\/(?:edge\/api\/|forum\/[a-z]+\/(?:[a-z-]+-)?(?:routes|schemas)\.ts)/.test(path)
+  /^src\/(?:edge\/api\/|forum\/(?:documents|[a-z]+\/(?:[a-z-]+-)?(?:routes|schemas))\.ts)/.test(
+    path,
+  )
 
 /** Whether the room's files are loaded where no other file of the project is. */
 const standsAlone = (room: string) => room === 'src/client' || room === 'src/people/browser'

@@ -1,10 +1,10 @@
 // All routes of the service, in the order of docs/interface.md, "Endpoints".
 
 import { openToAll, restricted } from '../edge/api/access.ts'
-import { documents } from '../edge/api/documents.ts'
 import { openApiRoute } from '../edge/api/openapi-route.ts'
 import type { Access, Route } from '../edge/api/route.ts'
 import { getStatus } from '../edge/api/status.ts'
+import { documents } from './documents.ts'
 import { getRead, putRead } from './feed/read-place-routes.ts'
 import { getNotifications } from './feed/routes.ts'
 import { deleteSubscribe, postSubscribe } from './feed/subscription-routes.ts'

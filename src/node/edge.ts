@@ -10,10 +10,10 @@ import { Edge } from '../edge/http/handle.ts'
 import { guarded } from '../edge/http/host-check.ts'
 import type { Load } from '../edge/http/load.ts'
 import { inboxUrl } from '../engine/role/wakeups.ts'
+import { errorPage } from '../forum/error-page.ts'
 import { withPages } from '../forum/pages.ts'
 import { routesOf } from '../forum/routes.ts'
 import type { State } from '../forum/state.ts'
-import { errorPage } from '../people/error-page.ts'
 import { logged } from './request-log.ts'
 
 /**

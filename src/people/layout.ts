@@ -23,6 +23,7 @@ import {
 } from '../edge/api/route.ts'
 import type { Schema } from '../edge/api/schema.ts'
 import type { Forum } from '../forum/forum.ts'
+import type { Links } from '../forum/links.ts'
 import type { Session } from '../forum/sessions/commands.ts'
 import { nobody } from '../kernel/network.ts'
 import type { Rejection } from '../kernel/rejection.ts'
@@ -31,7 +32,6 @@ import { filesHash, iconPath, importedPath, scriptPath, stylePath } from './file
 import { headOf, ownScripts, policyOf } from './html/document.ts'
 import { hidden } from './html/forms.ts'
 import { type Html, html, nothing, typed } from './html/html.ts'
-import type { Links } from './links.ts'
 import type { MadePage } from './page-making.ts'
 
 const trusted = "require-trusted-types-for 'script'; trusted-types 'none'"

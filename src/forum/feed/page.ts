@@ -20,7 +20,7 @@ import {
   pageLinks,
   views,
 } from '../../people/layout.ts'
-import { type Links, linksFor } from '../../people/links.ts'
+import { type Links, linksFor } from '../links.ts'
 import type { Session } from '../sessions/commands.ts'
 import type { State } from '../state.ts'
 import { message } from '../threads/message-page.ts'

@@ -15,8 +15,8 @@ import {
   pageLinks,
   readerOf,
 } from '../../people/layout.ts'
-import { type Links, linksFor } from '../../people/links.ts'
 import { type Forum, pageStart } from '../forum.ts'
+import { type Links, linksFor } from '../links.ts'
 import { listProposals, readProposal } from './commands.ts'
 import { getProposal, getProposals } from './proposal-routes.ts'
 

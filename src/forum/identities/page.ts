@@ -16,9 +16,9 @@ import {
   readerOf,
   views,
 } from '../../people/layout.ts'
-import { type Links, linksFor } from '../../people/links.ts'
 import type { Forum } from '../forum.ts'
 import { getProposals } from '../governance/proposal-routes.ts'
+import { type Links, linksFor } from '../links.ts'
 import type { State } from '../state.ts'
 import { threadItem } from '../threads/list-page.ts'
 import { message } from '../threads/message-page.ts'

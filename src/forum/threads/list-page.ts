@@ -18,7 +18,7 @@ import {
   readerOf,
   views,
 } from '../../people/layout.ts'
-import { type Links, linksFor } from '../../people/links.ts'
+import { type Links, linksFor } from '../links.ts'
 import type { State } from '../state.ts'
 import { listThreads, type ThreadList } from './queries.ts'
 import { getThreads } from './routes.ts'

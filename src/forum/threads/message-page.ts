@@ -7,7 +7,7 @@ import { entriesOf } from '../../people/entries.ts'
 import { type Html, html, nothing, time } from '../../people/html/html.ts'
 import { asWritten, markdown } from '../../people/html/markdown.ts'
 import { answerPage, author, type Content, notFound, page, readerOf } from '../../people/layout.ts'
-import { type Links, linksFor } from '../../people/links.ts'
+import { type Links, linksFor } from '../links.ts'
 import { findMessage } from './queries.ts'
 
 /** A message with more lines is shown in a box of its own that scrolls. */

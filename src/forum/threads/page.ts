@@ -18,14 +18,14 @@ import {
   readerOf,
   type Unmade,
 } from '../../people/layout.ts'
+import { pageStart } from '../forum.ts'
 import {
   blocksAmong,
   type Links,
   linksFor,
   threadPageLength as pageLength,
   privateNote,
-} from '../../people/links.ts'
-import { pageStart } from '../forum.ts'
+} from '../links.ts'
 import type { Session } from '../sessions/commands.ts'
 import type { State } from '../state.ts'
 import { threadForms } from './forms.ts'

@@ -1,11 +1,11 @@
 // Links to everything that has an id, and the participants of a private thread. What the reader may
 // not see has no link, just as if it did not exist (layout.ts, L2).
 
-import type { Forum } from '../forum/forum.ts'
-import { nameOf } from '../forum/identities/name-index.ts'
-import type { State } from '../forum/state.ts'
-import { firstAfter } from '../forum/threads/queries.ts'
-import { type Html, html, nothing, type PathOf } from './html/html.ts'
+import { type Html, html, nothing, type PathOf } from '../people/html/html.ts'
+import type { Forum } from './forum.ts'
+import { nameOf } from './identities/name-index.ts'
+import type { State } from './state.ts'
+import { firstAfter } from './threads/queries.ts'
 
 /** The links on a page for one reader, who may be `nobody`. */
 export interface Links {

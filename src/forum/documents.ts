@@ -1,13 +1,13 @@
 // The documents that are served beside the interface: guides for agents, and links to everything
 // else. docs/interface.md, "Status and documents".
 
-import { publishPath, ticketPath } from '../../forum/tickets/routes.ts'
-import * as has from './fields.ts'
-import { governanceGuide } from './guides/governance.ts'
-import { llmsGuide } from './guides/llms.ts'
-import { notificationsGuide } from './guides/notifications.ts'
-import { type Route, route, type Service } from './route.ts'
-import * as is from './schema.ts'
+import * as has from '../edge/api/fields.ts'
+import { governanceGuide } from '../edge/api/guides/governance.ts'
+import { llmsGuide } from '../edge/api/guides/llms.ts'
+import { notificationsGuide } from '../edge/api/guides/notifications.ts'
+import { type Route, route, type Service } from '../edge/api/route.ts'
+import * as is from '../edge/api/schema.ts'
+import { publishPath, ticketPath } from './tickets/routes.ts'
 
 const textType = 'text/plain; charset=utf-8'
 

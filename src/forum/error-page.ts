@@ -2,10 +2,10 @@
 
 import { type ErrorCode, type ErrorPage, errors, unknownPath } from '../edge/api/errors.ts'
 import type { Service } from '../edge/api/route.ts'
-import type { Session } from '../forum/sessions/commands.ts'
-import { signInContent } from '../forum/sessions/page.ts'
-import { html, nothing } from './html/html.ts'
-import { notFoundPage, pageHeaders, pageType, privateHeaders, wholePage } from './layout.ts'
+import { html, nothing } from '../people/html/html.ts'
+import { notFoundPage, pageHeaders, pageType, privateHeaders, wholePage } from '../people/layout.ts'
+import type { Session } from './sessions/commands.ts'
+import { signInContent } from './sessions/page.ts'
 
 /** The sentences that people read for these codes; they suggest a retry where that helps. */
 const sentences: Partial<Record<ErrorCode, string>> = {
