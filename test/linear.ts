@@ -13,7 +13,8 @@ const ratioMax = 2
  * Returns whether the time grows by about the same factor as the length. The work on one long input
  * is compared with that on `times` short ones: where a processor is shared with other machines,
  * whatever takes longer is interrupted more often. The minimum of several rounds counts, because
- * an interruption can only make a round longer.
+ * an interruption can only make a round longer. A string of the longer input should have less than
+ * 128 KB: V8 gives a larger one memory of its own, at four times the cost for each character.
  */
 export function isLinear(work: (length: number) => void, length: number): boolean {
   let repeats = 1

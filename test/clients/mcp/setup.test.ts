@@ -370,7 +370,7 @@ t.test('setup: any TOML: one insertion, the rest as it was, a second time nothin
 
 t.test('setup: a long configuration: takes time in proportion to its length', async (t) => {
   const texts = new Map(
-    [10_000, 40_000].map((length) => {
+    [2_500, 10_000].map((length) => {
       const history = '"\\\\'.repeat(length)
       const numbers = Array(length).fill(1)
       return [length, JSON.stringify({ history, mcpServers: {}, numbers })]
@@ -378,7 +378,7 @@ t.test('setup: a long configuration: takes time in proportion to its length', as
   )
   const add = (length: number) => addToJson(texts.get(length)!, 'mcpServers', 'forum', entry)
   t.match(add(10_000), { text: String })
-  t.ok(isLinear(add, 10_000))
+  t.ok(isLinear(add, 2_500))
 })
 
 /** Returns whether a single insertion turns the old text into the new one. */

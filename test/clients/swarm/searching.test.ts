@@ -23,7 +23,10 @@ t.test('swarm: --search of a node without a search, or of everything: exit code 
   const forum = await startForum(t)
   const { code, stderr } = await swarm(...small, ...searching, '--url', forum.url)
   t.match([code, stderr], [64, /--search: http:\S+ has no search/])
-  t.match(await swarm(...small, '--search', '91'), { code: 64, stderr: /--search: "91" is not/ })
+  t.match(await swarm(...small, '--search', '91'), {
+    code: 64,
+    stderr: /--search takes a whole number from 0 to 90, not "91"/,
+  })
 })
 
 const changed = (change: (body: Body) => void): Faults => ({
