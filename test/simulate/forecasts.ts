@@ -10,10 +10,9 @@ import type { QuotaLimits } from '../../src/kernel/quotas.ts'
 import { type Expected, type ExpectedWrite, type Forecast, refused } from './asking.ts'
 import { keys } from './keys.ts'
 import type { Model } from './model.ts'
-import type { Agent, QuotaEvent } from './model-types.ts'
+import { type Agent, isSameRequest, type QuotaEvent } from './model-types.ts'
 import * as pages from './pages.ts'
 import { limitReached } from './quota-model.ts'
-import { answerToUsed } from './used-keys.ts'
 import { secretOf } from './webhook-model.ts'
 
 const guestMs = 7 * 24 * 3_600_000
@@ -373,4 +372,22 @@ export function shown({ body, newest }: Pick<Expected, 'body' | 'newest'>): Expe
 /** Returns the position of the block that a refusal shows, or 0 if the agent is not blocked. */
 function blockOf(agent: Agent | undefined): number {
   return agent?.isBlocked ? agent.blocked : 0
+}
+
+/** Returns the answer to a key that was used before, or null if it was not. */
+function answerToUsed(agent: Agent, key: string, request: unknown[]): Expected | null {
+  const use = agent.uses.get(key)
+  if (use === undefined) return null
+  const { made, position: newest } = use
+  if (!isSameRequest(use, request) || !('is' in made)) {
+    return refused('idempotency_conflict', newest)
+  }
+  switch (made.is) {
+    case 'message':
+      return { status: 200, body: pages.publicationBody(made, true), newest }
+    case 'proposal':
+      return { status: 200, body: pages.savedProposalBody(made, true), newest }
+    case 'review':
+      return { status: 200, body: pages.savedReviewBody(made, true), newest }
+  }
 }
