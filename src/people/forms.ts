@@ -24,7 +24,10 @@ import {
   route,
   type Service,
 } from '../edge/api/route.ts'
+import { validator } from '../edge/api/validator.ts'
+import type { Positioned } from '../forum/forum.ts'
 import type { Session } from '../forum/sessions/commands.ts'
+import type { Rejection } from '../kernel/rejection.ts'
 import type { Problem } from './html/forms.ts'
 import { answerWhole, type Content, pageType, privateHeaders } from './layout.ts'
 
@@ -105,6 +108,20 @@ export function showAgain(
 ): Answer {
   const content = { ...show(service, call, problem), hasForm: true }
   return { ...answerWhole(service, call.session, content), status: problem.status }
+}
+
+/**
+ * Returns the command of a route of the interface, for forms. Its body is checked, and defaults are
+ * filled in, as in a request of the interface.
+ */
+export function commandOf<Decision extends Positioned>(route: Route) {
+  const check = validator(route.body ?? {})
+  return (service: Service, call: FormCall, body: object, key = ''): Decision | Rejection => {
+    const violation = check(body)
+    // A page shows the sentence, whatever the code is.
+    if (violation !== null) return { rejected: 'invalid_field', detail: violation.detail }
+    return route.decide!(service, { ...call, body, key }) as Decision | Rejection
+  }
 }
 
 function errorPageOf(

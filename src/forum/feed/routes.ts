@@ -20,27 +20,30 @@ function withContent(field: is.Schema): is.Schema {
   return is.about(`${is.meaningOf(field)} Only with \`include=content\`.`, field)
 }
 
+// The other fields of a message are those that `ContentItems` copies from its entry.
+const { seq, id, author_id, created_at, removed, ...said } = messageFields
+const saidFields = Object.fromEntries(
+  Object.entries(said).map(([name, field]) => [name, withContent(field)]),
+)
+
 const notification = is.object(
   'Notification',
   {
-    seq: has.seq,
+    seq,
     message_id: has.itsMessage,
-    author_id: has.authorId,
+    author_id,
     thread_id: has.itsThread,
-    created_at: is.time,
+    created_at,
     mentioned: {
       type: 'boolean',
       const: true,
       description: 'Only where the message mentions the caller.',
     },
     title: withContent(is.about('The title of its thread.', is.text, 'What do you work on?')),
-    display_name: withContent(messageFields.display_name),
-    kind: withContent(messageFields.kind),
-    content: withContent(messageFields.content),
-    mention_ids: withContent(messageFields.mention_ids),
-    removed: messageFields.removed,
+    ...saidFields,
+    removed,
   },
-  ['mentioned', 'title', 'display_name', 'kind', 'content', 'mention_ids', 'removed'],
+  ['mentioned', 'title', ...Object.keys(saidFields), 'removed'],
 )
 
 interface FeedQuery {

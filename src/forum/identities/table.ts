@@ -17,7 +17,11 @@ import type { Text } from '../../kernel/text/text.ts'
 import { type IdentityKind, identity as identityKind, identityKinds } from './machine.ts'
 import { Tokens } from './tokens.ts'
 
-const nameStart = '"author_id":"agt_'.length + idHexLength + '","display_name":'.length
+/** The length of the first field of a signature, with the comma behind it. */
+export const authorIdLength = authorId('0'.repeat(idHexLength)).length
+const nameMark = '"display_name":'
+const nameStart = authorIdLength + nameMark.length
+const nameEnd = ',"kind":"'
 const idPattern = /^agt_[0-9a-f]{32}$/
 
 export class Identities {
@@ -131,11 +135,15 @@ export class Identities {
   /** Returns the display name as a JSON string, with its quotes. */
   nameJson(identity: number): string {
     const signature = this.signature(identity)
-    return signature.slice(nameStart, signature.lastIndexOf(',"kind":"'))
+    return signature.slice(nameStart, signature.lastIndexOf(nameEnd))
   }
 }
 
 /** Renders a signature; `id` is in hex. */
 function render(id: string, nameJson: string, kind: IdentityKind): string {
-  return `"author_id":"agt_${id}","display_name":${nameJson},"kind":"${kind}"`
+  return `${authorId(id)}${nameMark}${nameJson}${nameEnd}${kind}"`
+}
+
+function authorId(id: string): string {
+  return `"author_id":"agt_${id}",`
 }

@@ -11,6 +11,7 @@ import type { Schema } from '../../edge/api/schema.ts'
 import { cookieLine } from '../../edge/api/session-cookie.ts'
 import { isRejection } from '../../kernel/rejection.ts'
 import {
+  commandOf,
   type FormCall,
   formRoute,
   leadTo,
@@ -25,6 +26,7 @@ import type { CreatedIdentity } from '../identities/commands.ts'
 import { postIdentity } from '../identities/routes.ts'
 
 const properties = postIdentity.body!.properties!
+const createIdentity = commandOf<CreatedIdentity>(postIdentity)
 const [nameMax, inviteMax] = [properties.display_name.maxLength!, properties.invite.maxLength!]
 
 interface SignIn {
@@ -148,8 +150,8 @@ export const register: Route = formRoute<FormCall>({
     }
     const invite = textOf(call.body, 'invite').trim().slice(0, inviteMax)
     const body = { kind: 'persistent', display_name: name, ...(invite !== '' && { invite }) }
-    const made = postIdentity.decide!(service, { ...call, body })
-    if (!isRejection(made)) return welcome(service, made as CreatedIdentity, call)
+    const made = createIdentity(service, call, body)
+    if (!isRejection(made)) return welcome(service, made, call)
     const { rejected, position = 0 } = made
     if (rejected !== 'invite_required' && rejected !== 'invalid_invite') return made
     const isMissing = rejected === 'invite_required'

@@ -11,31 +11,26 @@ import { usedAt } from '../receipts.ts'
 import type { State } from '../state.ts'
 import { admit, commit } from '../write.ts'
 import type { Visibility } from './machine.ts'
+import type { Said } from './messages.ts'
 import { renderEntry } from './table.ts'
 
-export interface NewThread {
+/** A message to be published. It mentions at most 10 identities, each once. */
+interface NewMessage extends Said {
   caller: number
-  title: string
-  content: string
-  visibility: Visibility
-  /** Identity ids (`agt_…`), at most 10, each once. */
-  participantIds: readonly string[]
-  /** Ids of identities that are mentioned, at most 10, each once; none by default. */
-  mentionIds?: readonly string[]
   key: string
   /** The caller's address, or '' if no limit needs it. */
   address: string
 }
 
-export interface NewReply {
-  caller: number
+export interface NewThread extends NewMessage {
+  title: string
+  visibility: Visibility
+  /** Identity ids (`agt_…`), at most 10, each once. */
+  participantIds: readonly string[]
+}
+
+export interface NewReply extends NewMessage {
   threadId: string
-  content: string
-  /** As in NewThread. */
-  mentionIds?: readonly string[]
-  key: string
-  /** As in NewThread. */
-  address: string
 }
 
 /** The result of publishing: the number of the message. */
@@ -121,7 +116,7 @@ export function reply(forum: Forum, command: NewReply): Publication | Rejection 
 /** Returns the identities that the message mentions. Rejects unless all can act and may see it. */
 function findMentioned(
   forum: Forum,
-  { mentionIds = [] }: Pick<NewReply, 'mentionIds'>,
+  { mentionIds = [] }: Said,
   maySee: (identity: number) => boolean,
 ): number[] | Rejection {
   const { identities } = forum.state
@@ -167,21 +162,16 @@ function isSameThread({ state }: Forum, receipt: number, command: NewThread): bo
   return isThread(state, state.receipts.subject(receipt), command)
 }
 
-/** Returns whether the message is in this thread, with this content and these mentions. */
-export function isReply(
-  state: State,
-  message: number,
-  thread: number,
-  content: PostedContent,
-): boolean {
-  return state.messages.thread(message) === thread && isSame(state, message, content)
+/** Returns whether the message is in this thread, and says this. */
+export function isReply(state: State, message: number, thread: number, said: Said): boolean {
+  return state.messages.thread(message) === thread && isSame(state, message, said)
 }
 
 /** Returns whether the message and the thread it began are as this command would create them. */
 export function isThread(
   state: State,
   message: number,
-  command: PostedContent & Pick<NewThread, 'title' | 'visibility' | 'participantIds'>,
+  command: Said & Pick<NewThread, 'title' | 'visibility' | 'participantIds'>,
 ): boolean {
   const thread = state.messages.thread(message)
   const author = state.messages.author(message)
@@ -203,13 +193,6 @@ export function isThread(
   )
 }
 
-type PostedContent = Pick<NewReply, 'content' | 'mentionIds'>
-
-function isSame(
-  { messages, identities }: State,
-  message: number,
-  { content, mentionIds = [] }: PostedContent,
-): boolean {
-  const signature = identities.signature(messages.author(message))
-  return messages.isSame(message, signature, { content, mentionIds })
+function isSame({ messages, identities }: State, message: number, said: Said): boolean {
+  return messages.isSame(message, identities.signature(messages.author(message)), said)
 }

@@ -5,6 +5,7 @@ import type { Thread } from '../../client/types.ts'
 import type { Answer, Outcome, Route, Service } from '../../edge/api/route.ts'
 import { isRejection } from '../../kernel/rejection.ts'
 import {
+  commandOf,
   type FormCall,
   formRoute,
   leadTo,
@@ -17,7 +18,6 @@ import { field, hidden, type Problem, problemNote } from '../../people/html/form
 import { type Html, html, nothing } from '../../people/html/html.ts'
 import { answerWhole, type Content, needsSignIn, page } from '../../people/layout.ts'
 import { deleteSubscribe, postSubscribe } from '../feed/subscription-routes.ts'
-import type { Positioned } from '../forum.ts'
 import { pathTo, privateNote } from '../links.ts'
 import type { Session } from '../sessions/commands.ts'
 import { choices, chosenIn, chosenMax, findIn, isSearching, offeredIn } from './choices.ts'
@@ -27,6 +27,8 @@ import { postReply, postThread } from './routes.ts'
 
 const { title: titleSchema, content: contentSchema } = postThread.body!.properties!
 const [titleMax, contentMax] = [titleSchema.maxLength!, contentSchema.maxLength!]
+const createThread = commandOf<Publication>(postThread)
+const createReply = commandOf<Publication>(postReply)
 const keyPattern = /^page-[0-9a-f]{32}$/
 const idPattern = /^thr_[0-9a-f]{32}$/
 const blank = new URLSearchParams()
@@ -207,8 +209,8 @@ export const newThread: Route = formRoute({
         mention_ids: mentionIds,
       }
       const key = textOf(body, 'key')
-      const made = postThread.decide!(service, { ...call, body: thread, key })
-      return isRejection(made) ? made : pageOf(service, made as Publication)
+      const made = createThread(service, call, thread, key)
+      return isRejection(made) ? made : pageOf(service, made)
     }
     return publish(service, call, { hasTitle: true, show, maySee, send })
   },
@@ -283,7 +285,7 @@ ${replyForm(service, session, id, draft)}`
   return { title: 'Reply', main: [main] }
 }
 
-const following = { follow: postSubscribe, unfollow: deleteSubscribe }
+const following = { follow: commandOf(postSubscribe), unfollow: commandOf(deleteSubscribe) }
 
 export const threadForm: Route = formRoute({
   name: 'threadForm',
@@ -295,8 +297,8 @@ export const threadForm: Route = formRoute({
     if (!idPattern.test(id)) return { rejected: 'not_found' }
     const act = body.get('do')
     if (act === 'follow' || act === 'unfollow') {
-      const done = following[act].decide!(service, call)
-      return isRejection(done) ? done : leadTo(`/t/${id}`, (done as Positioned).position)
+      const done = following[act](service, call, {})
+      return isRejection(done) ? done : leadTo(`/t/${id}`, done.position)
     }
     const show = (draft: Draft) => replyContent(service, session, id, draft)
     const { state } = service.forum
@@ -306,8 +308,8 @@ export const threadForm: Route = formRoute({
     const send = (mentionIds: string[]) => {
       const reply = { content: textOf(body, 'content'), mention_ids: mentionIds }
       const key = textOf(body, 'key')
-      const made = postReply.decide!(service, { ...call, body: reply, key })
-      return isRejection(made) ? made : pageOf(service, made as Publication)
+      const made = createReply(service, call, reply, key)
+      return isRejection(made) ? made : pageOf(service, made)
     }
     return publish(service, call, { hasTitle: false, show, maySee, send })
   },

@@ -18,12 +18,10 @@ import type { Saved } from '../../kernel/saved.ts'
 import { eraseEntry, holdEntry } from '../../kernel/text/erasing.ts'
 import type { Page } from '../../kernel/text/page.ts'
 import type { Text } from '../../kernel/text/text.ts'
+import { authorIdLength } from '../identities/table.ts'
 
-const seqStart = ',{"seq":'.length
-/** The length from the end of the seq to the author's signature. */
-const toSignature = ',"id":"msg_'.length + idHexLength + '",'.length
-/** The length of the first field of the signature. */
-const authorLength = '"author_id":"agt_",'.length + idHexLength
+/** The length of an entry before the author's signature, without the digits of its seq. */
+const headLength = beforeSignature('', '0'.repeat(idHexLength)).length
 const idPattern = /^msg_[0-9a-f]{32}$/
 const contentMark = ',"content":'
 /** The maximum number of bytes of an excerpt: in JSON an escaped code point has six. */
@@ -37,7 +35,14 @@ const erasedContent = '[removed]'
 /** The end of an erased message's entry. No other entry ends with it. */
 const erasedEnd = ',"removed":true}'
 
-export interface MessageEntry {
+/** What its author says in a message. All of it is in the entry, and never changes. */
+export interface Said {
+  content: string
+  /** Ids (`agt_…`) of the identities that it mentions, in the order of the request, if any. */
+  mentionIds?: readonly string[]
+}
+
+export interface MessageEntry extends Said {
   /** In hex. */
   id: string
   seq: number
@@ -45,10 +50,7 @@ export interface MessageEntry {
   /** The author's signature; see forum/identities/table.ts. */
   signature: string
   thread: number
-  content: string
   at: number
-  /** Ids (`agt_…`) of the identities that it mentions, in the order of the request. */
-  mentionIds: readonly string[]
 }
 
 export class Messages {
@@ -88,7 +90,7 @@ export class Messages {
   /** Renders and adds a message; returns its number. */
   add(message: MessageEntry): number {
     const { seq, id, author, thread, at } = message
-    this.#addresses.push(this.#text.append(render(message, endOf(message.mentionIds))))
+    this.#addresses.push(this.#text.append(render(message, renderSaid(message, at))))
     this.#bytes.push(this.#text.written)
     this.#ids.push(id)
     this.#authors.push(author)
@@ -106,7 +108,7 @@ export class Messages {
   erase(message: number, signature: string): void {
     const [address, bytes] = [this.address(message), this.bytes(message)]
     const [id, seq, at] = [this.id(message), this.seq(message), this.createdAt(message)]
-    const tombstone = render({ id, seq, signature, at, content: erasedContent }, erasedEnd)
+    const tombstone = render({ id, seq, signature }, renderContent(erasedContent, at) + erasedEnd)
     this.#addresses.set(message, this.#text.append(tombstone))
     this.#bytes.set(message, this.#text.written)
     eraseEntry(this.#text, address, bytes)
@@ -156,16 +158,12 @@ export class Messages {
   }
 
   /**
-   * Returns whether the message has exactly this content and exactly these mentions, in this order.
-   * Also returns true if the message is erased, because its content is then unknown.
+   * Returns whether exactly this is said in the message, with its mentions in this order. Also
+   * returns true if the message is erased, because what it said is then unknown.
    */
-  isSame(
-    message: number,
-    signature: string,
-    { content, mentionIds }: Pick<MessageEntry, 'content' | 'mentionIds'>,
-  ): boolean {
-    const from = this.#seqEnd(message) + toSignature + Buffer.byteLength(signature)
-    const expected = renderContent(content, this.createdAt(message), endOf(mentionIds))
+  isSame(message: number, signature: string, said: Said): boolean {
+    const from = this.#signatureStart(message) + Buffer.byteLength(signature)
+    const expected = renderSaid(said, this.createdAt(message))
     const to = this.bytes(message)
     const isAsLong = to - from === Buffer.byteLength(expected)
     if (isAsLong && this.#text.text(this.address(message), from, to) === expected) return true
@@ -179,7 +177,7 @@ export class Messages {
 
   /** Adds the part of the message's JSON that begins with the author's name to a page. */
   writeContent(page: Page, message: number): void {
-    const from = this.#seqEnd(message) + toSignature + authorLength
+    const from = this.#signatureStart(message) + authorIdLength
     page.entry(this.#addresses.get(message), from, this.#bytes.get(message))
   }
 
@@ -189,7 +187,7 @@ export class Messages {
    */
   writeExcerpt(page: Page, message: number, signature: string): void {
     const address = this.address(message)
-    const signatureEnd = this.#seqEnd(message) + toSignature + Buffer.byteLength(signature)
+    const signatureEnd = this.#signatureStart(message) + Buffer.byteLength(signature)
     const from = signatureEnd + contentMark.length + 1
     const to = Math.min(this.bytes(message), from + excerptBytesMax)
     const [excerpt] = excerptPattern.exec(this.#text.text(address, from, to))!
@@ -208,22 +206,28 @@ export class Messages {
     return `id":"msg_${this.#ids.get(message)}","author_id":"${authorId}"`
   }
 
-  #seqEnd(message: number): number {
-    return seqStart + String(this.#seqs.get(message)).length
+  #signatureStart(message: number): number {
+    return headLength + String(this.#seqs.get(message)).length
   }
 }
 
-type Rendered = Omit<MessageEntry, 'author' | 'thread' | 'mentionIds'>
+type Head = Pick<MessageEntry, 'id' | 'seq' | 'signature'>
 
-function render({ id, seq, signature, content, at }: Rendered, end: string): string {
-  return `,{"seq":${seq},"id":"msg_${id}",${signature}${renderContent(content, at, end)}`
+/** Renders an entry; `rest` is what follows the author's signature. */
+function render({ id, seq, signature }: Head, rest: string): string {
+  return beforeSignature(`${seq}`, id) + signature + rest
 }
 
-function renderContent(content: string, at: number, end: string): string {
-  return `${contentMark}${JSON.stringify(content)},"created_at":${at}${end}`
+function beforeSignature(seq: string, id: string): string {
+  return `,{"seq":${seq},"id":"msg_${id}",`
 }
 
-/** Renders the end of an entry, which follows the time. */
-function endOf(mentionIds: readonly string[]): string {
-  return mentionIds.length === 0 ? '}' : `,"mention_ids":${JSON.stringify(mentionIds)}}`
+/** Renders the part of an entry that its author has written: all of `Said`, and the time. */
+function renderSaid({ content, mentionIds = [] }: Said, at: number): string {
+  const mentions = mentionIds.length === 0 ? '' : `,"mention_ids":${JSON.stringify(mentionIds)}`
+  return `${renderContent(content, at)}${mentions}}`
+}
+
+function renderContent(content: string, at: number): string {
+  return `${contentMark}${JSON.stringify(content)},"created_at":${at}`
 }

@@ -27,6 +27,7 @@ import { isRejection } from '../../kernel/rejection.ts'
 import type { Forum } from '../forum.ts'
 import type { Publication } from './commands.ts'
 import type { Visibility } from './machine.ts'
+import type { Said } from './messages.ts'
 import type { ThreadList, ThreadPage } from './queries.ts'
 
 export const title: is.Schema = {
@@ -108,14 +109,26 @@ export const messageFields = {
 
 const message = is.object('Message', messageFields, ['mention_ids', 'removed'])
 
-const mentionIds = is.about('The identities that it mentions; it appears in their feeds.', {
-  type: 'array',
-  maxItems: 10,
-  uniqueItems: true,
-  items: { type: 'string', 'x-error': 'invalid_mentions' },
-  default: [],
-  'x-error': 'invalid_mentions',
-})
+/** What a message may say besides its content, in requests that publish one. */
+const furtherFields = {
+  mention_ids: is.about('The identities that it mentions; it appears in their feeds.', {
+    type: 'array',
+    maxItems: 10,
+    uniqueItems: true,
+    items: { type: 'string', 'x-error': 'invalid_mentions' },
+    default: [],
+    'x-error': 'invalid_mentions',
+  }),
+} as const
+
+interface MessageBody {
+  content: string
+  mention_ids: string[]
+}
+
+function saidIn({ content, mention_ids: mentionIds }: MessageBody): Said {
+  return { content, mentionIds }
+}
 
 const writeErrors = [
   'idempotency_conflict',
@@ -218,12 +231,10 @@ function listAnswer(forum: Forum, list: ThreadList, { order, include }: ListQuer
   return { status: 200, body: writePage(page, null, items, next), position }
 }
 
-interface NewThreadBody {
+interface NewThreadBody extends MessageBody {
   title: string
-  content: string
   visibility: Visibility
   participant_ids: string[]
-  mention_ids: string[]
 }
 
 export const postThread = command<Publication, NewThreadBody>({
@@ -253,7 +264,7 @@ export const postThread = command<Publication, NewThreadBody>({
         default: [],
         'x-error': 'invalid_members',
       }),
-      mention_ids: mentionIds,
+      ...furtherFields,
     },
   },
   answers: { 201: publication, 200: publication },
@@ -263,10 +274,9 @@ export const postThread = command<Publication, NewThreadBody>({
     return commands.createThread(forum, {
       caller,
       title: body.title,
-      content: body.content,
+      ...saidIn(body),
       visibility: body.visibility,
       participantIds: body.participant_ids,
-      mentionIds: body.mention_ids,
       key,
       address: client,
     })
@@ -356,7 +366,7 @@ function writeThread({ state, page }: Forum, read: ThreadPage): Uint8Array {
   return writePage(page, owner, items, nextPage(read.nextAfter, read.hasMore) + previous)
 }
 
-export const postReply = command<Publication, { content: string; mention_ids: string[] }>({
+export const postReply = command<Publication, MessageBody>({
   name: 'reply',
   summary: 'Publish a reply; the caller becomes subscribed.',
   method: 'post',
@@ -368,7 +378,7 @@ export const postReply = command<Publication, { content: string; mention_ids: st
     title: 'NewReply',
     type: 'object',
     required: ['content'],
-    properties: { content: has.content(content), mention_ids: mentionIds },
+    properties: { content: has.content(content), ...furtherFields },
   },
   answers: { 201: publication, 200: publication },
   errors: ['not_found', 'thread_locked', 'invalid_mentions', ...writeErrors],
@@ -377,8 +387,7 @@ export const postReply = command<Publication, { content: string; mention_ids: st
     return commands.reply(forum, {
       caller,
       threadId: id,
-      content: body.content,
-      mentionIds: body.mention_ids,
+      ...saidIn(body),
       key,
       address: client,
     })

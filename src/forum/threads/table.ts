@@ -22,11 +22,10 @@ const publicCode = visibilities.indexOf('public')
 /** The event for `may`, whose result does not depend on the position. */
 const replied = { type: 'replied', position: 0 } as const
 const { locked: lockedCode } = thread.codes
-/**
- * The length of an entry before its title, and the text after the title. That text cannot occur in
- * a title, where quotation marks are escaped.
- */
-const titleStart = `{"id":"thr_","author_id":"agt_",`.length + 2 * idHexLength
+const anyHex = '0'.repeat(idHexLength)
+/** The length of an entry before its title, which is the same in all entries. */
+const titleStart = beforeTitle(anyHex, `agt_${anyHex}`).length
+/** Follows the title. It cannot occur in a title, where quotation marks are escaped. */
 const titleEnd = ',"visibility":"'
 const lockedMark = ',"locked":true'
 /** The maximum number of bytes that follow an entry: the count, the mark, a brace and a comma. */
@@ -203,7 +202,11 @@ export interface ThreadEntry {
 
 export function renderEntry({ id, author, nameJson, title, visibility, at }: ThreadEntry): string {
   return (
-    `{"id":"thr_${id}","author_id":"${author}","title":${JSON.stringify(title)},` +
-    `"visibility":"${visibility}","created_at":${at},"display_name":${nameJson},"message_count":`
+    `${beforeTitle(id, author)}"title":${JSON.stringify(title)}${titleEnd}${visibility}",` +
+    `"created_at":${at},"display_name":${nameJson},"message_count":`
   )
+}
+
+function beforeTitle(id: string, author: string): string {
+  return `{"id":"thr_${id}","author_id":"${author}",`
 }
