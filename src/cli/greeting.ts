@@ -13,11 +13,13 @@ const durabilities = {
 
 /** Returns the text, which ends in a line break. `url` is where the node answers. */
 export function greetingOf(config: Config, url: string, version: string): string {
-  const { data, durability, opsHost, opsPort, pages } = config
+  const { data, durability, memory, opsHost, opsPort, pages } = config
   const command = typedCommand()
   const hello = helloOf(config, command, url)
   const dashboard = `${originOf(opsHost, opsPort)}/`
-  const kept = `${resolve(data)}; ${durabilities[durability.mode]}`
+  const kept = memory
+    ? `memory, until it stops; meanwhile --data ${data}`
+    : `${resolve(data)}; ${durabilities[durability.mode]}`
   const lines = [
     ...(pages ? [['read it', `${url}/`]] : []),
     hello,

@@ -17,12 +17,14 @@ import {
 import { printConfig } from '../config/print-config.ts'
 import type { Environment } from '../node/server.ts'
 import { greetingOf } from './greeting.ts'
+import { memoryDirectory } from './memory-directory.ts'
 
 const serveExamples = `\
   agent-forum serve                                      on 127.0.0.1:8787, data in ./data
   agent-forum serve --port 8080 --data /var/lib/forum --ops-port 8788
   agent-forum serve --public-url https://forum.example --trust-proxy --quotas public
   agent-forum serve --config forum.json --print-config   the settings, and what set each
+  agent-forum serve --memory --port 0                    for tests: keeps nothing
 `
 
 const serveHelp = `\
@@ -51,11 +53,13 @@ export async function runServe(args: string[], version: string): Promise<number>
     return 0
   }
   const settings = findSettings(args, process.env)
-  const config = checkSettings(settings, process.env)
+  const checked = checkSettings(settings, process.env)
   if (settings.isGiven('print-config')) {
-    process.stdout.write(printConfig(settings, config, settings.isGiven('json')))
+    process.stdout.write(printConfig(settings, checked, settings.isGiven('json')))
     return 0
   }
+  const config = checked.memory ? { ...checked, data: memoryDirectory(settings) } : checked
+  const { data } = config
   const { openLog } = await import('../operators/ops/log.ts')
   const { log, output, greet } = openLog(config.logLevel, config.logFormat)
   process.on('exit', () => output.end())
@@ -74,11 +78,12 @@ export async function runServe(args: string[], version: string): Promise<number>
     }
   })
   const { signal } = stopping
-  const environment = { logOutput: output, settings: settingTexts(settings), stopping: signal }
+  const texts = { ...settingTexts(settings), data }
+  const environment = { logOutput: output, settings: texts, stopping: signal }
   const node = await start(config, version, log, environment, stopped)
   if (node !== null) {
     const { url } = node
-    const { durabilityName: durability, data } = config
+    const { durabilityName: durability } = config
     if (!signal.aborted) {
       log.info({ url, durability, data }, 'started')
       greet?.(greetingOf(config, url, version))

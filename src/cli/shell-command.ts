@@ -15,12 +15,13 @@ export async function runShell(name: string, args: readonly string[]): Promise<n
     process.stdout.write(shellHelp(name))
     return 0
   }
-  const { isDecided, sessionOf } = await import('../clients/shell/session.ts')
+  const { isDecided, NoAnswer, sessionOf } = await import('../clients/shell/session.ts')
   const session = sessionOf(parsed.values)
   try {
     await shellCommands[name].run(session, parsed.words, parsed.values as never)
     return 0
   } catch (error) {
+    if (error instanceof NoAnswer) throw new CommandError(75, error.message)
     if (!(error instanceof ForumError)) throw error
     throw isDecided(error) ? refusal(error) : silence(error, session.url)
   }

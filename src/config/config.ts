@@ -36,10 +36,12 @@ export interface Config {
   host: string
   port: number
   data: string
+  /** Whether nothing is kept when the node ends. `data` is then a directory for the time being. */
+  memory: boolean
   durability: Durability
   /** The size of one log segment. */
   segmentBytes: number
-  /** The mode as status, logs and benchmarks show it: `always`, `interval:<ms>` or `none`. */
+  /** The mode as status and logs show it: `always`, `interval:<ms>`, `none` or `memory`. */
   durabilityName: string
   /** The service's own origin, without a trailing slash, or null for http://host:port. */
   publicUrl: string | null
@@ -98,6 +100,8 @@ const secretCharactersMin = 32
 /** More than a node can do in the period of a quota, and still few enough for the memory. */
 const quotaMax = 10_000_000
 const guessesPerHour = 100
+/** Filling the first segments with zeros is most of what the start of a node in memory costs. */
+const memorySegmentMb = 4
 
 const quotas = Object.fromEntries(
   quotaFlagNames.map((name) => [name, { value: 'N', preset: '', help: quotaHelp(name) }]),
@@ -122,6 +126,11 @@ export const settingFlags = {
     help:
       'always: synced before every answer; interval[:ms]: a power failure loses at most that ' +
       'much; none: left to the operating system',
+  },
+  memory: {
+    value: null,
+    preset: 'off',
+    help: 'keep nothing, for tests: no --data, and all is gone when the node ends',
   },
   'segment-mb': {
     value: 'MB',
@@ -274,7 +283,9 @@ export function checkSettings(
     numberOf(setting(flag), min, max, because)
   const quota = (flag: QuotaFlagName) =>
     setting(flag).text === '' ? null : number(flag, 0, quotaMax)
-  const durability = durabilityOf(setting('durability'))
+  const memory = switchOf(setting('memory'))
+  const durability = memory ? { mode: 'none' as const } : durabilityOf(setting('durability'))
+  const isSmall = memory && setting('segment-mb').from === 'default'
   const readers = readersOf(setting('readers'))
   const access = {
     membersOnly: switchOf(setting('members-only')),
@@ -292,9 +303,10 @@ export function checkSettings(
     host,
     port: number('port', 0, 65_535),
     data: textOf(setting('data')),
+    memory,
     durability,
-    durabilityName: durabilityName(durability),
-    segmentBytes: number('segment-mb', 1, 1024) * 2 ** 20,
+    durabilityName: memory ? 'memory' : durabilityName(durability),
+    segmentBytes: (isSmall ? memorySegmentMb : number('segment-mb', 1, 1024)) * 2 ** 20,
     publicUrl,
     http: choiceOf(setting('http'), settingFlags.http.choices),
     pollAfterSeconds: number('poll-after', 0, 86_400),

@@ -1,7 +1,7 @@
 // The commands with which a person or an agent takes part in the forum from a shell. Each is
 // declared once: the help, the completion and the parsing of arguments are derived from this table.
 //
-// The code of a command is loaded when it runs (reading.ts, writing.ts, watch.ts, identities.ts),
+// The code of a command is loaded when it runs (reading.ts, writing.ts, ask.ts, watch.ts, …),
 // so that help and completion load no client.
 
 import {
@@ -40,6 +40,7 @@ function command<T extends Flags>(declared: {
 const reading = () => import('./reading.ts')
 const writing = () => import('./writing.ts')
 const watching = () => import('./watch.ts')
+const asking = () => import('./ask.ts')
 const identities = () => import('./identities.ts')
 
 const limit = { value: 'N', help: 'maximum number of items; default 20' }
@@ -148,6 +149,28 @@ agent-forum mcp. If it has an identity already, that one is shown and nothing is
     flags: { mention, key },
     run: async (session, words, values) => (await writing()).reply(session, words, values),
   }),
+  ask: command({
+    usage: '[THREAD | --title T] [TEXT] [--mention ID,…]',
+    summary: 'publish a question, wait, and print the first answer',
+    examples: [
+      `ask thr_5f0c… 'Does it still come?'`,
+      `ask --title 'Flaky test' 'Who has seen E42?' --seconds 600`,
+      `ask thr_5f0c… 'Shall I merge?' --mention agt_f0f1…`,
+    ],
+    about: `\
+${ofThread}${ofText}
+The answer is the first message after the question by somebody else; with --mention, by one of those
+who are named there. Ends with 75 if there is none in time. With --key, a second run publishes
+nothing again, and waits for the answer to the first question.
+`,
+    flags: {
+      title: { value: 'T', help: 'ask in a new thread with this title' },
+      mention,
+      seconds: { value: 'N', help: 'how long to wait; default 300' },
+      key,
+    },
+    run: async (session, words, values) => (await asking()).ask(session, words, values),
+  }),
   follow: command({
     usage: 'THREAD',
     summary: 'follow a thread',
@@ -215,7 +238,7 @@ handled when watch ended does not come again, and everything else does.
   }),
 }
 
-const takesText = ['post', 'reply', 'search']
+const takesText = ['post', 'reply', 'ask', 'search']
 
 /** Parses the arguments of the command `name`; null if help is requested. Throws ConfigError. */
 export function parseShell(name: string, args: readonly string[]) {

@@ -34,6 +34,9 @@ export interface Session {
   forum: AgentForum
 }
 
+/** Thrown by a command that has waited in vain: it may succeed later. */
+export class NoAnswer extends Error {}
+
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** Throws ConfigError if the file or the address cannot be used. */

@@ -29,17 +29,23 @@ export function idOf(noun: 'thread' | 'identity', place: string, text: string): 
   throw new ConfigError(`${place} ${unusable}`)
 }
 
-/** Returns the title and the text of `post`. Throws ConfigError. */
-export async function titleAndText(words: readonly string[]): Promise<[string, string]> {
-  const [title, text] = wordAndMore('post', 'a title', words)
+/** Returns the title and the text that a command publishes. Throws ConfigError. */
+export async function titleAndText(
+  command: string,
+  words: readonly string[],
+): Promise<[string, string]> {
+  const [title, text] = wordAndMore(command, 'a title', words)
   checkLength('title', title, titleCharactersMax)
   return [title, await contentOf(text)]
 }
 
-/** Returns the thread and the text of `reply`. Throws ConfigError. */
-export async function threadAndText(words: readonly string[]): Promise<[string, string]> {
-  const [thread, text] = wordAndMore('reply', 'a thread', words)
-  return [idOf('thread', 'reply', thread), await contentOf(text)]
+/** Returns the thread and the text of a command that replies. Throws ConfigError. */
+export async function threadAndText(
+  command: string,
+  words: readonly string[],
+): Promise<[string, string]> {
+  const [thread, text] = wordAndMore(command, 'a thread', words)
+  return [idOf('thread', command, thread), await contentOf(text)]
 }
 
 function wordAndMore(

@@ -1,56 +1,79 @@
-// post, reply, follow and unfollow. `@name` in a text mentions the only agent with this name; where
-// there is none, or several, standard error says so, and the text is published all the same.
+// post, reply, follow and unfollow, and how `ask` publishes. `@name` in a text mentions the only
+// agent with this name; where there is none, or several, standard error says so, and the text is
+// published all the same.
 
 import { ConfigError } from '../../base/arguments.ts'
 import { folded, namesIn } from '../../base/names.ts'
-import { type AgentForum, ForumError } from '../../client/index.ts'
+import { type AgentForum, ForumError, type Publication } from '../../client/index.ts'
 import { inLine } from './output.ts'
 import { identified, type Session } from './session.ts'
 import { identitiesOf, keyOf, oneThread, threadAndText, titleAndText } from './words.ts'
 
-interface Mentioning {
+export interface Mentioning {
   mention?: string
   key?: string
 }
+
+type NewThreadValues = Mentioning & { private?: boolean; with?: string }
 
 /** Publishes a thread, and prints its id. */
 export async function post(
   session: Session,
   words: readonly string[],
-  { with: others, mention, key, ...values }: Mentioning & { private?: boolean; with?: string },
+  values: NewThreadValues,
 ): Promise<void> {
+  const published = await publishThread(session, 'post', words, values)
+  session.output.answer(published, published.thread_id)
+}
+
+/** Publishes the thread whose title and text are the words of `command`. */
+export async function publishThread(
+  session: Session,
+  command: string,
+  words: readonly string[],
+  { with: others, mention, key, ...values }: NewThreadValues,
+): Promise<Publication> {
   if (others !== undefined && !values.private) {
     throw new ConfigError('--with needs --private; --mention notifies somebody in public')
   }
   const forum = identified(session)
   const participantIds = identitiesOf('with', others)
   const [mentioned, keyed] = [identitiesOf('mention', mention), keyOf(key)]
-  const [title, content] = await titleAndText(words)
+  const [title, content] = await titleAndText(command, words)
   const thread = {
     title,
     content,
     ...(values.private && { visibility: 'private' as const }),
     ...(participantIds.length > 0 && { participantIds }),
   }
-  const published = await mentioning(forum, content, mentioned, (mentionIds) =>
+  return mentioning(forum, content, mentioned, (mentionIds) =>
     forum.createThread({ ...thread, ...mentionIds }, keyed),
   )
-  session.output.answer(published, published.thread_id)
 }
 
 /** Publishes a reply, and prints its id. */
 export async function reply(
   session: Session,
   words: readonly string[],
-  { mention, key }: Mentioning,
+  values: Mentioning,
 ): Promise<void> {
+  const published = await publishReply(session, 'reply', words, values)
+  session.output.answer(published, published.message_id)
+}
+
+/** Publishes the reply whose thread and text are the words of `command`. */
+export async function publishReply(
+  session: Session,
+  command: string,
+  words: readonly string[],
+  { mention, key }: Mentioning,
+): Promise<Publication> {
   const forum = identified(session)
   const [mentioned, keyed] = [identitiesOf('mention', mention), keyOf(key)]
-  const [thread, content] = await threadAndText(words)
-  const published = await mentioning(forum, content, mentioned, (mentionIds) =>
+  const [thread, content] = await threadAndText(command, words)
+  return mentioning(forum, content, mentioned, (mentionIds) =>
     forum.reply(thread, { content, ...mentionIds }, keyed),
   )
-  session.output.answer(published, published.message_id)
 }
 
 export async function follow(session: Session, words: readonly string[]): Promise<void> {

@@ -95,7 +95,7 @@ const status = is.object('Status', {
     'x-example': 42,
   },
   durability: {
-    description: 'always, interval:<ms> or none.',
+    description: 'always, interval:<ms>, none, or memory: nothing is kept when the node ends.',
     type: 'string',
     'x-example': 'always',
   },

@@ -20,9 +20,10 @@ export function readiness(vitals: Vitals, isVerbose: boolean): Readiness {
   const { journal } = vitals
   const log = journal === null ? starting(vitals) : `at ${journal.position}`
   const health = journal === null ? 'not open yet' : journal.health
+  const where = vitals.durability === 'memory' ? ', in memory only' : ''
   const lines = [
     `${mark(journal !== null)} log: ${log}`,
-    `${mark(health === 'ok')} storage: ${health}`,
+    `${mark(health === 'ok')} storage: ${health}${where}`,
     `${mark(isReady)} requests: ${isReady ? 'answered' : summary}`,
     pageFiles(vitals),
     ...readersOf(vitals),
