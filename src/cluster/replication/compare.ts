@@ -21,6 +21,16 @@
 //   stream                        64 ─ term 4 "b", behind "a" ─▶      continues this log
 //   stream                        64 ─ term 1 "c", of another store   does not
 //
+// A stream that was lost and begun again does not have the terms before its first one, except for
+// the nonce of the one that it continues:
+//
+//   log      1 ── term 1 "a" ───▶ 45
+//   lost     1 ── term 1 "a" ▶ 39 ── term 2 "b" ──▶ 63
+//   stream                                            64 ── term 3 "c", behind "b" ─▶
+//
+// Nothing tells whether this log has records that term 2 replaced. The finding is the same as
+// where messages were trimmed: a checkpoint must take the log's place, which is kept aside.
+//
 // N1. A term is identified by its number, its store and its nonce. The first message of a term
 //     names the nonce of the preceding term, so that a log can also be compared with the
 //     predecessor of a message.
@@ -69,8 +79,11 @@ export type Comparison =
   | { kind: 'ahead'; last: StreamMessage }
   /** The records from this position on are not part of the history. */
   | { kind: 'diverged'; from: number }
-  /** The stream begins with this message, and the log's continuation before it was trimmed. */
-  | { kind: 'trimmed'; first: StreamMessage }
+  /**
+   * The stream begins with this message, and the log's continuation before it was trimmed.
+   * `isUnproven`: whether the log is a part of the history is not known either.
+   */
+  | { kind: 'trimmed'; first: StreamMessage; isUnproven: boolean }
   /** The log has a term that is absent from the stream, which has lost messages. */
   | { kind: 'lost'; last: StreamMessage }
   /** The stream, which has this message, is another history than the log's. */
@@ -91,11 +104,19 @@ export async function compareWithStream(stream: LogStream, local: LogEnd): Promi
   }
   if (last.last <= local.position) return { kind: 'behind', next: last.sequence + 1, last }
   const next = await firstWhere(stream, last, (message) => message.last > local.position)
-  if (next.first > local.position + 1) return { kind: 'trimmed', first: next }
+  if (next.first > local.position + 1) return { kind: 'trimmed', first: next, isUnproven: false }
   if (goesOnFrom(next, local)) return { kind: 'behind', next: next.sequence, last }
+  return withoutLink(next, local)
+}
+
+/** Returns what is known of a log if a message of a later term does not name the log's last one. */
+function withoutLink(first: StreamMessage, { term }: LogEnd): Comparison {
+  const { name } = first
   // The log may end before a term whose first message was trimmed.
-  const isTrimmed = next.term > local.term && next.name.behind === undefined
-  return isTrimmed ? { kind: 'trimmed', first: next } : { kind: 'other', message: next }
+  const isTrimmed = first.term > term && name.behind === undefined
+  const isUnproven = first.term > term + 1 && name.behind !== undefined
+  if (isTrimmed || isUnproven) return { kind: 'trimmed', first, isUnproven }
+  return { kind: 'other', message: first }
 }
 
 /** `later` is the first kept message of a later term, and has positions that the log has, too. */
@@ -105,12 +126,10 @@ async function divergedAt(
   local: LogEnd,
 ): Promise<Comparison> {
   const { sequence, name, first } = later
-  if (name.behind !== undefined) {
-    return name.behind === local.nonce
-      ? { kind: 'diverged', from: first }
-      : { kind: 'other', message: later }
-  }
+  if (name.behind === local.nonce) return { kind: 'diverged', from: first }
+  if (name.behind !== undefined) return withoutLink(later, local)
   // If the messages before it were trimmed, the term may have begun earlier.
   const isBegin = sequence === 1 || (await keptMessage(stream, sequence - 1)) !== null
-  return isBegin ? { kind: 'diverged', from: first } : { kind: 'trimmed', first: later }
+  if (isBegin) return { kind: 'diverged', from: first }
+  return { kind: 'trimmed', first: later, isUnproven: false }
 }

@@ -3,8 +3,9 @@
 //   lock ─▶ prepare ─▶ recover ─▶ agree ─▶ follow or lead (replica.ts)
 //             │                     ├─ another history: refused
 //             │                     ├─ diverged: the tail is put aside; start again
-//             │                     ├─ its continuation is trimmed: replaced by a checkpoint of the
-//             │                     │  leader, which is fetched beside it; start again
+//             │                     ├─ its continuation is trimmed, or was lost with the stream:
+//             │                     │  replaced by a checkpoint of the leader, which is fetched
+//             │                     │  beside it; start again
 //             │                     └─ the stream has no message: begun, or waited for (holders.ts)
 //             └─ no log here: the checkpoint of the leader is fetched
 //
@@ -233,7 +234,7 @@ export class HistoryPlace {
         throw error
       }
       // If this node led, its log may have the only copy of records that it had not published.
-      planReplacing(place, { keeps: term.node === node })
+      planReplacing(place, { keeps: found.isUnproven || term.node === node })
       throw new StartAgain(`the stream continues after position ${position}`)
     }
     if (found.kind === 'other' && position === 0) return noHistory

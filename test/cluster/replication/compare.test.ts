@@ -11,7 +11,10 @@ import {
   compareWithStream,
   type LogEnd,
 } from '../../../src/cluster/replication/compare.ts'
-import { StreamUnavailable } from '../../../src/cluster/replication/log-stream.ts'
+import {
+  type StreamMessage,
+  StreamUnavailable,
+} from '../../../src/cluster/replication/log-stream.ts'
 import { seededRandom } from '../../wal/simulated-inode.ts'
 import { MemoryStream, nameOf, nonceOf } from './memory-stream.ts'
 
@@ -110,6 +113,29 @@ t.test('compare: messages are trimmed: never a place that leaves a gap', async (
   await t.resolves(fc.assert(property))
   t.ok(trimmed > 0, `${trimmed} logs end before what is kept`)
 })
+
+t.test(
+  'compare: the stream was lost and begins with a later term: a checkpoint is needed',
+  async (t) => {
+    let count = 0
+    const property = fc.asyncProperty(streams, fc.nat(), fc.nat(40), async (shape, at, tail) => {
+      const { stream, truth, begin } = await streamOf(shape)
+      const position = begin + (at % (truth.length + 1)) + tail
+      const term = termAt(truth, begin, position - tail)!
+      const isLater = ({ term: later, name: { behind } }: StreamMessage) => {
+        return later > term && behind !== undefined && behind !== nonceOf(term)
+      }
+      const first = stream.messages.findIndex(isLater) + 1
+      if (first === 0 || stream.at(first)!.first > position + 1) return true
+      await stream.trim(first)
+      count += 1
+      const found = await compareWithStream(stream, endAt(position, term))
+      return found.kind === 'trimmed' && found.isUnproven && found.first.sequence === first
+    })
+    await t.resolves(fc.assert(property, { numRuns: 500 }))
+    t.ok(count > 50, `${count} logs have records that a lost term may have replaced`)
+  },
+)
 
 t.test('compare: another store, or another term of the same number: another history', async (t) => {
   const kinds = new Set<string>()
