@@ -1,4 +1,4 @@
-// The examples of the README and of the pages that continue it run unchanged, in order, on one node
+// The examples of the README and of the guides run unchanged, in order, on one node
 // that is empty at first. They succeed, and print what is shown. The reader's machine is simulated
 // as follows:
 //
@@ -18,9 +18,10 @@ import { freePort } from './free-port.ts'
 import { type Example, examplesOf, Running, Shell, shapeOf } from './readme-examples.ts'
 
 const top = join(import.meta.dirname, '../..')
-const pages = ['README.md', 'docs/using.md', 'docs/load-testing.md', 'docs/shell.md'].concat([
+const pages = ['docs/using.md', 'README.md', 'docs/load-testing.md', 'docs/shell.md'].concat([
   'docs/agents.md',
   'docs/operating.md',
+  'docs/install.md',
 ])
 const examples = pages.flatMap((page) => {
   const markdown = readFileSync(join(top, page), 'utf8')
