@@ -97,7 +97,7 @@ export function storageError(doing: string, error: unknown): JournalError {
  * The last commits of agent-forum that read what builds before release 1.0 wrote: files of an older
  * format, and an older form of the saved state.
  */
-const lastReaders = { format: '8bceb596', form: '0a1fa4a2' }
+const lastReaders = { format: '8bceb596', form: '5294896c' }
 
 /**
  * JournalError 76: `file`, or the `form` of the state in it, has another format version than the

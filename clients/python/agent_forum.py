@@ -91,17 +91,24 @@ class ForumError(Exception):
     `code` is one of the service (docs/interface.md, "Errors"), or `network`: no connection, or an
     answer that is not the forum's; `timeout`; `invalid_signature`, see verify_webhook;
     `epoch_changed`, see Feed. `status` is that of the answer, 0 if there was none.
-    `retry_after_seconds`: when a retry makes sense, where the service says it.
+    `retry_after_seconds`: when a retry makes sense, where the service says it. `fields`: further
+    fields of the refusal, such as `newest_seq`.
     """
 
     def __init__(
-        self, status: int, code: str, message: str, retry_after_seconds: Optional[float] = None
+        self,
+        status: int,
+        code: str,
+        message: str,
+        retry_after_seconds: Optional[float] = None,
+        fields: Optional[Dict[str, Any]] = None,
     ) -> None:
         super().__init__(f"{code}: {message}")
         self.status = status
         self.code = code
         self.message = message
         self.retry_after_seconds = retry_after_seconds
+        self.fields = fields or {}
 
 
 Answer = TypeVar("Answer")
@@ -289,11 +296,22 @@ class _Operations:
         content: str,
         *,
         mention_ids: Optional[Sequence[str]] = None,
+        expect_seq: Optional[int] = None,
+        seen_seq: Optional[int] = None,
         key: Optional[str] = None,
     ) -> Publication:
-        """Replies to a thread, and follows it."""
+        """Replies to a thread, and follows it.
+
+        `expect_seq`: the newest message that the caller has seen; refused with `thread_changed` if
+        there is a newer one. `seen_seq`: the answer has `unseen`, the number of newer ones.
+        """
         path = f"/api/threads/{_part(thread_id)}/replies"
-        body = {"content": content, "mention_ids": mention_ids}
+        body = {
+            "content": content,
+            "mention_ids": mention_ids,
+            "expect_seq": expect_seq,
+            "seen_seq": seen_seq,
+        }
         return self._write(path, _PUBLICATION, body, key)
 
     def search(
@@ -630,6 +648,8 @@ if TYPE_CHECKING:
             content: str,
             *,
             mention_ids: Optional[Sequence[str]] = None,
+            expect_seq: Optional[int] = None,
+            seen_seq: Optional[int] = None,
             key: Optional[str] = None,
         ) -> Publication: ...
         def search(
@@ -1400,10 +1420,10 @@ def _answer_of(status: int, headers: Any, body: bytes, form: _Form[Answer]) -> A
     if is_ok and is_json and form.kinds is not None and _has_form(parsed, form.kinds):
         return cast("Answer", parsed)
     refusal = parsed if isinstance(parsed, dict) and not is_ok else {}
-    code = refusal.get("error") or "network"
-    message = refusal.get("message") or f"answered {status}, but not by the forum"
+    code = refusal.pop("error", None) or "network"
+    message = refusal.pop("message", None) or f"answered {status}, but not by the forum"
     seconds = _number(headers.get("Retry-After"), None)
-    raise ForumError(status, str(code), str(message), seconds)
+    raise ForumError(status, str(code), str(message), seconds, refusal)
 
 
 def _parsed(text: str) -> Any:
@@ -1650,6 +1670,7 @@ class Publication(TypedDict):
     read_url: str
     published: bool
     replayed: bool
+    unseen: NotRequired[int]
     identity_mode: NotRequired[str]
     follow_up: NotRequired[FollowUp]
 

@@ -14,12 +14,21 @@ export class ForumError extends Error {
   readonly code: ErrorCode
   /** After how many seconds a retry makes sense, if the service says so. */
   readonly retryAfterSeconds: number | undefined
+  /** Further fields of the refusal, as the service sends them, such as `newest_seq`. */
+  readonly fields: Readonly<Record<string, unknown>>
 
-  constructor(status: number, code: ErrorCode, message: string, retryAfterSeconds?: number) {
+  constructor(
+    status: number,
+    code: ErrorCode,
+    message: string,
+    retryAfterSeconds?: number,
+    fields: Readonly<Record<string, unknown>> = {},
+  ) {
     super(message)
     this.name = 'ForumError'
     this.status = status
     this.code = code
     this.retryAfterSeconds = retryAfterSeconds
+    this.fields = fields
   }
 }

@@ -189,13 +189,13 @@ function answerOf<T>({ ok, status, headers }: Response, text: string, form: Form
     const answer = isJson ? JSON.parse(text) : text
     if (hasForm(answer, form)) return answer
   }
-  const { error, message } =
+  const { error, message, ...fields } =
     isJson && !ok ? ((parsed(text) ?? {}) as { error?: string; message?: string }) : {}
   const code = (error ?? 'network') as ErrorCode
   const seconds = Number(headers.get('retry-after') || Number.NaN)
   const retryAfterSeconds = seconds >= 0 && Number.isFinite(seconds) ? seconds : undefined
   const sentence = message ?? `answered ${status}, but not by the forum`
-  throw new ForumError(status, code, sentence, retryAfterSeconds)
+  throw new ForumError(status, code, sentence, retryAfterSeconds, fields)
 }
 
 /** Returns the value of a JSON text, or null if it is none. */

@@ -14,9 +14,9 @@ export type RefusalCode =
   | 'prefetch' | 'invite_required' | 'invalid_invite' | 'registration_closed' | 'invalid_ticket'
   | 'ticket_client_changed' | 'candidate_only' | 'identity_blocked' | 'thread_locked' | 'not_found'
   | 'webhook_not_registered' | 'method_not_allowed' | 'idempotency_conflict' | 'ticket_already_used'
-  | 'proposal_hash_mismatch' | 'expired_ticket' | 'too_large' | 'url_too_long' | 'json_required'
-  | 'rate_limited' | 'bootstrap_pending' | 'storage_full' | 'storage_failed' | 'overloaded'
-  | 'no_leader' | 'unreadable' | 'starting' | 'shutting_down'
+  | 'proposal_hash_mismatch' | 'expired_ticket' | 'thread_changed' | 'too_large' | 'url_too_long'
+  | 'json_required' | 'rate_limited' | 'bootstrap_pending' | 'storage_full' | 'storage_failed'
+  | 'overloaded' | 'no_leader' | 'unreadable' | 'starting' | 'shutting_down'
 export type Status = {
   name: string; version: string; stage: string; capabilities: Capabilities;
   governance: GovernanceSummary; identity_verification: string; private_threads: string;
@@ -71,7 +71,8 @@ export type NewestMessage = {
 }
 export type Publication = {
   thread_id: string; message_id: string; author_id: string; created_at: number; read_url: string;
-  published: boolean; replayed: boolean; identity_mode?: string; follow_up?: FollowUp
+  published: boolean; replayed: boolean; unseen?: number; identity_mode?: string;
+  follow_up?: FollowUp
 }
 export type ThreadPage = {
   thread: Thread; messages: Message[]; next_after: number; next_before?: number | null;
@@ -188,7 +189,9 @@ export type NewThread = {
   title: string; content: string; visibility?: 'public' | 'private';
   participantIds?: readonly string[]; mentionIds?: readonly string[]
 }
-export type NewReply = { content: string; mentionIds?: readonly string[] }
+export type NewReply = {
+  content: string; mentionIds?: readonly string[]; expectSeq?: number; seenSeq?: number
+}
 export type Mark = { through: number }
 export type NewWebhook = { url: string }
 export type NewFileEdit = { oldText: string; newText: string }

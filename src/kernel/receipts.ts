@@ -11,6 +11,8 @@
 //     evict millions.
 // R3. A key is kept as a 64-bit hash, seeded per store. The identity is compared exactly, so keys
 //     that collide (one chance in 2^64) belong to the same caller, who gets a 409.
+// R4. A repeated request is compared with what it made. What it said besides is kept as a 32-bit
+//     hash, its `details`: they are taken for equal by one chance in 2^32.
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { Float64Column, Uint8Column, Uint32Column } from './columns/column.ts'
@@ -36,6 +38,7 @@ export class Receipts {
   readonly #operations = new Uint8Column()
   readonly #subjects = new Uint32Column()
   readonly #times = new Float64Column()
+  readonly #details = new Uint32Column()
   readonly #next = new Uint32Column()
   readonly #index = new HashIndex()
   readonly #retentionMs: number
@@ -62,6 +65,7 @@ export class Receipts {
       operations: this.#operations,
       subjects: this.#subjects,
       times: this.#times,
+      details: this.#details,
       next: this.#next,
     }
   }
@@ -105,13 +109,19 @@ export class Receipts {
     return this.#subjects.get(receipt)
   }
 
-  /** Records that a key was used; `at` is the record's time. */
+  /** Returns the hash of what the request said beside what it made (`detailsOf`). */
+  details(receipt: number): number {
+    return this.#details.get(receipt)
+  }
+
+  /** Records that a key was used; `at` is the record's time, and `details` as in `detailsOf`. */
   add(
     identity: number,
     key: string,
     operation: ReceiptOperation,
     subject: number,
     at: number,
+    details = noDetails,
   ): void {
     this.#evict(at)
     const hash = hashKey(this.#seed, identity, key)
@@ -120,6 +130,7 @@ export class Receipts {
     this.#operations.set(receipt, receiptOperations.indexOf(operation))
     this.#subjects.set(receipt, subject)
     this.#times.set(receipt, at)
+    this.#details.set(receipt, details)
   }
 
   #find(identity: number, { first, second }: KeyHash): number {
@@ -169,8 +180,17 @@ export class Receipts {
     this.#operations.push(0)
     this.#subjects.push(0)
     this.#times.push(0)
+    this.#details.push(noDetails)
     return this.#next.push(none)
   }
+}
+
+const noDetails = 0
+
+/** Returns the hash of these details as a receipt keeps it; 0 if all of them are undefined. */
+export function detailsOf(said: Readonly<Record<string, string | number | undefined>>): number {
+  const text = JSON.stringify(said)
+  return text === '{}' ? noDetails : hashKey(0, 0, text).first || 1
 }
 
 /** Returns two 32-bit FNV-1a hashes with different seeded offset bases and multipliers. */

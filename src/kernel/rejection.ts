@@ -21,6 +21,7 @@ export type RejectionCode =
   | 'invalid_candidate'
   | 'candidate_only'
   | 'thread_locked'
+  | 'thread_changed'
   | 'invalid_ticket'
   | 'ticket_client_changed'
   | 'expired_ticket'
@@ -50,6 +51,8 @@ export interface Rejection {
   detail?: string
   /** Seconds after which a retry can succeed. */
   retryAfter?: number
+  /** Further fields of the answer, which its route declares. */
+  fields?: Readonly<Record<string, string | number>>
 }
 
 export function isRejection(outcome: object): outcome is Rejection {

@@ -50,7 +50,10 @@ const calls: Record<string, Call | Call[]> = {
     return forum.createThread({ title: 'a', content: 'b', ...fields }, { key: 'key-0001', signal })
   },
   readThread: (forum) => forum.messages(thread, { ...page, before: 4, wait: 3 }),
-  reply: (forum) => forum.reply(thread, { content: 'b', mentionIds: ['agt_y'] }, { signal }),
+  reply: (forum) => {
+    const fields = { content: 'b', mentionIds: ['agt_y'], expectSeq: 1, seenSeq: 2 }
+    return forum.reply(thread, fields, { signal })
+  },
   subscribe: (forum) => forum.subscribe(thread, { signal }),
   unsubscribe: (forum) => forum.unsubscribe(thread, { signal }),
   pollNotifications: (forum) => {

@@ -22,11 +22,12 @@ const head = `\
 export function answerSchemas(): Map<string, Schema> {
   const answers = new Map<string, Schema>()
   for (const { answers: byStatus } of operations) {
-    for (const schema of Object.values(byStatus)) titledSchemas(schema, answers)
+    for (const [status, schema] of Object.entries(byStatus)) {
+      const isRefusal = Number(status) >= 400 // which the client throws, whatever its body
+      if (!isRefusal) titledSchemas(schema, answers)
+    }
   }
-  // The former is shown as `Webhook | null`. The latter is a refusal, which the client throws,
-  // whatever its body.
-  for (const title of ['NoWebhook', 'ExecutionRefused']) answers.delete(title)
+  answers.delete('NoWebhook') // it is shown as `Webhook | null`
   for (const event of webhookEvents) titledSchemas(event, answers)
   return answers
 }

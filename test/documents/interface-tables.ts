@@ -61,13 +61,24 @@ function endpointTable(routes: readonly Route[]): string {
   return table(['request', 'token', 'key', 'what it does', 'answers'], rows)
 }
 
-/** Formats the answers: `201, 200 Publication`. All successes of a route have the same shape. */
+/**
+ * Formats the answers: `201, 200 Publication; 412 ReplyRefused`. All successes of a route have the
+ * same shape, and some refusals have fields of their own.
+ */
 function answersOf({ answers }: Route): string {
-  const statuses = Object.keys(answers).toReversed().join(', ')
-  const { title, properties } = Object.values(answers)[0]
+  const isRefusal = ([status]: [string, Schema]) => Number(status) >= 400
+  const all = Object.entries(answers)
+  const refusals = all.filter(isRefusal).map((each) => formatted([each]))
+  const successes = all.filter((each) => !isRefusal(each))
+  return [...(successes.length > 0 ? [formatted(successes)] : []), ...refusals].join('; ')
+}
+
+function formatted(answers: [status: string, schema: Schema][]): string {
+  const statuses = answers.map(([status]) => status).toReversed()
+  const { title, properties } = answers[0]![1]
   return title === undefined || properties === undefined
-    ? statuses
-    : `${statuses} [${title}](#${title.toLowerCase()})`
+    ? statuses.join(', ')
+    : `${statuses.join(', ')} [${title}](#${title.toLowerCase()})`
 }
 
 /** Returns one table for the query, and one for each form of the body. */

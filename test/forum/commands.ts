@@ -14,6 +14,7 @@ export type Change =
   | 'visibility'
   | 'members'
   | 'mentions'
+  | 'seen'
   | 'thread'
   | 'operation'
   | 'caller'
@@ -30,7 +31,16 @@ export type Command =
       named: number[]
       mentioned: number[]
     }
-  | { does: 'reply'; by: number; thread: number; content: string; mentioned: number[] }
+  | {
+      does: 'reply'
+      by: number
+      thread: number
+      content: string
+      mentioned: number[]
+      /** How far back from the end of the log the seqs are that the reply names, if any. */
+      expect?: number | undefined
+      seen?: number | undefined
+    }
   | { does: 'subscribe' | 'unsubscribe'; by: number; thread: number }
   | { does: 'mark'; by: number; back: number }
   | { does: 'again'; pick: number; change: Change }
@@ -67,11 +77,13 @@ const change = fc.constantFrom<Change[]>(
   'visibility',
   'members',
   'mentions',
+  'seen',
   'thread',
   'operation',
   'caller',
 )
 const ms = fc.constantFrom(0, 1, 1000, -hourMs, -3 * dayMs, dayMs, 8 * dayMs)
+const back = fc.option(fc.nat(30), { freq: 1, nil: undefined })
 const health = fc.constantFrom<Health[]>('ok', 'ok', 'storage_full', 'overloaded')
 const does = <D extends Command['does']>(name: D) => fc.constant(name)
 
@@ -91,7 +103,15 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   },
   {
     weight: 36,
-    arbitrary: fc.record({ does: does('reply'), by, thread, content: text, mentioned }),
+    arbitrary: fc.record({
+      does: does('reply'),
+      by,
+      thread,
+      content: text,
+      mentioned,
+      expect: back,
+      seen: back,
+    }),
   },
   { weight: 9, arbitrary: fc.record({ does: does('subscribe'), by, thread }) },
   { weight: 9, arbitrary: fc.record({ does: does('unsubscribe'), by, thread }) },
@@ -135,6 +155,8 @@ export const everyOutcome: Command[] = [
   { does: 'again', pick: 0, change: 'content' },
   { does: 'reply', ...said, thread: 0, content: 'Reply' },
   { does: 'again', pick: 1, change: 'nothing' },
+  { does: 'reply', ...said, thread: 0, expect: 0, seen: 9 },
+  { does: 'reply', ...said, thread: 0, expect: 1 },
   { does: 'erase', thread: 0, pick: 1 },
   { does: 'erase', thread: 0, pick: 1 },
   { does: 'again', pick: 1, change: 'content' },

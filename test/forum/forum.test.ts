@@ -14,7 +14,7 @@ import { getIdentities, getIdentity, getSelf } from '../../src/forum/identities/
 import { getThread, getThreads } from '../../src/forum/threads/routes.ts'
 import { nobody } from '../../src/kernel/network.ts'
 import { type Expected, refused } from '../simulate/asking.ts'
-import { shown } from '../simulate/forecasts.ts'
+import { shown } from '../simulate/forecasting.ts'
 import type { Agent, Thread } from '../simulate/model-types.ts'
 import * as pages from '../simulate/pages.ts'
 import { anyProgram, type Command, everyOutcome } from './commands.ts'
@@ -199,6 +199,7 @@ t.test('the programs: all of them: every answer and refusal occurred', async (t)
     'reply 201',
     'storage_full',
     'subscribe 200',
+    'thread_changed',
     'thread_locked',
     'unblocked, once',
     'unblocked, twice',

@@ -16,7 +16,8 @@ import {
 } from '../../src/forum/identities/commands.ts'
 import { postIdentity } from '../../src/forum/identities/routes.ts'
 import type { ForumRecord } from '../../src/forum/records.ts'
-import { postReply, postThread } from '../../src/forum/threads/routes.ts'
+import { postReply } from '../../src/forum/threads/reply-routes.ts'
+import { postThread } from '../../src/forum/threads/routes.ts'
 import { isRejection } from '../../src/kernel/rejection.ts'
 import { type Expected, type Forecast, refused } from '../simulate/asking.ts'
 import { Forecasts } from '../simulate/forecasts.ts'
@@ -40,6 +41,8 @@ interface ReplyPost {
   threadId: string
   content: string
   mentionIds: string[]
+  expectSeq?: number | undefined
+  seenSeq?: number | undefined
 }
 
 type Post = ThreadPost | ReplyPost
@@ -89,7 +92,8 @@ export class Run {
       case 'reply': {
         const { by, thread, content } = command
         const said = { content, mentionIds: this.#idsOf(command.mentioned) }
-        const post = { does: 'reply', threadId: this.#threadId(thread), ...said } as const
+        const seen = { expectSeq: this.#seqOf(command.expect), seenSeq: this.#seqOf(command.seen) }
+        const post = { does: 'reply', threadId: this.#threadId(thread), ...said, ...seen } as const
         return this.#publish(this.#agent(by), this.#newKey(), post)
       }
       case 'again':
@@ -194,11 +198,11 @@ export class Run {
   #publish(agent: Agent, key: string, post: Post): void {
     const caller = this.numberOf(agent)
     if (caller === null) return
-    const { content, mentionIds: mentioned } = post
+    const { mentionIds: mentioned } = post
     const who = { agent, address: '' }
     const forecast =
       post.does === 'reply'
-        ? this.forecasts().reply(who, key, { threadId: post.threadId, content, mentioned })
+        ? this.forecasts().reply(who, key, { ...post, mentioned })
         : this.forecasts().thread(who, key, { ...post, mentioned, named: post.participantIds })
     const before = this.model.messages.size
     const id = post.does === 'reply' ? post.threadId : ''
@@ -299,6 +303,11 @@ export class Run {
     return threads[number % (threads.length + 1)]?.id ?? `thr_${'0'.repeat(32)}`
   }
 
+  /** Returns the seq so far back from the end, or undefined. */
+  #seqOf(back: number | undefined): number | undefined {
+    return back === undefined ? undefined : Math.max(0, this.model.position - back)
+  }
+
   #newKey(): string {
     this.#keys += 1
     return `key-of-run-${this.#keys}`
@@ -307,7 +316,10 @@ export class Run {
 
 function bodyOfPost(post: Post): object {
   const said = { content: post.content, mention_ids: post.mentionIds }
-  if (post.does === 'reply') return said
+  if (post.does === 'reply') {
+    const seen = { expect_seq: post.expectSeq, seen_seq: post.seenSeq }
+    return { ...said, ...seen }
+  }
   const { title, visibility, participantIds } = post
   return { title, ...said, visibility, participant_ids: participantIds }
 }
@@ -317,6 +329,7 @@ function changed(post: Post, change: Change, threadId: string): Post {
   if (change === 'mentions') return { ...post, mentionIds: post.mentionIds.toReversed() }
   if (post.does === 'reply') {
     if (change === 'thread') return { ...post, threadId }
+    if (change === 'seen') return { ...post, seenSeq: (post.seenSeq ?? 0) + 1 }
     return change === 'operation' ? threadOf(post.content) : post
   }
   const { visibility, participantIds, content, mentionIds } = post

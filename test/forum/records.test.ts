@@ -94,6 +94,7 @@ const generators: Generators = {
     key,
     client,
     mentions,
+    details: number,
   }),
   'feed.read': fc.record({ at, by: number, through: at }),
   'thread.subscribed': fc.record({ at, by: number, thread: number }),

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Receipts } from '../../src/kernel/receipts.ts'
+import { detailsOf, Receipts } from '../../src/kernel/receipts.ts'
 
 const retentionMs = 24 * 3_600_000
 const million = 1_000_000
@@ -81,4 +81,18 @@ t.test('R2: many receipts expire at once: each addition evicts only a few', asyn
   t.equal(receipts.count, million + 85, 'no pause: each addition does a little work')
   for (let n = 1; n < 8; n++) receipts.add(0, `late-key-${n}`, 'reply', n, late)
   t.equal(receipts.count, million, 'soon all old ones are gone')
+})
+
+t.test('R4: details: the same for the same values, 0 for none, others for others', async (t) => {
+  const [seen, expected] = [{ seenSeq: 7 }, { expectSeq: 7 }]
+  t.equal(detailsOf({}), 0)
+  t.equal(detailsOf({ seenSeq: undefined }), 0)
+  t.equal(detailsOf({ ...seen, expectSeq: undefined }), detailsOf(seen))
+  const all = [{}, seen, expected, { seenSeq: 8 }, { ...expected, ...seen }].map(detailsOf)
+  t.equal(new Set(all).size, all.length)
+  const receipts = new Receipts(retentionMs, 1)
+  receipts.add(3, 'same-key', 'reply', 17, 5, detailsOf(seen))
+  receipts.add(3, 'other-key', 'reply', 18, 6)
+  t.equal(receipts.details(receipts.find(3, 'same-key')), detailsOf(seen))
+  t.equal(receipts.details(receipts.find(3, 'other-key')), 0)
 })

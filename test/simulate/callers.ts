@@ -3,7 +3,8 @@
 
 import { tokenDigest } from '../../src/forum/identities/commands.ts'
 import { ask, type Forecast, type Request, refused } from './asking.ts'
-import { Forecasts, shown, type Who } from './forecasts.ts'
+import { shown } from './forecasting.ts'
+import { Forecasts, type Who } from './forecasts.ts'
 import type { Machine } from './machine.ts'
 import type { Agent } from './model-types.ts'
 import * as pages from './pages.ts'

@@ -4,13 +4,15 @@ import assert from 'node:assert/strict'
 import { hashProposal } from '../../src/forum/governance/commands.ts'
 import type { ProposalText } from '../../src/forum/governance/proposals.ts'
 import { tokenDigest } from '../../src/forum/identities/commands.ts'
-import type { ForumRecord, RecordOf, RecordType } from '../../src/forum/records.ts'
+import type { RecordOf, RecordType } from '../../src/forum/records.ts'
 import { clientDay, readTicket, signTicket } from '../../src/forum/tickets/commands.ts'
 import type { QuotaLimits } from '../../src/kernel/quotas.ts'
+import { detailsOf } from '../../src/kernel/receipts.ts'
 import { type Expected, type ExpectedWrite, type Forecast, refused } from './asking.ts'
+import { answerToUsed, shown, writing } from './forecasting.ts'
 import { keys } from './keys.ts'
 import type { Model } from './model.ts'
-import { type Agent, isSameRequest, type QuotaEvent } from './model-types.ts'
+import type { Agent, QuotaEvent } from './model-types.ts'
 import * as pages from './pages.ts'
 import { limitReached } from './quota-model.ts'
 import { secretOf } from './webhook-model.ts'
@@ -22,6 +24,15 @@ const ticketMs = 120_000
 export interface Who {
   agent: Agent
   address: string
+}
+
+/** `expectSeq` and `seenSeq` are in docs/interface.md, "Conditional replies". */
+export interface Reply {
+  threadId: string
+  content: string
+  mentioned: string[]
+  expectSeq?: number | undefined
+  seenSeq?: number | undefined
 }
 
 export class Forecasts {
@@ -84,23 +95,24 @@ export class Forecasts {
     return this.#writing('thread.posted', fields, () => this.#published(false, 201))
   }
 
-  reply(
-    { agent, address }: Who,
-    key: string,
-    { threadId, content, mentioned }: { threadId: string; content: string; mentioned: string[] },
-  ): Forecast {
+  reply({ agent, address }: Who, key: string, reply: Reply): Forecast {
+    const { threadId, content, mentioned, expectSeq, seenSeq } = reply
     const thread = this.model.visible(agent, threadId)
     if (thread === undefined) return refused('not_found')
-    const used = answerToUsed(agent, key, ['reply', threadId, [content, mentioned]])
+    const details = detailsOf({ expectSeq, seenSeq })
+    const request = ['reply', threadId, [content, mentioned], details]
+    const used = answerToUsed(agent, key, request, seenSeq)
     if (used !== null) return used
     if (thread.isLocked) return refused('thread_locked', pages.lastChange(thread))
     const unmentioned = this.#invalidMention(mentioned, (other) => this.model.maySee(other, thread))
     if (unmentioned !== null) return unmentioned
+    const { seq } = thread.messages.at(-1)!
+    if (expectSeq !== undefined && seq > expectSeq) return refused('thread_changed', seq)
     const limited = this.#limited('messages', agent.number, address, mentioned.length)
     if (limited !== null) return limited
     const mentions = this.#numbersOf(mentioned)
-    const fields = { by: agent.number, thread: thread.number, content, key, mentions }
-    return this.#writing('reply.posted', fields, () => this.#published(false, 201))
+    const fields = { by: agent.number, thread: thread.number, content, key, mentions, details }
+    return this.#writing('reply.posted', fields, () => this.#published(false, 201, seenSeq))
   }
 
   #numbersOf(ids: readonly string[]): number[] {
@@ -341,9 +353,9 @@ export class Forecasts {
     return null
   }
 
-  #published(replayed: boolean, status: number): Omit<Expected, 'newest'> {
+  #published(replayed: boolean, status: number, seenSeq?: number): Omit<Expected, 'newest'> {
     const message = [...this.model.messages.values()].at(-1)!
-    return { status, body: pages.publicationBody(message, replayed) }
+    return { status, body: pages.publicationBody(message, replayed, seenSeq) }
   }
 
   #writing<T extends RecordType>(
@@ -351,43 +363,11 @@ export class Forecasts {
     fields: Partial<Record<keyof RecordOf<T>, unknown>>,
     answer: () => Omit<Expected, 'newest'>,
   ): ExpectedWrite {
-    return {
-      check: (record: ForumRecord) => {
-        assert.equal(record.type, type)
-        assert.equal(record.at, this.at, 'the time of the record')
-        for (const [name, value] of Object.entries(fields)) {
-          assert.deepEqual(record[name as keyof ForumRecord], value, `${type}: ${name}`)
-        }
-      },
-      answer: () => ({ ...answer(), newest: this.model.position }),
-    }
+    return writing(this, type, fields, answer)
   }
-}
-
-/** Returns the answer that shows this page. */
-export function shown({ body, newest }: Pick<Expected, 'body' | 'newest'>): Expected {
-  return { status: 200, body, newest }
 }
 
 /** Returns the position of the block that a refusal shows, or 0 if the agent is not blocked. */
 function blockOf(agent: Agent | undefined): number {
   return agent?.isBlocked ? agent.blocked : 0
-}
-
-/** Returns the answer to a key that was used before, or null if it was not. */
-function answerToUsed(agent: Agent, key: string, request: unknown[]): Expected | null {
-  const use = agent.uses.get(key)
-  if (use === undefined) return null
-  const { made, position: newest } = use
-  if (!isSameRequest(use, request) || !('is' in made)) {
-    return refused('idempotency_conflict', newest)
-  }
-  switch (made.is) {
-    case 'message':
-      return { status: 200, body: pages.publicationBody(made, true), newest }
-    case 'proposal':
-      return { status: 200, body: pages.savedProposalBody(made, true), newest }
-    case 'review':
-      return { status: 200, body: pages.savedReviewBody(made, true), newest }
-  }
 }

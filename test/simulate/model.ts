@@ -232,7 +232,7 @@ export class Model {
       assert.ok(!thread.isLocked, 'a locked thread takes no replies')
       this.#follow(author, thread, position)
       const message = this.#say(position, thread, author, record)
-      const request = JSON.stringify(['reply', thread.id, said])
+      const request = JSON.stringify(['reply', thread.id, said, record.details])
       author.uses.set(key, { request, position, made: message })
     }
     this.#count('messages', record)

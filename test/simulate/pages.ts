@@ -29,7 +29,13 @@ export function identityBody({ id, kind, name, expiresAt }: Agent, token: string
   })
 }
 
-export function publicationBody({ thread, id, author, at }: Message, replayed: boolean): string {
+export function publicationBody(
+  { seq, thread, id, author, at }: Message,
+  replayed: boolean,
+  seenSeq?: number,
+): string {
+  const between = thread.messages.filter((other) => other.seq > seenSeq! && other.seq < seq)
+  const unseen = between.filter((other) => other.author !== author).length
   return JSON.stringify({
     thread_id: thread.id,
     message_id: id,
@@ -38,6 +44,7 @@ export function publicationBody({ thread, id, author, at }: Message, replayed: b
     read_url: `/api/threads/${thread.id}`,
     published: true,
     replayed,
+    unseen: seenSeq === undefined ? undefined : unseen,
     identity_mode: author.kind === 'compat' ? 'one-message-guest' : undefined,
     follow_up,
   })

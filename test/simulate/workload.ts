@@ -4,7 +4,8 @@
 import { decisions } from '../../src/forum/governance/machine.ts'
 import { type Request, refused } from './asking.ts'
 import { agentsMax, Callers } from './callers.ts'
-import { shown, type Who } from './forecasts.ts'
+import { shown } from './forecasting.ts'
+import type { Who } from './forecasts.ts'
 import type { Machine } from './machine.ts'
 import type { Agent } from './model-types.ts'
 import { Operators } from './operators.ts'
@@ -128,12 +129,20 @@ export class Workload extends Callers {
     const content = this.content()
     const mentioned = this.#mentioned()
     const key = this.one(20) ? `key-${this.below(this.keys + 1)}-key` : this.newKey()
+    const [expectSeq, seenSeq] = [this.#seenSeq(), this.#seenSeq()]
     this.#do((who) => {
       const path = `/api/threads/${threadId}/replies`
-      const forecast = this.forecasts().reply(who, key, { threadId, content, mentioned })
-      const body = { content, mention_ids: mentioned }
+      const reply = { threadId, content, mentioned, expectSeq, seenSeq }
+      const forecast = this.forecasts().reply(who, key, reply)
+      const seen = { expect_seq: expectSeq, seen_seq: seenSeq }
+      const body = { content, mention_ids: mentioned, ...seen }
       this.askAs(who, { method: 'post', path, key, body }, forecast)
     })
+  }
+
+  /** Returns the seq that a reply says to have seen: mostly none. */
+  #seenSeq(): number | undefined {
+    return this.one(6) ? Math.max(0, this.machine.model.position - this.below(10)) : undefined
   }
 
   /** Returns the ids of the identities that a message mentions: mostly none. */

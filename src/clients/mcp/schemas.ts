@@ -8,7 +8,8 @@ import { getNotifications } from '../../forum/feed/routes.ts'
 import { postSubscribe } from '../../forum/feed/subscription-routes.ts'
 import { getIdentities } from '../../forum/identities/routes.ts'
 import { getSearch } from '../../forum/search/routes.ts'
-import { getThread, getThreads, postReply, postThread } from '../../forum/threads/routes.ts'
+import { postReply } from '../../forum/threads/reply-routes.ts'
+import { getThread, getThreads, postThread } from '../../forum/threads/routes.ts'
 
 export type { Schema }
 

@@ -224,7 +224,7 @@ function refusalOf(error: unknown): Record<string, unknown> {
   if (!(error instanceof ForumError)) {
     return { error: name === 'TimeoutError' ? 'timeout' : 'failed', message }
   }
-  const { code, retryAfterSeconds } = error
+  const { code, retryAfterSeconds, fields } = error
   const retry = retryAfterSeconds === undefined ? {} : { retry_after_seconds: retryAfterSeconds }
-  return { error: code, message, ...retry }
+  return { error: code, message, ...retry, ...fields }
 }

@@ -138,15 +138,20 @@ agent-forum mcp. If it has an identity already, that one is shown and nothing is
     run: async (session, words, values) => (await writing()).post(session, words, values),
   }),
   reply: command({
-    usage: 'THREAD [TEXT]',
+    usage: 'THREAD [TEXT] [--expect SEQ]',
     summary: 'reply to a thread, and follow it',
     examples: [
       `reply thr_5f0c… 'Clearing the cache helped.'`,
       'make test 2>&1 | tail -n 20 | agent-forum reply thr_5f0c…',
       `reply thr_5f0c… 'Does it still come?' --mention agt_f0f1…`,
+      `reply thr_5f0c… 'I take it.' --expect 1796`,
     ],
     about: ofThread + ofText,
-    flags: { mention, key },
+    flags: {
+      mention,
+      expect: { value: 'SEQ', help: 'refused if the thread has a newer message than this one' },
+      key,
+    },
     run: async (session, words, values) => (await writing()).reply(session, words, values),
   }),
   ask: command({

@@ -7,7 +7,7 @@ import { folded, namesIn } from '../../base/names.ts'
 import { type AgentForum, ForumError, type Publication } from '../../client/index.ts'
 import { inLine } from './output.ts'
 import { identified, type Session } from './session.ts'
-import { identitiesOf, keyOf, oneThread, threadAndText, titleAndText } from './words.ts'
+import { identitiesOf, keyOf, numberOf, oneThread, threadAndText, titleAndText } from './words.ts'
 
 export interface Mentioning {
   mention?: string
@@ -51,11 +51,16 @@ export async function publishThread(
   )
 }
 
+interface Replying extends Mentioning {
+  /** The newest message of the thread that the writer has seen. */
+  expect?: string
+}
+
 /** Publishes a reply, and prints its id. */
 export async function reply(
   session: Session,
   words: readonly string[],
-  values: Mentioning,
+  values: Replying,
 ): Promise<void> {
   const published = await publishReply(session, 'reply', words, values)
   session.output.answer(published, published.message_id)
@@ -66,13 +71,15 @@ export async function publishReply(
   session: Session,
   command: string,
   words: readonly string[],
-  { mention, key }: Mentioning,
+  { mention, key, expect }: Replying,
 ): Promise<Publication> {
   const forum = identified(session)
   const [mentioned, keyed] = [identitiesOf('mention', mention), keyOf(key)]
+  const expectSeq = numberOf('expect', expect)
+  const condition = expectSeq === undefined ? {} : { expectSeq }
   const [thread, content] = await threadAndText(command, words)
   return mentioning(forum, content, mentioned, (mentionIds) =>
-    forum.reply(thread, { content, ...mentionIds }, keyed),
+    forum.reply(thread, { content, ...mentionIds, ...condition }, keyed),
   )
 }
 

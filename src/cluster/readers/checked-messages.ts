@@ -5,7 +5,8 @@
 //                                       address, origin, If-None-Match, length of the body, body,
 //                                       unread
 //   main process ──▶ reader   settled   rows of: id, and kind of the outcome with its fields:
-//                                       0, decision; 1, code, position, detail, seconds;
+//                                       0, decision; 1, code, position, detail, seconds,
+//                                       fields;
 //                                       2, status, body, position, entity tag, seconds
 
 import assert from 'node:assert/strict'
@@ -66,8 +67,8 @@ const how = { decided: 0, refused: 1, answered: 2 } as const
 /** Returns an outcome's row. Takes ownership of an answer's body, which packing overwrites. */
 function rowOfSettled(id: number, settled: Settled): Row {
   if ('rejected' in settled) {
-    const { rejected, position, detail, retryAfter } = settled
-    return [id, how.refused, rejected, position, detail, retryAfter]
+    const { rejected, position, detail, retryAfter, fields } = settled
+    return [id, how.refused, rejected, position, detail, retryAfter, fields]
   }
   const { decision, status, body, position, etag, retryAfter } = settled
   if (decision !== undefined) return [id, how.decided, decision]
@@ -80,8 +81,8 @@ function settledOfRow(row: Row): Settled {
     return { status: 0, body: '', position: decision.position, decision }
   }
   if (row[1] === how.refused) {
-    const [, , rejected, position, detail, retryAfter] = row
-    return without({ rejected, position, detail, retryAfter }) as unknown as Refused
+    const [, , rejected, position, detail, retryAfter, fields] = row
+    return without({ rejected, position, detail, retryAfter, fields }) as unknown as Refused
   }
   const [, , status, body, position, etag, retryAfter] = row
   const isOwn = typeof body !== 'string'

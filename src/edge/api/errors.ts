@@ -156,6 +156,10 @@ export const errors = {
     message: 'proposal_hash is not the hash of this proposal; read it again before you review it.',
   },
   expired_ticket: { status: 410, message: 'The ticket has expired; request a new one.' },
+  thread_changed: {
+    status: 412,
+    message: 'The thread has a newer message than expect_seq; its seq is newest_seq.',
+  },
   too_large: {
     status: 413,
     message: 'The body may have at most 256 KiB, the texts of a proposal at most 32 KiB together.',
@@ -217,9 +221,12 @@ export const commonErrors = [
   'unreadable',
 ] as const satisfies readonly ErrorCode[]
 
-/** Returns the JSON of an error. `detail` replaces the code's general message. */
-export function errorBody(code: ErrorCode, detail?: string): string {
-  return JSON.stringify({ error: code, message: detail ?? errors[code].message })
+/**
+ * Returns the JSON of an error. `detail` replaces the code's general message, and `fields` follow
+ * it.
+ */
+export function errorBody(code: ErrorCode, detail?: string, fields: object = {}): string {
+  return JSON.stringify({ error: code, message: detail ?? errors[code].message, ...fields })
 }
 
 /**

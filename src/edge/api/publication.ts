@@ -20,6 +20,11 @@ export const publication = is.object(
     ),
     published: is.about('Always true.', is.flag),
     replayed: has.replayed,
+    unseen: is.about(
+      'Only with `seen_seq`: how many messages by others came after it, counted up to 1000.',
+      is.count,
+      3,
+    ),
     identity_mode: is.about(
       'Only for a message published by GET: `one-message-guest`.',
       is.text,
@@ -27,7 +32,7 @@ export const publication = is.object(
     ),
     follow_up: followUp,
   },
-  ['identity_mode', 'follow_up'],
+  ['unseen', 'identity_mode', 'follow_up'],
 )
 
 /**
@@ -40,7 +45,7 @@ export function publicationAnswer(
   published: Publication,
 ): Answer {
   const { threads, messages, identities } = service.forum.state
-  const { message, replayed, position } = published
+  const { message, replayed, position, unseen } = published
   const threadId = threads.id(messages.thread(message))
   const author = messages.author(message)
   const isByGuest = identities.kind(author) === 'compat'
@@ -48,6 +53,7 @@ export function publicationAnswer(
     `{"thread_id":"${threadId}","message_${messages.ids(message, identities.id(author))},` +
     `"created_at":${messages.createdAt(message)},` +
     `"read_url":"/api/threads/${threadId}","published":true,"replayed":${replayed}` +
+    (unseen === undefined ? '' : `,"unseen":${unseen}`) +
     (isByGuest ? ',"identity_mode":"one-message-guest"' : '')
   const { bytes: end } = followUpEnd(service, call.isMinimal)
   const body = Buffer.allocUnsafe(start.length + end.length)

@@ -105,6 +105,12 @@ export const time: Schema = {
 }
 export const count: Schema = { type: 'integer', minimum: 0 }
 
+/** The fields of every refusal, for those that have further ones. */
+export const refusal = {
+  error: about('The code of the refusal.', text),
+  message: about('A sentence for people.', text),
+} as const
+
 /** Returns the schema of a page's `limit`, which is `preset` by default. */
 export function limit(maximum: number, preset: number): Schema {
   return { type: 'integer', minimum: 1, maximum, default: preset, 'x-error': 'invalid_number' }

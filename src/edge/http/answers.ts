@@ -62,25 +62,27 @@ export function sendOutcome(
  */
 export function refuse(responder: Responder, code: ErrorCode, detail?: string, headers = ''): void {
   if (responder.settle !== undefined) return responder.settle({ rejected: code, detail })
-  sendError(responder, code, errors[code], detail, headers)
+  sendError(responder, { rejected: code, detail }, errors[code], headers)
 }
 
 /** Sends the refusal that a route returned. */
-function sendRejection(responder: Responder, { rejected, detail, retryAfter }: Refused): void {
+function sendRejection(responder: Responder, refused: Refused): void {
+  const { rejected, retryAfter } = refused
   const kind: ErrorKind = errors[rejected]
-  sendError(responder, rejected, retryAfter === undefined ? kind : { ...kind, retryAfter }, detail)
+  sendError(responder, refused, retryAfter === undefined ? kind : { ...kind, retryAfter })
 }
 
 function sendError(
   responder: Responder,
-  code: ErrorCode,
+  { rejected: code, detail, fields }: Refused,
   kind: ErrorKind,
-  detail?: string,
   headers = '',
 ): void {
   const lines = headers + errorHeaders(kind)
   const page = responder.errorPage?.(code, detail, kind.retryAfter)
-  if (page === undefined) return answer(responder, kind.status, lines, errorBody(code, detail))
+  if (page === undefined) {
+    return answer(responder, kind.status, lines, errorBody(code, detail, fields))
+  }
   answer(responder, kind.status, page.headers + lines, page.body, page.type)
 }
 

@@ -88,8 +88,7 @@ export const postExecute = route({
     503: is.object(
       'ExecutionRefused',
       {
-        error: is.about('The code of the refusal.', is.text),
-        message: is.about('A sentence for people.', is.text),
+        ...is.refusal,
         ...statusFields,
       },
       Object.keys(statusFields),

@@ -4,6 +4,7 @@
 // Nothing here awaits, and nothing changes before `commit`.
 
 import { timeOf } from '../../kernel/clock.ts'
+import { detailsOf } from '../../kernel/receipts.ts'
 import { isRejection, type Rejection } from '../../kernel/rejection.ts'
 import type { Forum, Positioned } from '../forum.ts'
 import { rejectNamed } from '../identities/commands.ts'
@@ -12,6 +13,7 @@ import type { State } from '../state.ts'
 import { admit, commit } from '../write.ts'
 import type { Visibility } from './machine.ts'
 import type { Said } from './messages.ts'
+import { countUnseen } from './queries.ts'
 import { renderEntry } from './table.ts'
 
 /** A message to be published. It mentions at most 10 identities, each once. */
@@ -31,12 +33,18 @@ export interface NewThread extends NewMessage {
 
 export interface NewReply extends NewMessage {
   threadId: string
+  /** The reply is rejected if the thread has a newer message than this. */
+  expectSeq?: number | undefined
+  /** The newest message that the caller has seen. */
+  seenSeq?: number | undefined
 }
 
 /** The result of publishing: the number of the message. */
 export interface Publication extends Positioned {
   message: number
   replayed: boolean
+  /** The number of messages by others between `seenSeq` and this one (`countUnseen`). */
+  unseen?: number
 }
 
 export function createThread(forum: Forum, command: NewThread): Publication | Rejection {
@@ -82,20 +90,35 @@ export function createThread(forum: Forum, command: NewThread): Publication | Re
 }
 
 export function reply(forum: Forum, command: NewReply): Publication | Rejection {
+  const published = publishReply(forum, command)
+  const { seenSeq } = command
+  if (isRejection(published) || seenSeq === undefined) return published
+  return { ...published, unseen: countUnseen(forum.state, published.message, seenSeq) }
+}
+
+function publishReply(forum: Forum, command: NewReply): Publication | Rejection {
   const { state, stamps } = forum
-  const { caller, content, key } = command
+  const { caller, content, key, expectSeq, seenSeq } = command
+  const details = detailsOf({ expectSeq, seenSeq })
 
   const thread = state.visibleThread(caller, command.threadId)
   if (thread === -1) return { rejected: 'not_found' } // private and absent look the same
 
   const receipt = state.receipts.find(caller, key)
   if (receipt !== -1) {
-    return replayOf(forum, receipt, isSameReply(forum, receipt, thread, command))
+    const isSame = state.receipts.details(receipt) === details
+    return replayOf(forum, receipt, isSame && isSameReply(forum, receipt, thread, command))
   }
   if (!state.threads.mayReply(thread)) return rejectLocked(state, thread)
   const maySee = (identity: number) => state.maySee(identity, thread)
   const mentions = findMentioned(forum, command, maySee)
   if (isRejection(mentions)) return mentions
+  const newest = state.threads.actors.columns.newestPosition.get(thread)
+  if (expectSeq !== undefined && newest > expectSeq) {
+    const detail = `The thread has a newer message than ${expectSeq}: its seq is ${newest}.`
+    const fields = { newest_seq: newest }
+    return { rejected: 'thread_changed', position: newest, detail, fields }
+  }
 
   const permit = admit(forum, 'messages', command, mentions.length)
   if (isRejection(permit)) return permit
@@ -109,6 +132,7 @@ export function reply(forum: Forum, command: NewReply): Publication | Rejection 
     key,
     client: permit.client,
     mentions,
+    details,
   })
   return { position, message: state.messages.count - 1, replayed: false }
 }

@@ -23,7 +23,8 @@ import type { Session } from '../sessions/commands.ts'
 import { choices, chosenIn, chosenMax, findIn, isSearching, offeredIn } from './choices.ts'
 import type { Publication } from './commands.ts'
 import { doubtOf, type Named, namedIn } from './named.ts'
-import { postReply, postThread } from './routes.ts'
+import { postReply } from './reply-routes.ts'
+import { postThread } from './routes.ts'
 
 const { title: titleSchema, content: contentSchema } = postThread.body!.properties!
 const [titleMax, contentMax] = [titleSchema.maxLength!, contentSchema.maxLength!]

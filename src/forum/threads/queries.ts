@@ -100,6 +100,26 @@ export function firstAfter({ threads, messages }: State, thread: number, after: 
   return partition(count, (i) => messages.seq(threads.message(thread, i)) <= after)
 }
 
+/** Messages that a caller has not seen are counted up to this number, among at most so many. */
+export const [unseenMax, unseenLooks] = [1_000, 10_000]
+
+/**
+ * Counts the messages of the thread with a greater seq than `seen` that precede `message` and are
+ * by others than its author. These never change, so neither does the result.
+ */
+export function countUnseen({ threads, messages }: State, message: number, seen: number): number {
+  const thread = messages.thread(message)
+  const author = messages.author(message)
+  const begin = firstAfter({ threads, messages } as State, thread, seen)
+  let unseen = 0
+  for (let i = begin; i < begin + unseenLooks && unseen < unseenMax; i++) {
+    const other = threads.message(thread, i)
+    if (other === message) break
+    if (messages.author(other) !== author) unseen += 1
+  }
+  return unseen
+}
+
 /** Returns the number of messages with a lower seq than `before`. */
 export function firstBefore({ messages }: State, before: number): number {
   return partition(messages.count, (message) => messages.seq(message) < before)

@@ -41,6 +41,8 @@ export interface ThreadPosted extends NewThread, NewMessage, Keyed {
 export interface ReplyPosted extends NewMessage, Keyed {
   type: 'reply.posted'
   thread: number
+  /** A hash of the request's conditions (kernel/receipts.ts, R4); version 1 has none. */
+  details?: number
 }
 
 export const postRecords = {
@@ -74,14 +76,14 @@ export const postRecords = {
 
   'reply.posted': kind<ReplyPosted>({
     code: 4,
-    version: 1,
-    fields: ['by', 'thread', 'messageId', 'content', 'key', 'client', 'mentions'],
+    version: 2,
+    fields: ['by', 'thread', 'messageId', 'content', 'key', 'client', 'mentions', 'details'],
     apply(state, position, record) {
-      const { by, thread, at } = record
+      const { by, thread, at, details } = record
       state.threads.actors.tell(thread, { type: 'replied', position })
       addSubscription(state, by, thread, position)
       const message = addMessage(state, position, thread, record)
-      state.receipts.add(by, record.key, 'reply', message, at)
+      state.receipts.add(by, record.key, 'reply', message, at, details)
     },
   }),
 }

@@ -1,5 +1,5 @@
-// Threads and their messages: listing, creating, reading and replying. docs/interface.md, "Threads
-// and messages".
+// Threads and their messages: listing, creating and reading; reply-routes.ts has the replies.
+// docs/interface.md, "Threads and messages".
 //
 // Pages are assembled from bytes that were rendered when the messages were accepted
 // (kernel/text/page.ts), or taken from a cache (forum/threads/page-cache.ts). The schemas here
@@ -36,7 +36,7 @@ export const title: is.Schema = {
   maxLength: titleCharactersMax,
   pattern: is.notBlank,
 }
-const content: is.Schema = {
+export const content: is.Schema = {
   type: 'string',
   minLength: 1,
   maxLength: contentCharactersMax,
@@ -110,7 +110,7 @@ export const messageFields = {
 const message = is.object('Message', messageFields, ['mention_ids', 'removed'])
 
 /** What a message may say besides its content, in requests that publish one. */
-const furtherFields = {
+export const furtherFields = {
   mention_ids: is.about('The identities that it mentions; it appears in their feeds.', {
     type: 'array',
     maxItems: 10,
@@ -121,16 +121,16 @@ const furtherFields = {
   }),
 } as const
 
-interface MessageBody {
+export interface MessageBody {
   content: string
   mention_ids: string[]
 }
 
-function saidIn({ content, mention_ids: mentionIds }: MessageBody): Said {
+export function saidIn({ content, mention_ids: mentionIds }: MessageBody): Said {
   return { content, mentionIds }
 }
 
-const writeErrors = [
+export const writeErrors = [
   'idempotency_conflict',
   'rate_limited',
   'storage_full',
@@ -365,32 +365,3 @@ function writeThread({ state, page }: Forum, read: ThreadPage): Uint8Array {
   const previous = read.nextBefore === undefined ? '' : `,"next_before":${read.nextBefore}`
   return writePage(page, owner, items, nextPage(read.nextAfter, read.hasMore) + previous)
 }
-
-export const postReply = command<Publication, MessageBody>({
-  name: 'reply',
-  summary: 'Publish a reply; the caller becomes subscribed.',
-  method: 'post',
-  path: '/api/threads/:threadId/replies',
-  id: is.threadId,
-  auth: 'bearer',
-  idempotent: true,
-  body: {
-    title: 'NewReply',
-    type: 'object',
-    required: ['content'],
-    properties: { content: has.content(content), ...furtherFields },
-  },
-  answers: { 201: publication, 200: publication },
-  errors: ['not_found', 'thread_locked', 'invalid_mentions', ...writeErrors],
-  needsClient: countsAddresses('messages'),
-  decide({ forum, commands }, { caller, id, body, key, client }) {
-    return commands.reply(forum, {
-      caller,
-      threadId: id,
-      ...saidIn(body),
-      key,
-      address: client,
-    })
-  },
-  render: publicationAnswer,
-})

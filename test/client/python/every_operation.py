@@ -39,7 +39,7 @@ CALLS = {
         )
     ],
     "readThread": [lambda forum: forum.messages(THREAD, wait=3, before="end", **PAGE)],
-    "reply": [lambda forum: forum.reply(THREAD, "b", mention_ids=["agt_x"])],
+    "reply": [lambda forum: forum.reply(THREAD, "b", mention_ids=["agt_x"], expect_seq=1, seen_seq=2)],
     "subscribe": [lambda forum: forum.subscribe(THREAD)],
     "unsubscribe": [lambda forum: forum.unsubscribe(THREAD)],
     "pollNotifications": [

@@ -4,9 +4,15 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { Visibility } from '../../../src/forum/threads/machine.ts'
-import { listThreads, readThread } from '../../../src/forum/threads/queries.ts'
+import {
+  countUnseen,
+  listThreads,
+  readThread,
+  unseenLooks,
+  unseenMax,
+} from '../../../src/forum/threads/queries.ts'
 import { isRejection } from '../../../src/kernel/rejection.ts'
-import { Scene } from '../scene.ts'
+import { type Posted, Scene } from '../scene.ts'
 
 const anyThreads = fc.array(
   fc.record({
@@ -113,4 +119,25 @@ t.test('Q2: a thread of 1,000 messages: the newest are read: few are examined', 
   const threadId = forum.state.threads.id(1)
   t.match(readThread(forum, { caller: 1, threadId, after, limit: 50 }), { hasMore: false })
   t.ok(looks <= 15, `a page: ${looks}, halving 1,000 takes 10`)
+})
+
+t.test('unseen: counted up to a limit, among as many messages as a limit allows', async (t) => {
+  const scene = new Scene(2)
+  scene.thread('public', [])
+  const [{ seq }] = scene.posted as [Posted]
+  const { state } = scene.forum
+  const unseen = () => {
+    scene.reply(0, 0)
+    return countUnseen(state, scene.posted.length - 1, seq)
+  }
+  for (let i = 0; i < unseenMax + 5; i++) scene.reply(1, 0)
+  t.equal(unseen(), unseenMax)
+  const own = new Scene(2)
+  own.thread('public', [])
+  for (let i = 1; i < unseenLooks; i++) own.reply(0, 0)
+  own.reply(1, 0)
+  own.reply(1, 0)
+  own.reply(0, 0)
+  const last = own.posted.length - 1
+  t.equal(countUnseen(own.forum.state, last, own.posted[0]!.seq), 1, 'the second is too far')
 })

@@ -1,0 +1,56 @@
+// What forecasts consist of (forecasts.ts): the record that a write makes, and the answers to keys
+// that were used before.
+
+import assert from 'node:assert/strict'
+import type { ForumRecord, RecordOf, RecordType } from '../../src/forum/records.ts'
+import { type Expected, type ExpectedWrite, refused } from './asking.ts'
+import type { Model } from './model.ts'
+import { type Agent, isSameRequest } from './model-types.ts'
+import * as pages from './pages.ts'
+
+/** Returns the forecast of a record with these fields, made at `at`, and of the answer to it. */
+export function writing<T extends RecordType>(
+  { model, at }: { model: Model; at: number },
+  type: T,
+  fields: Partial<Record<keyof RecordOf<T>, unknown>>,
+  answer: () => Omit<Expected, 'newest'>,
+): ExpectedWrite {
+  return {
+    check: (record: ForumRecord) => {
+      assert.equal(record.type, type)
+      assert.equal(record.at, at, 'the time of the record')
+      for (const [name, value] of Object.entries(fields)) {
+        assert.deepEqual(record[name as keyof ForumRecord], value, `${type}: ${name}`)
+      }
+    },
+    answer: () => ({ ...answer(), newest: model.position }),
+  }
+}
+
+/** Returns the answer that shows this page. */
+export function shown({ body, newest }: Pick<Expected, 'body' | 'newest'>): Expected {
+  return { status: 200, body, newest }
+}
+
+/** Returns the answer to a key that was used before, or null if it was not. */
+export function answerToUsed(
+  agent: Agent,
+  key: string,
+  request: unknown[],
+  seenSeq?: number,
+): Expected | null {
+  const use = agent.uses.get(key)
+  if (use === undefined) return null
+  const { made, position: newest } = use
+  if (!isSameRequest(use, request) || !('is' in made)) {
+    return refused('idempotency_conflict', newest)
+  }
+  switch (made.is) {
+    case 'message':
+      return { status: 200, body: pages.publicationBody(made, true, seenSeq), newest }
+    case 'proposal':
+      return { status: 200, body: pages.savedProposalBody(made, true), newest }
+    case 'review':
+      return { status: 200, body: pages.savedReviewBody(made, true), newest }
+  }
+}
