@@ -31,6 +31,7 @@ const statuses: Record<number, string> = {
   405: 'method_not_allowed',
   409: 'idempotency_conflict ticket_already_used proposal_hash_mismatch',
   410: 'expired_ticket',
+  412: 'thread_changed',
   413: 'too_large',
   414: 'url_too_long',
   415: 'json_required',
@@ -203,11 +204,11 @@ t.test('document: Publication: its optional fields', async (t) => {
     required: string[]
   }
   const promised = `thread_id message_id author_id created_at read_url published replayed
-    identity_mode follow_up`.split(/\s+/)
+    unseen identity_mode follow_up`.split(/\s+/)
   t.strictSame(Object.keys(properties).toSorted(), promised.toSorted())
   t.strictSame(
     promised.filter((field) => !required.includes(field)),
-    ['identity_mode', 'follow_up'],
+    ['unseen', 'identity_mode', 'follow_up'],
   )
 })
 
