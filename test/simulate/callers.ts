@@ -39,7 +39,7 @@ export class Callers {
       const token = visibility === 'private' ? this.tokenOf(author) : undefined
       if (visibility === 'private' && token === undefined) continue
       const viewer = token === undefined ? null : author
-      const forecast = this.as(viewer, forecasts.readThread(viewer, id, 0, 100))
+      const forecast = this.as(viewer, forecasts.readThread(viewer, id, { after: 0, limit: 100 }))
       this.ask({ method: 'get', path: `/api/threads/${id}`, query: 'limit=100', token }, forecast)
     }
     this.ask(
