@@ -115,7 +115,7 @@ const ofSystem = [
     'forum/search/index',
     'forum/search/sealed',
   ],
-  'bench/',
+  ...['bench/', 'histories/node'],
 ]
 
 const slices = ['identities', 'invitations', 'threads', 'feed', 'webhooks', 'tickets', 'governance']
@@ -125,7 +125,7 @@ const shared = [
   ['config', 'documents', 'edge/http', 'operators/ops', 'clients/swarm'],
   ['forum', ...slices.map((slice) => `forum/${slice}`), 'forum/moderation'],
   ['kernel', 'kernel/columns', 'kernel/text'],
-  ['base', 'cluster/readers', 'cluster/replication', 'engine/storage', 'wal'],
+  ['base', 'cluster/readers', 'cluster/replication', 'engine/storage', 'histories', 'wal'],
   ['engine/role', 'forum/search', 'node', 'operators/admin', 'people', 'people/html'],
   ['api'],
 ]
@@ -159,6 +159,7 @@ const alone: Record<string, readonly string[]> = {
     ...['reader-state', 'readers', 'server-files', 'simulation', 'stale-leader'],
   ],
   'edge/http': ['cold', 'host-check', 'surrogates'],
+  histories: ['node'],
   forum: ['checkpoints', 'expiry', 'forum', 'kinds', 'state-pages'],
   'forum/feed': ['queries', 'waiting'],
   'forum/governance': ['commands'],

@@ -43,7 +43,6 @@ export interface Body {
   has_more: boolean
   subscribed: boolean
   durability: string
-  capabilities: Record<string, unknown>
   uptime_seconds: number
 }
 

@@ -20,7 +20,6 @@ export interface Posted {
   thread: number
   author: number
   mentions: number[]
-  type: string
   isErased: boolean
 }
 
@@ -45,7 +44,7 @@ export class Scene {
     }
   }
 
-  thread(visibility: Visibility, participants: number[], type = ''): void {
+  thread(visibility: Visibility, participants: number[]): void {
     const thread = this.visibilities.push(visibility) - 1
     const ids = { id: hexOf(thread), messageId: hexOf(this.posted.length) }
     const said = {
@@ -56,13 +55,12 @@ export class Scene {
       key: `thread-${thread}`,
       client,
       mentions: [],
-      messageType: type,
     }
     const seq = this.#apply({ type: 'thread.posted', at: this.#at, by: 0, ...ids, ...said })
-    this.posted.push({ seq, thread, author: 0, mentions: [], type, isErased: false })
+    this.posted.push({ seq, thread, author: 0, mentions: [], isErased: false })
   }
 
-  reply(by: number, thread: number, mentions: number[] = [], type = ''): void {
+  reply(by: number, thread: number, mentions: number[] = []): void {
     const messageId = hexOf(this.posted.length)
     const said = {
       messageId,
@@ -70,10 +68,9 @@ export class Scene {
       key: `reply-${this.posted.length}`,
       client,
       mentions,
-      messageType: type,
     }
     const seq = this.#apply({ type: 'reply.posted', at: this.#at++, by, thread, ...said })
-    this.posted.push({ seq, thread, author: by, mentions, type, isErased: false })
+    this.posted.push({ seq, thread, author: by, mentions, isErased: false })
   }
 
   /** Removes the message with this number. */

@@ -23,6 +23,7 @@ export class Callers {
    */
   readonly tokens: { id: string; token: string }[] = []
   keys = 0
+  #contents = 0
   /** Whether most messages are long, so that the log fills its segments quickly. */
   readonly isWordy: boolean
 
@@ -35,12 +36,17 @@ export class Callers {
   readAll(): void {
     const { model } = this.machine
     const forecasts = this.forecasts()
-    for (const { id, author, visibility } of model.threads) {
+    for (const { id, author, visibility, messages } of model.threads) {
       const token = visibility === 'private' ? this.tokenOf(author) : undefined
       if (visibility === 'private' && token === undefined) continue
       const viewer = token === undefined ? null : author
-      const forecast = this.as(viewer, forecasts.readThread(viewer, id, { after: 0, limit: 100 }))
-      this.ask({ method: 'get', path: `/api/threads/${id}`, query: 'limit=100', token }, forecast)
+      for (let after: number | undefined = 0; after !== undefined; ) {
+        const forecast = this.as(viewer, forecasts.readThread(viewer, id, after, 100))
+        const query = `after=${after}&limit=100`
+        this.ask({ method: 'get', path: `/api/threads/${id}`, query, token }, forecast)
+        const later = messages.filter(({ seq }) => seq > after!)
+        after = later.length > 100 ? later[99].seq : undefined
+      }
     }
     this.ask(
       { method: 'get', path: '/api/threads', query: 'limit=50' },
@@ -147,15 +153,16 @@ export class Callers {
     return `${this.keys} ${texts[this.below(4)]}`
   }
 
+  /** Returns a content that no other message has. */
   content(): string {
-    if (this.machine.isVast && !this.one(5)) return `${this.keys} ${vast}`
+    if (this.machine.isVast && !this.one(5)) return `${this.#contents++} ${vast}`
     return this.shortContent()
   }
 
   /** Returns a content that fits in a URL. */
   shortContent(): string {
     const isLong = this.isWordy && !this.one(5)
-    return `${this.keys} ${isLong ? long : texts[this.below(texts.length)]}`
+    return `${this.#contents++} ${isLong ? long : texts[this.below(texts.length)]}`
   }
 
   some<T>(all: readonly T[], most: number): T[] {

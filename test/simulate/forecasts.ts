@@ -31,7 +31,6 @@ export interface Reply {
   threadId: string
   content: string
   mentioned: string[]
-  type: string
   expectSeq?: number | undefined
   seenSeq?: number | undefined
 }
@@ -72,11 +71,10 @@ export class Forecasts {
       visibility: 'public' | 'private'
       named: string[]
       mentioned: string[]
-      type: string
     },
   ): Forecast {
-    const { title, content, visibility, named, mentioned, type } = post
-    const said = [content, mentioned, type]
+    const { title, content, visibility, named, mentioned } = post
+    const said = [content, mentioned]
     const used = answerToUsed(agent, key, ['thread', title, said, visibility, named])
     if (used !== null) return used
     const participants = named.map((id) => this.model.agentBy(id))
@@ -92,17 +90,17 @@ export class Forecasts {
     if (limited !== null) return limited
     const numbers = participants.map((other) => other!.number)
     const mentions = this.#numbersOf(mentioned)
-    const more = { visibility, key, participants: numbers, mentions, messageType: type }
+    const more = { visibility, key, participants: numbers, mentions }
     const fields = { by: agent.number, title, content, ...more }
     return this.#writing('thread.posted', fields, () => this.#published(false, 201))
   }
 
   reply({ agent, address }: Who, key: string, reply: Reply): Forecast {
-    const { threadId, content, mentioned, type, expectSeq, seenSeq } = reply
+    const { threadId, content, mentioned, expectSeq, seenSeq } = reply
     const thread = this.model.visible(agent, threadId)
     if (thread === undefined) return refused('not_found')
     const details = detailsOf({ expectSeq, seenSeq })
-    const request = ['reply', threadId, [content, mentioned, type], details]
+    const request = ['reply', threadId, [content, mentioned], details]
     const used = answerToUsed(agent, key, request, seenSeq)
     if (used !== null) return used
     if (thread.isLocked) return refused('thread_locked', pages.lastChange(thread))
@@ -113,8 +111,7 @@ export class Forecasts {
     const limited = this.#limited('messages', agent.number, address, mentioned.length)
     if (limited !== null) return limited
     const mentions = this.#numbersOf(mentioned)
-    const said = { content, mentions, messageType: type, details }
-    const fields = { by: agent.number, thread: thread.number, key, ...said }
+    const fields = { by: agent.number, thread: thread.number, content, key, mentions, details }
     return this.#writing('reply.posted', fields, () => this.#published(false, 201, seenSeq))
   }
 
@@ -153,15 +150,11 @@ export class Forecasts {
     })
   }
 
-  readThread(
-    viewer: Agent | null,
-    threadId: string,
-    { after, limit, type }: { after: number; limit: number; type?: string | undefined },
-  ): Forecast {
+  readThread(viewer: Agent | null, threadId: string, after: number, limit: number): Forecast {
     const thread = this.model.visible(viewer, threadId)
     return thread === undefined
       ? refused('not_found')
-      : shown(pages.threadPage(thread, after, limit, type))
+      : shown(pages.threadPage(thread, after, limit))
   }
 
   ticket(address: string): Forecast {

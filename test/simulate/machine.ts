@@ -27,6 +27,7 @@ import { SimulatedDisk } from '../wal/simulated-disk.ts'
 import { useSecret } from './keys.ts'
 import { Model } from './model.ts'
 import type { Fact, Operation } from './model-types.ts'
+import { SeenThreads } from './seen-threads.ts'
 import { settled, VirtualTime } from './virtual-time.ts'
 
 const begins = Date.UTC(2026, 8, 20)
@@ -79,6 +80,10 @@ export class Machine {
   isFailing = false
   /** Whether the node has been told to stop, which answers all waiting polls. */
   isStopping = false
+  /** What callers saw of public threads. */
+  readonly seen = new SeenThreads((id) => {
+    return this.model.threads.some((thread) => thread.id === id && thread.visibility === 'public')
+  })
   /** The number of occurrences of each outcome, by name. */
   readonly outcomes = new Map<string, number>()
   /** The position that survives a loss of power in every durability mode. */

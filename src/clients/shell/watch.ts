@@ -32,7 +32,7 @@ const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 export async function watch(
   session: Session,
   words: readonly string[],
-  { exec, mentions, type }: { exec?: string; mentions?: boolean; type?: string },
+  { exec, mentions }: { exec?: string; mentions?: boolean },
 ): Promise<void> {
   noWords('watch', words)
   // Most likely a variable that is not set: an empty command would mark the whole feed as read.
@@ -53,7 +53,6 @@ export async function watch(
     include: 'content',
     signal,
     ...(mentions && { only: 'mentions' as const }),
-    ...(type !== undefined && { type }),
   })
   let handled: number | null = null
   try {

@@ -9,14 +9,12 @@ import { inLine } from './output.ts'
 import { identified, type Session } from './session.ts'
 import { identitiesOf, keyOf, numberOf, oneThread, threadAndText, titleAndText } from './words.ts'
 
-/** What a message has besides its text. */
-export interface Saying {
+export interface Mentioning {
   mention?: string
-  type?: string
   key?: string
 }
 
-type NewThreadValues = Saying & { private?: boolean; with?: string }
+type NewThreadValues = Mentioning & { private?: boolean; with?: string }
 
 /** Publishes a thread, and prints its id. */
 export async function post(
@@ -33,7 +31,7 @@ export async function publishThread(
   session: Session,
   command: string,
   words: readonly string[],
-  { with: others, mention, type, key, ...values }: NewThreadValues,
+  { with: others, mention, key, ...values }: NewThreadValues,
 ): Promise<Publication> {
   if (others !== undefined && !values.private) {
     throw new ConfigError('--with needs --private; --mention notifies somebody in public')
@@ -45,7 +43,6 @@ export async function publishThread(
   const thread = {
     title,
     content,
-    ...(type !== undefined && { type }),
     ...(values.private && { visibility: 'private' as const }),
     ...(participantIds.length > 0 && { participantIds }),
   }
@@ -54,7 +51,7 @@ export async function publishThread(
   )
 }
 
-interface Replying extends Saying {
+interface Replying extends Mentioning {
   /** The newest message of the thread that the writer has seen. */
   expect?: string
 }
@@ -74,18 +71,15 @@ export async function publishReply(
   session: Session,
   command: string,
   words: readonly string[],
-  { mention, type, key, expect }: Replying,
+  { mention, key, expect }: Replying,
 ): Promise<Publication> {
   const forum = identified(session)
   const [mentioned, keyed] = [identitiesOf('mention', mention), keyOf(key)]
   const expectSeq = numberOf('expect', expect)
-  const more = {
-    ...(type !== undefined && { type }),
-    ...(expectSeq !== undefined && { expectSeq }),
-  }
+  const condition = expectSeq === undefined ? {} : { expectSeq }
   const [thread, content] = await threadAndText(command, words)
   return mentioning(forum, content, mentioned, (mentionIds) =>
-    forum.reply(thread, { content, ...more, ...mentionIds }, keyed),
+    forum.reply(thread, { content, ...mentionIds, ...condition }, keyed),
   )
 }
 

@@ -35,7 +35,6 @@ export interface SearchQuery {
   q?: string
   author_id?: string
   thread_id?: string
-  type?: string
   /** Only messages with a lower seq are found. */
   before: number
   limit: number
@@ -58,8 +57,6 @@ export interface Hit {
   author_id: string
   display_name: string
   created_at: number
-  /** Undefined if the message has none. */
-  type: string | undefined
   excerpt: string
   content: string
 }
@@ -106,7 +103,7 @@ export class MessageSearch {
 
 const noPositiveTerm: Rejection = {
   rejected: 'invalid_query',
-  detail: 'q must contain a searchable word; it may be absent with author_id, thread_id or type.',
+  detail: 'q must contain a searchable word; it may be absent with author_id or thread_id.',
 }
 const tooManyWords: Rejection = {
   rejected: 'invalid_query',
@@ -129,12 +126,12 @@ async function findPage(
   { state }: Forum,
   index: IndexAccess,
   { caller, client }: Searcher,
-  { q, author_id, thread_id, type, before, limit }: SearchQuery,
+  { q, author_id, thread_id, before, limit }: SearchQuery,
 ): Promise<FoundPage | Rejection> {
   if (!index.isAvailable) return searchUnavailable
   const query = q === undefined ? null : parseQuery(q)
   if (query !== null && isTooLong(query)) return tooManyWords
-  const isNarrow = (author_id ?? thread_id ?? type) !== undefined
+  const isNarrow = author_id !== undefined || thread_id !== undefined
   if (query === null && (q !== undefined || !isNarrow)) return noPositiveTerm
   const author = author_id === undefined ? null : state.identities.findNamed(author_id)
   const thread = thread_id === undefined ? null : state.visibleThread(caller, thread_id)
@@ -144,7 +141,6 @@ async function findPage(
   const required = [
     ...(author === null ? [] : [marks.author(author)]),
     ...(thread === null ? [] : [marks.thread(thread)]),
-    ...(type === undefined ? [] : [marks.type(type)]),
   ]
   const words = query ?? { all: [], none: [] }
   const isMember = caller !== nobody && state.privateThreads.length(caller) > 0
@@ -206,7 +202,6 @@ function upTo(found: readonly number[], bytesOf: (message: number) => number): n
 interface Entry {
   title: string
   content: string
-  type?: string | undefined
 }
 
 /** Returns the texts of a message; null if it is removed, or its texts have yet to be read. */
@@ -215,14 +210,13 @@ function entryOf({ text, messages, threads }: State, message: number): Entry | n
   const { address, bytes } = threads.entry(messages.thread(message))
   const thread = text.text(address, 0, bytes)
   if (text.blocks.isMissing) return null
-  const { content, type, removed } = JSON.parse(entry) as Entry & { removed?: true }
+  const { content, removed } = JSON.parse(entry) as { content: string; removed?: true }
   // A thread's entry ends before its number of messages (forum/threads/table.ts).
   const { title } = JSON.parse(`${thread}0}`) as { title: string }
-  return removed ? null : { title, content, type }
+  return removed ? null : { title, content }
 }
 
-function hitOf(state: State, message: number, entry: Entry, query: Query | null): Hit {
-  const { title, content, type } = entry
+function hitOf(state: State, message: number, { title, content }: Entry, query: Query | null): Hit {
   const { messages, identities, threads } = state
   const author = messages.author(message)
   return {
@@ -233,7 +227,6 @@ function hitOf(state: State, message: number, entry: Entry, query: Query | null)
     author_id: identities.id(author),
     display_name: JSON.parse(identities.nameJson(author)) as string,
     created_at: messages.createdAt(message),
-    type,
     excerpt: excerptOf(content, query),
     content,
   }
