@@ -113,6 +113,16 @@ export class Client {
     }
   }
 
+  /** The number of answers that were lost, and whose requests were sent again. */
+  get errors(): number {
+    return Object.values(this.retries).reduce((sum, count) => sum + count, 0)
+  }
+
+  /** Aborted when the client is closed. */
+  get closing(): AbortSignal {
+    return this.#ending.signal
+  }
+
   /** Closes every connection; requests in flight fail. */
   async close(): Promise<void> {
     this.#ending.abort()

@@ -3,6 +3,7 @@
 
 import { type Html, html, nothing } from '../../people/html/html.ts'
 import type { Compared } from './comparison.ts'
+import { type FoundLimit, limitInWords, limitTable } from './find-limit.ts'
 import type { Interval } from './meter.ts'
 import type { OperationReport, Report } from './report.ts'
 
@@ -46,12 +47,14 @@ ${plot(intervals, [['c', 'lost', ({ errors }) => errors]])}
 <h2>By operation</h2>
 <table>${headRow(['', 'count', 'rate/s', 'p50 ms', 'p90', 'p99', 'p99.9', 'max'])}
 ${[...report.operations, report.all].map(operationRow)}</table>
+${report.limit === null ? nothing : limitSection(report.limit)}
 ${compared === null ? nothing : comparison(compared)}
 </body></html>
 `.text
 }
 
-function target({ targetRate }: Report): string {
+function target({ targetRate, limit }: Report): string {
+  if (limit !== null) return `at the rates below`
   return targetRate === null ? 'as fast as answered' : `${targetRate} messages a second`
 }
 
@@ -63,6 +66,18 @@ function operationRow({ operation, count, rate, p50, p90, p99, p999, max }: Oper
   const times = [p50, p90, p99, p999, max].map((ms) => html`<td>${ms.toFixed(2)}</td>`)
   return html`<tr><td>${operation}</td><td>${count}</td><td>${Math.round(rate)}</td>${times}</tr>
 `
+}
+
+function limitSection(limit: FoundLimit): Html {
+  const [head, ...steps] = limitTable(limit)
+  const rows = steps.map(
+    (cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>
+`,
+  )
+  return html`<h2>The highest rate</h2>
+<p>${limitInWords(limit)}</p>
+<table>${headRow(head)}
+${rows}</table>`
 }
 
 function comparison(compared: readonly Compared[]): Html {

@@ -2,7 +2,9 @@
 
 import { ConfigError, type Flags, flagHelp, readFlags } from '../../base/arguments.ts'
 import { defaultUrl, numberOf, originOfNode } from '../../base/values.ts'
+import { parseTarget, type Target } from './limit-search.ts'
 import { timedOperations } from './meter.ts'
+import { rateMax } from './pace.ts'
 import { parseThresholds, type Threshold } from './threshold.ts'
 
 export type Options = {
@@ -18,7 +20,7 @@ export type Options = {
   /** The percentage of messages that mention somebody. */
   mentionPercent: number
   patienceMs: number
-  /** Messages per second; null: as fast as they are answered. */
+  /** Messages per second, of the first step if there is a limit to find; null: unlimited. */
   rate: number | null
   /** How long to publish the corpus, again and again; null: until it has been published once. */
   durationSeconds: number | null
@@ -30,13 +32,14 @@ export type Options = {
   html: string | null
   compare: string | null
   failIf: Threshold[]
+  /** What the highest rate must keep, and how long a step is; null: none is to be found. */
+  findLimit: { target: Target; seconds: number } | null
 }
 
 const connectionsMax = 1024
 const waitSecondsMax = 50
 const searchPercentMax = 90
 const patienceSecondsMax = 86_400
-const rateMax = 1_000_000
 
 export const swarmFlags = {
   corpus: {
@@ -77,6 +80,10 @@ export const swarmFlags = {
     value: 'SECONDS',
     help: 'publish for this long, repeating the corpus, and then verify it',
   },
+  'find-limit': {
+    value: 'TARGET',
+    help: "find the highest rate that keeps 'p99<20ms', in steps of --duration, from --rate up",
+  },
   json: {
     value: 'FILE',
     bare: '-',
@@ -99,6 +106,7 @@ export const help = `agent-forum swarm: agents that publish discussions and then
   agent-forum swarm --corpus FILE --save run.json --json report.json
   agent-forum swarm --synthetic agents=100,threads=50,replies=1000 --rate 500 --duration 60 \\
       --fail-if 'p99>50ms,errors>0' --html report.html
+  agent-forum swarm --synthetic agents=100,threads=50,replies=1000 --find-limit 'p99<20ms'
   npm run swarm -- --corpus FILE [flags]     in a clone
 
 ${flagHelp(swarmFlags)}
@@ -108,8 +116,9 @@ A line of a corpus: {"thread", "title", "messages": [{"author", "at", "text"}]}
 
 Ctrl-C ends a run with its summary so far, without a verification; a second one ends it at once.
 
-Exit codes: 0 everything identical, 1 something differs, 2 a --fail-if limit is crossed, 64 a flag
-or file that cannot be used, 74 the server cannot be reached, 130 interrupted.
+Exit codes: 0 everything identical, 1 something differs, 2 a --fail-if limit is crossed or no rate
+keeps that of --find-limit, 64 a flag or file that cannot be used, 74 the server cannot be reached,
+130 interrupted.
 `
 
 /** Parses the flags; returns null if help is requested. Throws ConfigError that names the flag. */
@@ -125,12 +134,15 @@ export function parseOptions(args: string[]): Options | null {
     throw new ConfigError('--save keeps a new run, --verify reads an old one: give one of them')
   }
   const { duration } = values
-  if (duration !== undefined && (values.save !== undefined || values.verify !== undefined)) {
+  const partly = duration !== undefined ? '--duration' : values['find-limit'] && '--find-limit'
+  if (partly && (values.save !== undefined || values.verify !== undefined)) {
     throw new ConfigError(
-      '--duration publishes a part of the corpus, or publishes it repeatedly, ' +
+      `${partly} publishes a part of the corpus, or publishes it repeatedly, ` +
         'but --save and --verify need it published exactly once: leave one of them out',
     )
   }
+  const durationSeconds =
+    duration === undefined ? null : integer('duration', duration, 1, patienceSecondsMax)
   return {
     source:
       values.corpus === undefined
@@ -149,11 +161,29 @@ export function parseOptions(args: string[]): Options | null {
     json: values.json ?? null,
     html: values.html ?? null,
     compare: values.compare ?? null,
+    findLimit: limitToFind(values['find-limit'], durationSeconds),
     failIf: parseThresholds(values['fail-if'], timedOperations),
     rate: values.rate === undefined ? null : integer('rate', values.rate, 1, rateMax),
-    durationSeconds:
-      duration === undefined ? null : integer('duration', duration, 1, patienceSecondsMax),
+    durationSeconds,
   }
+}
+
+const stepSecondsDefault = 10
+/** In this many limits, a node falls behind by one if the rate is too high by a twentieth. */
+const limitsPerStep = 20
+
+function limitToFind(
+  text: string | undefined,
+  durationSeconds: number | null,
+): Options['findLimit'] {
+  if (text === undefined) return null
+  const [target, seconds] = [parseTarget(text), durationSeconds ?? stepSecondsDefault]
+  const secondsMin = Math.ceil((target.limitMs * limitsPerStep) / 1000)
+  if (seconds >= secondsMin) return { target, seconds }
+  throw new ConfigError(
+    `--find-limit: ${text} takes steps of --duration ${secondsMin} or more, because shorter ones ` +
+      'would end before a backlog shows',
+  )
 }
 
 function integer(flag: string, text: string, min: number, max: number): number {

@@ -8,7 +8,8 @@ import { type Interval, intervalInWords, Meter } from './meter.ts'
 
 const plainLineMs = 5000
 
-export type Phase = { tick: () => void; end: () => void }
+/** `end` takes what the phase has resulted in, for its line. */
+export type Phase = { tick: () => void; end: (result?: string) => void }
 
 /** The part of a stream that progress needs; process.stderr is one. */
 export type Output = { write: (text: string) => unknown; isTTY?: boolean }
@@ -19,7 +20,7 @@ export const grouped = (count: number): string => count.toLocaleString('en-US')
 export const groupedCount = (count: number, noun: string): string =>
   `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`
 
-/** `seconds` has the duration of each finished phase, `meter` the measurements by the second. */
+/** `seconds` has the durations of finished phases, `meter` the measurements by the second. */
 export class Progress {
   readonly seconds: Record<string, number> = {}
   readonly meter = new Meter()
@@ -50,11 +51,11 @@ export class Progress {
     const moved = this.#output.isTTY ? this.#bar(name, total, units) : this.#plain(showProgress)
     return {
       tick: () => moved(++done),
-      end: () => {
+      end: (result = '') => {
         this.stop()
         const seconds = (performance.now() - startedAt) / 1000
-        this.seconds[name] = seconds
-        this.say(`${name}: ${grouped(done)}${units} in ${seconds.toFixed(1)} s`)
+        this.seconds[name] = (this.seconds[name] ?? 0) + seconds
+        this.say(`${name}: ${grouped(done)}${units} in ${seconds.toFixed(1)} s${result}`)
       },
     }
   }

@@ -8,10 +8,12 @@
 
 import { createIdentity, publish } from './calls.ts'
 import type { Client } from './client.ts'
+import type { Corpus } from './corpus.ts'
 import { WrongAnswer } from './failures.ts'
 import type { AgentFeeds } from './feeds.ts'
+import { inLanes } from './lanes.ts'
 import type { Pace } from './pace.ts'
-import { type Agent, keyOf, type Plan, type PlannedThread } from './plan.ts'
+import { type Agent, addRound, keyOf, type Plan, type PlannedThread } from './plan.ts'
 import type { Searches } from './searches.ts'
 
 /**
@@ -46,26 +48,54 @@ export async function introduce(
 }
 
 /**
- * Publishes one thread, or as much of it as is due before the run is over, and stores its ids. Once
- * it is opened, all of its authors subscribe in any case. Calls `published` after each message.
+ * Publishes what the plan has left, and then `corpus`, if any, over and over, until all of it is
+ * published or the pace is over. Calls `published` after each message.
+ */
+export async function publishThreads(
+  publishing: Publishing,
+  connections: number,
+  corpus: Corpus | null,
+  published: () => void,
+): Promise<void> {
+  await inLanes(connections, threadsLeft(publishing, corpus), (thread) =>
+    publishThread(publishing, thread, published),
+  )
+}
+
+function* threadsLeft({ plan, pace }: Publishing, corpus: Corpus | null): Generator<PlannedThread> {
+  yield* plan.threads.filter(({ messages }) => messages.at(-1)!.id === '')
+  while (corpus !== null && !pace.isOver) yield* addRound(plan, corpus)
+}
+
+/**
+ * Publishes the rest of a thread, or as much of it as is due before the pace is over, and stores
+ * its ids. Once it is opened, all of its authors subscribe in any case.
  */
 export async function publishThread(
   publishing: Publishing,
   thread: PlannedThread,
   published: () => void,
 ): Promise<void> {
+  const begin = thread.messages.findIndex(({ id }) => id === '')
+  if (begin === 0) {
+    if (!(await publishMessage(publishing, thread, 0))) return
+    published()
+    await follow(publishing, thread)
+  }
+  for (let index = Math.max(1, begin); index < thread.messages.length; index++) {
+    if (!(await publishMessage(publishing, thread, index))) return
+    published()
+    await readSometimes(publishing)
+  }
+}
+
+/** Lets all authors of an opened thread follow it. */
+async function follow(publishing: Publishing, thread: PlannedThread): Promise<void> {
   const { feeds } = publishing
-  if (!(await publishMessage(publishing, thread, 0))) return
-  published()
   feeds.follow(thread.messages[0].author)
   await readSometimes(publishing)
   for (const agent of thread.others) {
     await feeds.join(agent, thread)
-    await readSometimes(publishing)
-  }
-  for (let index = 1; index < thread.messages.length; index++) {
-    if (!(await publishMessage(publishing, thread, index))) return
-    published()
     await readSometimes(publishing)
   }
 }

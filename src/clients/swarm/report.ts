@@ -3,6 +3,7 @@
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
 import type { Client } from './client.ts'
 import type { AgentFeeds, Waits } from './feeds.ts'
+import { type FoundLimit, limitInWords, limitTable } from './find-limit.ts'
 import { type Interval, timedOperations } from './meter.ts'
 import type { Plan } from './plan.ts'
 import { grouped, groupedCount } from './progress.ts'
@@ -26,7 +27,8 @@ export type OperationReport = {
 /**
  * `published` is null for the verification of a saved run, which publishes nothing; `verification`
  * is null for a run that was interrupted. `all` is for the operations together. `errors` is the
- * number of lost answers, the sum of `retries`.
+ * number of lost answers, the sum of `retries`. With a `limit`, the operations are those of the
+ * last step and of what followed it.
  */
 export type Report = {
   url: string
@@ -45,6 +47,8 @@ export type Report = {
   operations: OperationReport[]
   all: OperationReport
   intervals: readonly Interval[]
+  /** Null: there was none to find. */
+  limit: FoundLimit | null
   verification: VerifyResult | null
 }
 
@@ -57,6 +61,7 @@ export type Run = {
   targetRate: number | null
   secondsPerPhase: Record<string, number>
   intervals: readonly Interval[]
+  limit: FoundLimit | null
   verification: VerifyResult | null
 }
 
@@ -83,10 +88,11 @@ export function reportOf(run: Run): Report {
       replayedAnswers: published.replayedAnswers,
     },
     retries: client.retries,
-    errors: Object.values(client.retries).reduce((sum, count) => sum + count, 0),
+    errors: client.errors,
     secondsPerPhase: run.secondsPerPhase,
     ...operationReports(client),
     intervals: run.intervals,
+    limit: run.limit,
     verification: run.verification,
   }
 }
@@ -137,6 +143,7 @@ export function summary(report: Report): string {
     '',
     ...table([...report.operations, report.all]),
     latencyInWords(report),
+    ...(report.limit === null ? [] : ['', ...limitLines(report.limit)]),
     '',
     `identities     ${grouped(report.identities)}`,
     `threads        ${grouped(report.threads)}`,
@@ -165,10 +172,19 @@ export function summary(report: Report): string {
   return `${lines.join('\n')}\n`
 }
 
-function latencyInWords({ targetRate }: Report): string {
-  const due = targetRate === null ? '' : ` (of messages: from when they were due)`
+function latencyInWords({ targetRate, limit }: Report): string {
+  const isPaced = targetRate !== null || limit !== null
+  const due = isPaced ? ` (of messages: from when they were due)` : ''
   const how = 'ms from the first try to the answer, retries included'
   return `${how}; rate from first request to last answer${due}`
+}
+
+function limitLines(limit: FoundLimit): string[] {
+  const lines = limitTable(limit).map(([rate, ...cells]) => {
+    const outcome = cells.pop()
+    return `${rate.padEnd(15)} ${cells.map((cell) => cell.padStart(9)).join(' ')}   ${outcome}`
+  })
+  return [...lines.map((line) => line.trimEnd()), limitInWords(limit)]
 }
 
 const retriesInWords = (retries: Report['retries']): string =>

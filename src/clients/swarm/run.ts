@@ -9,13 +9,14 @@ import { Client } from './client.ts'
 import { compare, comparisonLines, readReport, setUpDifferences } from './comparison.ts'
 import { type Corpus, readCorpus } from './corpus.ts'
 import { AgentFeeds } from './feeds.ts'
+import { LimitFinder } from './find-limit.ts'
 import { htmlReport } from './html-report.ts'
 import { inLanes } from './lanes.ts'
 import type { Options } from './options.ts'
 import { Pace } from './pace.ts'
-import { addRound, keepPublished, type Plan, type PlannedThread, planOf } from './plan.ts'
+import { keepPublished, type Plan, planOf } from './plan.ts'
 import { groupedCount, type Output, type Progress } from './progress.ts'
-import { introduce, type Publishing, publishThread } from './publish.ts'
+import { introduce, type Publishing, publishThreads } from './publish.ts'
 import { type Report, reportOf, summary } from './report.ts'
 import { loadRun, saveRun } from './saved.ts'
 import { Searches } from './searches.ts'
@@ -57,7 +58,8 @@ export async function run(options: Options, outputs: Outputs, progress: Progress
   const { verification } = report
   if (verification === null) return exitCodes.interrupted
   if (verification.differences.count > 0) return exitCodes.differs
-  return failures.length > 0 ? exitCodes.thresholdPassed : exitCodes.same
+  const isPassed = failures.length > 0 || report.limit?.rate === null
+  return isPassed ? exitCodes.thresholdPassed : exitCodes.same
 }
 
 const toLines = (output: Output) => (line: string) => void output.write(`${line}\n`)
@@ -118,6 +120,7 @@ async function reported(
     published: isPublishing ? acting.publishing : null,
     secondsPerPhase: progress.seconds,
     intervals: meter.intervals,
+    limit: acting.finder?.found ?? null,
     verification,
   })
 }
@@ -150,12 +153,14 @@ async function mustBeWritable(file: string): Promise<void> {
 /** The agents of a run, while they publish and poll. */
 class Acting {
   readonly publishing: Publishing
+  /** Null: there is no limit to find. */
+  readonly finder: LimitFinder | null
   readonly #options: Options
   readonly #progress: Progress
   readonly #waiter: Client
 
   constructor(client: Client, plan: Plan, options: Options, progress: Progress) {
-    const { patienceMs, waitSeconds, rate, searchPercent } = options
+    const { patienceMs, waitSeconds, rate, searchPercent, findLimit, connections: lanes } = options
     const { url } = client
     const answerTimeoutMs = waitSeconds * 1000 + 10_000
     const connections = plan.agents.length
@@ -164,12 +169,16 @@ class Acting {
     const feeds = new AgentFeeds(client, plan.agents, waiting)
     const searches = searchPercent === 0 ? null : new Searches(client, searchPercent)
     this.publishing = { client, plan, feeds, searches, replayedAnswers: 0, pace: new Pace(rate) }
+    this.finder =
+      findLimit === null
+        ? null
+        : new LimitFinder({ ...findLimit, rate, connections: lanes }, this.publishing, progress)
     this.#options = options
     this.#progress = progress
   }
 
   async publish(corpus: Corpus): Promise<void> {
-    const { client, plan, feeds, pace } = this.publishing
+    const { client, plan, feeds } = this.publishing
     const { connections, durationSeconds, save, invite } = this.#options
     const progress = this.#progress
 
@@ -180,15 +189,8 @@ class Acting {
     })
     identities.end()
 
-    const repeats = durationSeconds !== null
-    const messages = progress.phase('publish', repeats ? null : plan.messageCount, 'messages')
-    const timer = repeats ? setTimeout(() => pace.stop(), durationSeconds * 1000) : undefined
-    await inLanes(connections, threadsOf(plan, pace, repeats ? corpus : null), (thread) =>
-      publishThread(this.publishing, thread, messages.tick),
-    )
-    clearTimeout(timer)
-    messages.end()
-    if (repeats) keepPublished(plan)
+    await (this.finder === null ? this.#publishOnce(corpus) : this.finder.run(corpus))
+    if (this.finder !== null || durationSeconds !== null) keepPublished(plan)
 
     const drained = progress.phase('poll to the end', feeds.inboxes.length, 'feeds')
     await inLanes(connections, feeds.inboxes, async (inbox) => {
@@ -204,18 +206,23 @@ class Acting {
     }
   }
 
+  /** Publishes the corpus once, or over and over for the duration of the run. */
+  async #publishOnce(corpus: Corpus): Promise<void> {
+    const { plan, pace } = this.publishing
+    const { connections, durationSeconds } = this.#options
+    const repeats = durationSeconds !== null
+    const total = repeats ? null : plan.messageCount
+    const messages = this.#progress.phase('publish', total, 'messages')
+    const timer = repeats ? setTimeout(() => pace.stop(), durationSeconds * 1000) : undefined
+    await publishThreads(this.publishing, connections, repeats ? corpus : null, messages.tick)
+    clearTimeout(timer)
+    messages.end()
+  }
+
   /** Ends publishing and all requests in flight. */
   async end(): Promise<void> {
     const { client, pace } = this.publishing
     pace.stop()
     await Promise.all([client.close(), this.#waiter.close()])
   }
-}
-
-/**
- * Yields the threads of the plan, then those of `corpus`, if any, over and over until time is up.
- */
-function* threadsOf(plan: Plan, pace: Pace, corpus: Corpus | null): Generator<PlannedThread> {
-  yield* [...plan.threads]
-  while (corpus !== null && !pace.isOver) yield* addRound(plan, corpus)
 }

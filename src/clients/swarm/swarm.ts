@@ -6,7 +6,7 @@
 //   plan.ts saved.ts         authors, threads    calls.ts   requests, and checks of their answers
 //   publish.ts feeds.ts      the agents          verify*.ts comparing the forum with the plan
 //   pace.ts meter.ts         when, and how long             report.ts html-report.ts comparison.ts
-//   threshold.ts             limits of --fail-if
+//   find-limit.ts limit-search.ts   the highest rate        threshold.ts  limits of flags
 //   run.ts                   one run, loaded when the flags are known to be usable
 //
 // Nothing is sent until flags, corpus and output files are known to be usable.

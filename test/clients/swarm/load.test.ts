@@ -157,6 +157,7 @@ const operation: OperationReport = {
 const report = {
   url: 'http://127.0.0.1:1',
   server: { name: '<b>name</b>', version: '"1"', durability: 'always' },
+  limit: null,
   ...{ runId: 'run-1', connections: 1, targetRate: 9, identities: 1, threads: 1, messages: 10 },
   ...{ errors: 0, operations: [operation], all: { ...operation, operation: 'all' } },
   intervals: [1, 2, 3].map((second) => ({
