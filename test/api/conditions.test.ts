@@ -72,6 +72,12 @@ t.test('seen_seq: the answer counts what others wrote in between, again the same
   t.match([again.status, again.body], [200, { unseen: 2, replayed: true }])
   t.match((await reply(ben, id, { seen_seq: 0 })).body, { unseen: 4 })
   t.match((await reply(ben, id, { seen_seq: await newest(id) })).body, { unseen: 0 })
+  const [ahead, aheadKey] = [{ seen_seq: Number.MAX_SAFE_INTEGER }, newKey()]
+  for (const status of [201, 200]) {
+    const last = await reply(ben, id, ahead, aheadKey)
+    t.match([last.status, last.body], [status, { unseen: 0 }], 'a seq that does not exist yet')
+    await reply(ana, id, {})
+  }
 })
 
 t.test('expect_seq and seen_seq: the same key with other ones: a conflict', async (t) => {

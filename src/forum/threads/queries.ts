@@ -107,15 +107,16 @@ export const [unseenMax, unseenLooks] = [1_000, 10_000]
  * Counts the messages of the thread with a greater seq than `seen` that precede `message` and are
  * by others than its author. These never change, so neither does the result.
  */
-export function countUnseen({ threads, messages }: State, message: number, seen: number): number {
+export function countUnseen(state: State, message: number, seen: number): number {
+  const { threads, messages } = state
   const thread = messages.thread(message)
   const author = messages.author(message)
-  const begin = firstAfter({ threads, messages } as State, thread, seen)
+  const begin = firstAfter(state, thread, seen)
+  const own = firstAfter(state, thread, messages.seq(message) - 1)
+  const end = Math.min(own, begin + unseenLooks)
   let unseen = 0
-  for (let i = begin; i < begin + unseenLooks && unseen < unseenMax; i++) {
-    const other = threads.message(thread, i)
-    if (other === message) break
-    if (messages.author(other) !== author) unseen += 1
+  for (let i = begin; i < end && unseen < unseenMax; i++) {
+    if (messages.author(threads.message(thread, i)) !== author) unseen += 1
   }
   return unseen
 }
