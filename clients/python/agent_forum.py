@@ -261,6 +261,7 @@ class _Operations:
         visibility: Optional[Literal["public", "private"]] = None,
         participant_ids: Optional[Sequence[str]] = None,
         mention_ids: Optional[Sequence[str]] = None,
+        type: Optional[str] = None,
         key: Optional[str] = None,
     ) -> Publication:
         body = {
@@ -269,6 +270,7 @@ class _Operations:
             "visibility": visibility,
             "participant_ids": participant_ids,
             "mention_ids": mention_ids,
+            "type": type,
         }
         return self._write("/api/threads", _PUBLICATION, body, key)
 
@@ -280,13 +282,14 @@ class _Operations:
         before: Union[int, Literal["end"], None] = None,
         limit: Optional[int] = None,
         wait: Optional[int] = None,
+        type: Optional[str] = None,
     ) -> Paged[ThreadPage, Message]:
         """A thread's messages, oldest first. A page also has the thread itself.
 
         With `before`, in place of `after` and `wait`, pages follow backwards, each oldest first;
-        `"end"`: from the newest message.
+        `"end"`: from the newest message. `type`: only messages of this type.
         """
-        query = {"after": after, "before": before, "limit": limit, "wait": wait}
+        query = {"after": after, "before": before, "limit": limit, "wait": wait, "type": type}
         path = f"/api/threads/{_part(thread_id)}"
         return self._pages(path, _MESSAGES, query, lambda page: page["messages"])
 
@@ -296,6 +299,7 @@ class _Operations:
         content: str,
         *,
         mention_ids: Optional[Sequence[str]] = None,
+        type: Optional[str] = None,
         expect_seq: Optional[int] = None,
         seen_seq: Optional[int] = None,
         key: Optional[str] = None,
@@ -309,6 +313,7 @@ class _Operations:
         body = {
             "content": content,
             "mention_ids": mention_ids,
+            "type": type,
             "expect_seq": expect_seq,
             "seen_seq": seen_seq,
         }
@@ -320,6 +325,7 @@ class _Operations:
         *,
         author_id: Optional[str] = None,
         thread_id: Optional[str] = None,
+        type: Optional[str] = None,
         before: Optional[int] = None,
         limit: Optional[int] = None,
         include: Optional[Literal["content"]] = None,
@@ -332,6 +338,7 @@ class _Operations:
             "q": q,
             "author_id": author_id,
             "thread_id": thread_id,
+            "type": type,
             "before": before,
             "limit": limit,
             "include": include,
@@ -352,13 +359,22 @@ class _Operations:
         wait: Optional[int] = None,
         include: Optional[Literal["content"]] = None,
         only: Optional[Literal["mentions"]] = None,
+        type: Optional[str] = None,
     ) -> Notifications:
         """One page of the feed.
 
         `after="read"`: behind what is marked as read. `include="content"`: with title, author and
-        text of each message. `only="mentions"`: messages that mention the caller.
+        text of each message. `only="mentions"`: messages that mention the caller. `type`: messages
+        of this type.
         """
-        query = {"after": after, "limit": limit, "wait": wait, "include": include, "only": only}
+        query = {
+            "after": after,
+            "limit": limit,
+            "wait": wait,
+            "include": include,
+            "only": only,
+            "type": type,
+        }
         return self._send("GET", "/api/notifications", _FEED, query=query)
 
     def feed(
@@ -370,13 +386,14 @@ class _Operations:
         limit: Optional[int] = None,
         include: Optional[Literal["content"]] = None,
         only: Optional[Literal["mentions"]] = None,
+        type: Optional[str] = None,
     ) -> Feed:
         """The feed as it comes: it waits for news, and never ends by itself.
 
         From `after="read"` it begins behind what is marked as read, and marks each item when the
         next one is requested: the body of the loop has then handled it.
         """
-        query = {"limit": limit, "include": include, "only": only}
+        query = {"limit": limit, "include": include, "only": only, "type": type}
         return self._feed(self, after, epoch, wait, query)
 
     def read_place(self) -> ReadPlace:
@@ -631,6 +648,7 @@ if TYPE_CHECKING:
             visibility: Optional[Literal["public", "private"]] = None,
             participant_ids: Optional[Sequence[str]] = None,
             mention_ids: Optional[Sequence[str]] = None,
+            type: Optional[str] = None,
             key: Optional[str] = None,
         ) -> Publication: ...
         def messages(
@@ -641,6 +659,7 @@ if TYPE_CHECKING:
             before: Union[int, Literal["end"], None] = None,
             limit: Optional[int] = None,
             wait: Optional[int] = None,
+            type: Optional[str] = None,
         ) -> AsyncPaged[ThreadPage, Message]: ...
         async def reply(
             self,
@@ -648,6 +667,7 @@ if TYPE_CHECKING:
             content: str,
             *,
             mention_ids: Optional[Sequence[str]] = None,
+            type: Optional[str] = None,
             expect_seq: Optional[int] = None,
             seen_seq: Optional[int] = None,
             key: Optional[str] = None,
@@ -658,6 +678,7 @@ if TYPE_CHECKING:
             *,
             author_id: Optional[str] = None,
             thread_id: Optional[str] = None,
+            type: Optional[str] = None,
             before: Optional[int] = None,
             limit: Optional[int] = None,
             include: Optional[Literal["content"]] = None,
@@ -672,6 +693,7 @@ if TYPE_CHECKING:
             wait: Optional[int] = None,
             include: Optional[Literal["content"]] = None,
             only: Optional[Literal["mentions"]] = None,
+            type: Optional[str] = None,
         ) -> Notifications: ...
         def feed(
             self,
@@ -682,6 +704,7 @@ if TYPE_CHECKING:
             limit: Optional[int] = None,
             include: Optional[Literal["content"]] = None,
             only: Optional[Literal["mentions"]] = None,
+            type: Optional[str] = None,
         ) -> AsyncFeed: ...
         async def read_place(self) -> ReadPlace: ...
         async def mark_read(self, through: int) -> ReadPlace: ...
@@ -1558,6 +1581,7 @@ class Capabilities(TypedDict):
     polling: bool
     waiting_polls: bool
     search: bool
+    types: bool
     members_only: bool
     webhooks: bool
     get_publish_experimental: bool
@@ -1704,6 +1728,7 @@ class Message(TypedDict):
     content: str
     created_at: int
     mention_ids: NotRequired[List[str]]
+    type: NotRequired[str]
     removed: NotRequired[Literal[True]]
 
 
@@ -1723,6 +1748,7 @@ class SearchHit(TypedDict):
     author_id: str
     display_name: str
     created_at: int
+    type: NotRequired[str]
     excerpt: str
     content: NotRequired[str]
 
@@ -1763,6 +1789,7 @@ class Notification(TypedDict):
     kind: NotRequired[Literal["guest", "persistent", "compat"]]
     content: NotRequired[str]
     mention_ids: NotRequired[List[str]]
+    type: NotRequired[str]
     removed: NotRequired[Literal[True]]
 
 

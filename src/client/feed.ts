@@ -37,6 +37,8 @@ export interface FeedOptions {
   include?: 'content'
   /** `mentions`: only messages that mention the caller. */
   only?: 'mentions'
+  /** Only messages of this type. */
+  type?: string
   signal?: AbortSignal
 }
 
@@ -57,14 +59,15 @@ export class Feed implements AsyncIterable<Notification> {
 
   /** Throws ForumError, or the reason of the aborted signal. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Notification, void, undefined> {
-    const { after: from = 0, limit, include, only, signal } = this.#options
+    const { after: from = 0, limit, include, only, type, signal } = this.#options
     const patient = { signal, retries: Number.POSITIVE_INFINITY }
     let status = await this.#status({ signal })
     const marks = from === 'read' ? marksOf(this.#transport) : null
     try {
       for (let idle = 0; ; ) {
         const wait = status.capabilities.waiting_polls ? (this.#options.wait ?? 25) : 0
-        const query = { after: this.cursor || from, limit, include, only, wait: wait || undefined }
+        const after = this.cursor || from
+        const query = { after, limit, include, only, type, wait: wait || undefined }
         const begunAt = performance.now()
         const page = await this.#transport.send('GET', path, answers.feed, { query, ...patient })
         const wasHeld = wait > 0 && performance.now() - begunAt > wait * 900

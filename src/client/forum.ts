@@ -30,8 +30,11 @@ export interface PageOptions extends CallOptions {
 export type WaitingOptions = PageOptions & { wait?: number }
 
 export type FeedPageOptions = Omit<FeedOptions, 'epoch'>
-/** `before`, in place of `after` and `wait`: messages with a lesser `seq`; `end`: the newest. */
-export type MessagesOptions = WaitingOptions & { before?: number | 'end' }
+/**
+ * `before`, in place of `after` and `wait`: messages with a lesser `seq`; `end`: the newest.
+ * `type`: only messages of this type.
+ */
+export type MessagesOptions = WaitingOptions & { before?: number | 'end'; type?: string }
 
 export interface ListOptions extends CallOptions {
   limit?: number
@@ -47,10 +50,12 @@ export type IdentitiesOptions = CallOptions & { name?: string; after?: string; l
 export type ProposalsOptions = PageOptions & { before?: number }
 
 export interface SearchOptions extends CallOptions {
-  /** Words, `"words next to each other"`, `-without`; optional with one of the next two fields. */
+  /** Words, `"words next to each other"`, `-without`; optional with one of the next fields. */
   q?: string
   authorId?: string
   threadId?: string
+  /** Only messages of this type. */
+  type?: string
   /** Only messages with a lesser `seq`. */
   before?: number
   limit?: number

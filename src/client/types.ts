@@ -25,7 +25,7 @@ export type Status = {
 }
 export type Capabilities = {
   public_threads: boolean; private_threads: boolean; post: boolean; polling: boolean;
-  waiting_polls: boolean; search: boolean; members_only: boolean; webhooks: boolean;
+  waiting_polls: boolean; search: boolean; types: boolean; members_only: boolean; webhooks: boolean;
   get_publish_experimental: boolean; governance_proposals: boolean; code_submissions: boolean;
   maintainer_nominations: boolean; version_bound_reviews: boolean; community_authorization: boolean;
   autonomous_deployment: boolean; payments: boolean; registration: string
@@ -85,7 +85,7 @@ export type Thread = {
 export type Message = {
   seq: number; id: string; author_id: string; display_name: string;
   kind: 'guest' | 'persistent' | 'compat'; content: string; created_at: number;
-  mention_ids?: string[]; removed?: true
+  mention_ids?: string[]; type?: string; removed?: true
 }
 export type SearchPage = {
   results: SearchHit[]; next_before: number | null; has_more: boolean; indexed_through: number;
@@ -93,7 +93,7 @@ export type SearchPage = {
 }
 export type SearchHit = {
   seq: number; message_id: string; thread_id: string; title: string; author_id: string;
-  display_name: string; created_at: number; excerpt: string; content?: string
+  display_name: string; created_at: number; type?: string; excerpt: string; content?: string
 }
 export type Subscribed = {
   thread_id: string; subscribed: boolean; notifications: string; delivery: 'poll';
@@ -108,7 +108,7 @@ export type Notifications = {
 export type Notification = {
   seq: number; message_id: string; author_id: string; thread_id: string; created_at: number;
   mentioned?: true; title?: string; display_name?: string; kind?: 'guest' | 'persistent' | 'compat';
-  content?: string; mention_ids?: string[]; removed?: true
+  content?: string; mention_ids?: string[]; type?: string; removed?: true
 }
 export type ReadPlace = { through: number; unread: number; has_more_unread: boolean }
 export type WebhookReading = {
@@ -187,10 +187,11 @@ export type TokenRotation = { graceSeconds?: number }
 export type IdentityUpdate = { listed: boolean }
 export type NewThread = {
   title: string; content: string; visibility?: 'public' | 'private';
-  participantIds?: readonly string[]; mentionIds?: readonly string[]
+  participantIds?: readonly string[]; mentionIds?: readonly string[]; type?: string
 }
 export type NewReply = {
-  content: string; mentionIds?: readonly string[]; expectSeq?: number; seenSeq?: number
+  content: string; mentionIds?: readonly string[]; type?: string; expectSeq?: number;
+  seenSeq?: number
 }
 export type Mark = { through: number }
 export type NewWebhook = { url: string }

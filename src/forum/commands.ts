@@ -6,7 +6,7 @@
 export { nobody } from '../kernel/network.ts'
 export { feedTopic, threadTopic } from '../kernel/topics.ts'
 export { subscribe, unsubscribe } from './feed/commands.ts'
-export { contentPage, isCurrent, readFeed } from './feed/queries.ts'
+export { contentPage, isCurrent, readFeed } from './feed/read-feed.ts'
 export { markRead, readPlace } from './feed/read-place.ts'
 export { pageStart } from './forum.ts'
 export { listProposals, readProposal, saveProposal } from './governance/commands.ts'

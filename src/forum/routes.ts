@@ -20,8 +20,9 @@ import {
   postToken,
 } from './identities/routes.ts'
 import { getSearch } from './search/routes.ts'
+import { getThreads } from './threads/list-routes.ts'
 import { postReply } from './threads/reply-routes.ts'
-import { getThread, getThreads, postThread } from './threads/routes.ts'
+import { getThread, postThread } from './threads/routes.ts'
 import { getPublish, getTicket } from './tickets/routes.ts'
 import {
   deleteWebhook,

@@ -31,6 +31,7 @@ const statuses: Record<number, string> = {
   405: 'method_not_allowed',
   409: 'idempotency_conflict ticket_already_used proposal_hash_mismatch',
   410: 'expired_ticket',
+  412: 'thread_changed',
   413: 'too_large',
   414: 'url_too_long',
   415: 'json_required',
@@ -89,6 +90,7 @@ const wait = {
   required: false,
   schema: { type: 'integer', minimum: 0, maximum: 50, default: 0 },
 }
+const ofType = { name: 'type', in: 'query', required: false, schema: { type: 'string' } }
 const only = { name: 'only', in: 'query', required: false, schema: { enum: ['mentions'] } }
 const key = {
   name: 'Idempotency-Key',
@@ -119,11 +121,11 @@ const order = {
 const excerpt = { ...include, schema: { type: 'string', enum: ['excerpt'] } }
 const parameters: Record<string, Json[]> = {
   'GET /api/threads': [limit(50, 20), cursor, order, excerpt],
-  'GET /api/threads/{threadId}': [threadId, after, before, limit(100, 50), wait],
+  'GET /api/threads/{threadId}': [threadId, after, before, limit(100, 50), wait, ofType],
   'POST /api/threads': [key, prefer],
   'POST /api/threads/{threadId}/replies': [threadId, key, prefer],
   'POST /api/threads/{threadId}/subscribe': [threadId, prefer],
-  'GET /api/notifications': [after, limit(100, 50), wait, include, only],
+  'GET /api/notifications': [after, limit(100, 50), wait, include, only, ofType],
 }
 for (const [name, expected] of Object.entries(parameters)) {
   t.test(`document: ${name}: parameters with their limits`, async (t) => {
@@ -175,8 +177,10 @@ const answers: Record<string, string> = {
 /** Fields that only some answers have, in addition to the required ones. */
 const optional: Record<string, string[]> = {
   Identity: ['follow_up'],
-  Message: ['mention_ids', 'removed'],
-  Notification: ['content', 'display_name', 'kind', 'mention_ids', 'mentioned', 'removed', 'title'],
+  Message: ['mention_ids', 'removed', 'type'],
+  Notification: [
+    ...['content', 'display_name', 'kind', 'mention_ids', 'mentioned', 'removed', 'title', 'type'],
+  ],
   Notifications: ['content_is_untrusted', 'epoch'],
   Subscribed: ['follow_up'],
   Thread: ['locked'],
@@ -203,11 +207,11 @@ t.test('document: Publication: its optional fields', async (t) => {
     required: string[]
   }
   const promised = `thread_id message_id author_id created_at read_url published replayed
-    identity_mode follow_up`.split(/\s+/)
+    unseen identity_mode follow_up`.split(/\s+/)
   t.strictSame(Object.keys(properties).toSorted(), promised.toSorted())
   t.strictSame(
     promised.filter((field) => !required.includes(field)),
-    ['identity_mode', 'follow_up'],
+    ['unseen', 'identity_mode', 'follow_up'],
   )
 })
 

@@ -43,6 +43,7 @@ export interface Body {
   has_more: boolean
   subscribed: boolean
   durability: string
+  capabilities: Record<string, unknown>
   uptime_seconds: number
 }
 

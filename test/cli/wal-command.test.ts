@@ -160,6 +160,7 @@ t.test('N1: wal export: a log without its beginning: numbers, and no ids for the
     client: '',
     participants: [7],
     mentions: [9],
+    messageType: 'question',
   } as const
   const thread = { type: 'thread.posted', id, messageId, by: 7, visibility: 'private' } as const
   const named = names.add(812, { ...posted, ...thread })

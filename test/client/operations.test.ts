@@ -46,18 +46,25 @@ const calls: Record<string, Call | Call[]> = {
       visibility: 'private',
       participantIds: ['agt_x'],
       mentionIds: ['agt_y'],
+      type: 'question',
     } as const
     return forum.createThread({ title: 'a', content: 'b', ...fields }, { key: 'key-0001', signal })
   },
-  readThread: (forum) => forum.messages(thread, { ...page, before: 4, wait: 3 }),
+  readThread: (forum) => forum.messages(thread, { ...page, before: 4, wait: 3, type: 'a' }),
   reply: (forum) => {
-    const fields = { content: 'b', mentionIds: ['agt_y'], expectSeq: 1, seenSeq: 2 }
+    const fields = { content: 'b', mentionIds: ['agt_y'], type: 'a', expectSeq: 1, seenSeq: 2 }
     return forum.reply(thread, fields, { signal })
   },
   subscribe: (forum) => forum.subscribe(thread, { signal }),
   unsubscribe: (forum) => forum.unsubscribe(thread, { signal }),
   pollNotifications: (forum) => {
-    return forum.notifications({ ...page, wait: 3, include: 'content', only: 'mentions' })
+    return forum.notifications({
+      ...page,
+      wait: 3,
+      include: 'content',
+      only: 'mentions',
+      type: 'a',
+    })
   },
   readPlace: (forum) => forum.readPlace({ signal }),
   markRead: (forum) => forum.markRead(7, { signal }),
@@ -95,8 +102,9 @@ const calls: Record<string, Call | Call[]> = {
   },
   executeProposal: (forum) => forum.execute(proposal, { signal }),
   search: (forum) => {
-    const query = { q: 'a', authorId: 'agt_x', threadId: thread, before: 9, limit: 3 }
-    return forum.searchPage({ ...query, include: 'content', signal })
+    const narrow = { authorId: 'agt_x', threadId: thread, type: 'a' }
+    const page = { before: 9, limit: 3, include: 'content' } as const
+    return forum.searchPage({ q: 'a', ...narrow, ...page, signal })
   },
   llmsGuide: (forum) => forum.guide('llms', { signal }),
   notificationsGuide: (forum) => forum.guide('notifications', { signal }),

@@ -35,6 +35,7 @@ function record(n: number): ForumRecord {
     key: `key-${n}-key`,
     client: '',
     mentions: n % 4 === 0 ? [(n + 1) % 2] : [],
+    messageType: n % 3 === 0 ? `type-${n}` : '',
   }
   const content = `message ${n} `.padEnd(450, 'é')
   if (n === 3) {

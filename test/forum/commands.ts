@@ -15,6 +15,7 @@ export type Change =
   | 'members'
   | 'mentions'
   | 'seen'
+  | 'type'
   | 'thread'
   | 'operation'
   | 'caller'
@@ -30,6 +31,7 @@ export type Command =
       visibility: 'public' | 'private'
       named: number[]
       mentioned: number[]
+      type: string | undefined
     }
   | {
       does: 'reply'
@@ -37,6 +39,7 @@ export type Command =
       thread: number
       content: string
       mentioned: number[]
+      type: string | undefined
       /** How far back from the end of the log the seqs are that the reply names, if any. */
       expect?: number | undefined
       seen?: number | undefined
@@ -67,6 +70,7 @@ const named = fc.uniqueArray(
 )
 const nobody = fc.constant<number[]>([])
 const mentioned = fc.oneof({ weight: 2, arbitrary: nobody }, { weight: 1, arbitrary: named })
+const type = fc.constantFrom(undefined, undefined, 'question', 'bug-report')
 const visibility = fc.constantFrom<('public' | 'private')[]>('public', 'public', 'private')
 const kind = fc.constantFrom<('guest' | 'persistent')[]>('guest', 'guest', 'persistent')
 const change = fc.constantFrom<Change[]>(
@@ -78,6 +82,7 @@ const change = fc.constantFrom<Change[]>(
   'members',
   'mentions',
   'seen',
+  'type',
   'thread',
   'operation',
   'caller',
@@ -99,6 +104,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       visibility,
       named,
       mentioned,
+      type,
     }),
   },
   {
@@ -109,6 +115,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       thread,
       content: text,
       mentioned,
+      type,
       expect: back,
       seen: back,
     }),
@@ -141,7 +148,7 @@ export const anyProgram: fc.Arbitrary<Command[]> = fc
   .array(command, { minLength: 5, maxLength: 150, size: 'max' })
   .map((commands) => [...begin, ...commands])
 
-const said = { by: 0, content: 'Content', mentioned: [] }
+const said = { by: 0, content: 'Content', mentioned: [], type: undefined }
 const post = { ...said, title: 'Title', visibility: 'public' } as const
 
 /** A program in which every answer and refusal occurs. */

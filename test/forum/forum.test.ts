@@ -11,7 +11,8 @@ import type { Route } from '../../src/edge/api/route.ts'
 import { getRead } from '../../src/forum/feed/read-place-routes.ts'
 import { getNotifications } from '../../src/forum/feed/routes.ts'
 import { getIdentities, getIdentity, getSelf } from '../../src/forum/identities/routes.ts'
-import { getThread, getThreads } from '../../src/forum/threads/routes.ts'
+import { getThreads } from '../../src/forum/threads/list-routes.ts'
+import { getThread } from '../../src/forum/threads/routes.ts'
 import { nobody } from '../../src/kernel/network.ts'
 import { type Expected, refused } from '../simulate/asking.ts'
 import { shown } from '../simulate/forecasting.ts'
@@ -43,13 +44,18 @@ class Reader {
         this.#list(viewer, caller, { limit, order: 'activity', include: 'excerpt' })
       }
       for (const thread of model.threads) {
-        for (const limit of [1, 3, 100]) this.#thread(viewer, caller, thread, limit)
+        for (const limit of [1, 3, 100]) {
+          this.#thread(viewer, caller, thread, limit)
+          this.#thread(viewer, caller, thread, limit, 'question')
+        }
       }
       if (viewer === null) continue
       this.#ask(getSelf, { caller, query: {} }, pages.self(model, viewer))
       for (const limit of [1, 4, 100]) {
         this.#feed(viewer, caller, limit)
-        this.#feed(viewer, caller, limit, 'mentions')
+        this.#feed(viewer, caller, limit, { only: 'mentions' })
+        this.#feed(viewer, caller, limit, { type: 'question' })
+        this.#feed(viewer, caller, limit, { only: 'mentions', type: 'bug-report' })
       }
     }
     for (const agent of model.agents) {
@@ -79,30 +85,41 @@ class Reader {
     }
   }
 
-  #thread(viewer: Agent | null, caller: number, thread: Thread, limit: number): void {
+  #thread(
+    viewer: Agent | null,
+    caller: number,
+    thread: Thread,
+    limit: number,
+    type?: string,
+  ): void {
     const { id } = thread
     if (!this.#run.model.maySee(viewer, thread)) {
       this.#run.ask(getThread, { caller, id, query: { after: 0, limit } }, refused('not_found'))
       return
     }
     this.#follow((after) => {
-      const page = pages.threadPage(thread, after, limit)
-      return this.#ask(getThread, { caller, id, query: { after, limit } }, page)
+      const page = pages.threadPage(thread, after, limit, type)
+      return this.#ask(getThread, { caller, id, query: { after, limit, type } }, page)
     })
     for (let before: number | 'end' | null = 'end'; before !== null; ) {
       const end = before === 'end' ? Number.POSITIVE_INFINITY : before
-      const query = { after: 0, before, limit }
-      const page = pages.lastPage(thread, end, limit)
+      const query = { after: 0, before, limit, type }
+      const page = pages.lastPage(thread, end, limit, type)
       before = this.#ask(getThread, { caller, id, query }, page).next_before as number | null
     }
   }
 
-  #feed(viewer: Agent, caller: number, limit: number, only?: 'mentions'): void {
+  #feed(
+    viewer: Agent,
+    caller: number,
+    limit: number,
+    chosen: { only?: 'mentions'; type?: string } = {},
+  ): void {
     const { epoch } = serviceOf(this.#run.world.forum)
     const { model } = this.#run
     for (const include of [undefined, 'content' as const]) {
       const read = (after: number | 'read') => {
-        const query = { after, limit, only, include }
+        const query = { after, limit, include, ...chosen }
         const page = pages.feed(model, viewer, { ...query, epoch })
         return this.#ask(getNotifications, { caller, query }, page)
       }

@@ -34,6 +34,7 @@ interface ThreadPost {
   visibility: 'public' | 'private'
   participantIds: string[]
   mentionIds: string[]
+  type: string | undefined
 }
 
 interface ReplyPost {
@@ -41,6 +42,7 @@ interface ReplyPost {
   threadId: string
   content: string
   mentionIds: string[]
+  type: string | undefined
   expectSeq?: number | undefined
   seenSeq?: number | undefined
 }
@@ -83,15 +85,15 @@ export class Run {
       case 'identity':
         return this.#createIdentity(command.kind, command.name)
       case 'thread': {
-        const { title, content, visibility } = command
+        const { title, content, visibility, type } = command
         const named = this.#idsOf(command.named)
-        const said = { content, mentionIds: this.#idsOf(command.mentioned) }
+        const said = { content, mentionIds: this.#idsOf(command.mentioned), type }
         const post = { does: 'thread', title, visibility, participantIds: named, ...said } as const
         return this.#publish(this.#agent(command.by), this.#newKey(), post)
       }
       case 'reply': {
-        const { by, thread, content } = command
-        const said = { content, mentionIds: this.#idsOf(command.mentioned) }
+        const { by, thread, content, type } = command
+        const said = { content, mentionIds: this.#idsOf(command.mentioned), type }
         const seen = { expectSeq: this.#seqOf(command.expect), seenSeq: this.#seqOf(command.seen) }
         const post = { does: 'reply', threadId: this.#threadId(thread), ...said, ...seen } as const
         return this.#publish(this.#agent(by), this.#newKey(), post)
@@ -198,12 +200,13 @@ export class Run {
   #publish(agent: Agent, key: string, post: Post): void {
     const caller = this.numberOf(agent)
     if (caller === null) return
-    const { mentionIds: mentioned } = post
+    const { mentionIds: mentioned, type = '' } = post
     const who = { agent, address: '' }
+    const said = { mentioned, type }
     const forecast =
       post.does === 'reply'
-        ? this.forecasts().reply(who, key, { ...post, mentioned })
-        : this.forecasts().thread(who, key, { ...post, mentioned, named: post.participantIds })
+        ? this.forecasts().reply(who, key, { ...post, ...said })
+        : this.forecasts().thread(who, key, { ...post, ...said, named: post.participantIds })
     const before = this.model.messages.size
     const id = post.does === 'reply' ? post.threadId : ''
     const route = post.does === 'reply' ? postReply : postThread
@@ -315,7 +318,7 @@ export class Run {
 }
 
 function bodyOfPost(post: Post): object {
-  const said = { content: post.content, mention_ids: post.mentionIds }
+  const said = { content: post.content, mention_ids: post.mentionIds, type: post.type }
   if (post.does === 'reply') {
     const seen = { expect_seq: post.expectSeq, seen_seq: post.seenSeq }
     return { ...said, ...seen }
@@ -326,21 +329,25 @@ function bodyOfPost(post: Post): object {
 
 function changed(post: Post, change: Change, threadId: string): Post {
   if (change === 'content') return { ...post, content: `${post.content}.` }
+  if (change === 'type') return { ...post, type: post.type === undefined ? 'other' : undefined }
   if (change === 'mentions') return { ...post, mentionIds: post.mentionIds.toReversed() }
   if (post.does === 'reply') {
     if (change === 'thread') return { ...post, threadId }
     if (change === 'seen') return { ...post, seenSeq: (post.seenSeq ?? 0) + 1 }
     return change === 'operation' ? threadOf(post.content) : post
   }
-  const { visibility, participantIds, content, mentionIds } = post
+  const { visibility, participantIds, ...said } = post
   if (change === 'title') return { ...post, title: `${post.title}.` }
   if (change === 'members') return { ...post, participantIds: participantIds.toReversed() }
-  if (change === 'operation') return { does: 'reply', threadId, content, mentionIds }
+  if (change === 'operation') {
+    const { content, mentionIds, type } = said
+    return { does: 'reply', threadId, content, mentionIds, type }
+  }
   if (change !== 'visibility') return post
   return { ...post, visibility: visibility === 'public' ? 'private' : 'public' }
 }
 
 function threadOf(content: string): ThreadPost {
-  const none = { participantIds: [], mentionIds: [] }
+  const none = { participantIds: [], mentionIds: [], type: undefined }
   return { does: 'thread', title: content, content, visibility: 'public', ...none }
 }

@@ -26,6 +26,8 @@ const client = fc.constantFrom('', '0123456789abcdef')
 
 const mentions = fc.array(number, { maxLength: 10, size: 'max' })
 
+const messageType = fc.constantFrom('', 'question', 'bug-report')
+
 const ticketUsed = { at, nonce: hex, authorId: hex, messageId: hex, content: text, client }
 
 type Generators = { [T in RecordType]: fc.Arbitrary<Omit<RecordOf<T>, 'type'>> }
@@ -84,6 +86,7 @@ const generators: Generators = {
     key,
     client,
     mentions,
+    messageType,
   }),
   'reply.posted': fc.record({
     at,
@@ -95,6 +98,7 @@ const generators: Generators = {
     client,
     mentions,
     details: number,
+    messageType,
   }),
   'feed.read': fc.record({ at, by: number, through: at }),
   'thread.subscribed': fc.record({ at, by: number, thread: number }),

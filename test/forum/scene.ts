@@ -20,6 +20,7 @@ export interface Posted {
   thread: number
   author: number
   mentions: number[]
+  type: string
   isErased: boolean
 }
 
@@ -44,7 +45,7 @@ export class Scene {
     }
   }
 
-  thread(visibility: Visibility, participants: number[]): void {
+  thread(visibility: Visibility, participants: number[], type = ''): void {
     const thread = this.visibilities.push(visibility) - 1
     const ids = { id: hexOf(thread), messageId: hexOf(this.posted.length) }
     const said = {
@@ -55,12 +56,13 @@ export class Scene {
       key: `thread-${thread}`,
       client,
       mentions: [],
+      messageType: type,
     }
     const seq = this.#apply({ type: 'thread.posted', at: this.#at, by: 0, ...ids, ...said })
-    this.posted.push({ seq, thread, author: 0, mentions: [], isErased: false })
+    this.posted.push({ seq, thread, author: 0, mentions: [], type, isErased: false })
   }
 
-  reply(by: number, thread: number, mentions: number[] = []): void {
+  reply(by: number, thread: number, mentions: number[] = [], type = ''): void {
     const messageId = hexOf(this.posted.length)
     const said = {
       messageId,
@@ -68,9 +70,10 @@ export class Scene {
       key: `reply-${this.posted.length}`,
       client,
       mentions,
+      messageType: type,
     }
     const seq = this.#apply({ type: 'reply.posted', at: this.#at++, by, thread, ...said })
-    this.posted.push({ seq, thread, author: by, mentions, isErased: false })
+    this.posted.push({ seq, thread, author: by, mentions, type, isErased: false })
   }
 
   /** Removes the message with this number. */

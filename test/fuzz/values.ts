@@ -93,6 +93,7 @@ export function valueFor(schema: Schema, name = ''): Arbitrary<unknown> {
   if (schema.const !== undefined) return fc.constant(schema.const)
   if (name === 'url') return endpoint
   if (name === 'mention_ids') return fc.array(place('identity'), { maxLength: 3 })
+  if (name === 'type') return fc.constantFrom('question', 'bug-report', 'Question')
   if (name === 'participant_ids') return fc.array(place('identity'), { maxLength: 11 })
   if (name === 'ticket' || name === 'cursor') return place(name)
   if (name === 'candidate_id') return place('identity')

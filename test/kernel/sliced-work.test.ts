@@ -8,8 +8,8 @@ import * as commands from '../../src/forum/commands.ts'
 import type { Forum } from '../../src/forum/forum.ts'
 import { getIdentities, getIdentity } from '../../src/forum/identities/routes.ts'
 import { eraseMessage } from '../../src/forum/moderation/commands.ts'
+import { getThreads } from '../../src/forum/threads/list-routes.ts'
 import { findMessage } from '../../src/forum/threads/queries.ts'
-import { getThreads } from '../../src/forum/threads/routes.ts'
 import { ownWork, SlicedWork } from '../../src/kernel/sliced-work.ts'
 
 class Scene {

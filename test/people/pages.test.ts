@@ -131,6 +131,16 @@ t.test('thread: a message that mentions somebody: with links to them', async (t)
   t.equal(text.match(/<p class="about">To/g)?.length, 1, 'the other message mentions nobody')
 })
 
+t.test('thread: a message of a type: with it, there and on its own page', async (t) => {
+  const forum = await startForum(t)
+  const ana = await forum.identity()
+  const id = await publishedThread(ana, { type: 'bug-report' })
+  const [{ id: message }] = (await ana.messages(id)) as unknown as [{ id: string }]
+  for (const path of [`/t/${id}`, `/m/${message}`]) {
+    t.match((await visit(forum, path)).text, ' · bug-report · ', path)
+  }
+})
+
 t.test('thread: 50 messages a page, each with its anchor, and links between pages', async (t) => {
   const forum = await startForum(t)
   const ana = await forum.identity({ display_name: 'ana', kind: 'persistent' })

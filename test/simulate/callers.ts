@@ -41,7 +41,7 @@ export class Callers {
       if (visibility === 'private' && token === undefined) continue
       const viewer = token === undefined ? null : author
       for (let after: number | undefined = 0; after !== undefined; ) {
-        const forecast = this.as(viewer, forecasts.readThread(viewer, id, after, 100))
+        const forecast = this.as(viewer, forecasts.readThread(viewer, id, { after, limit: 100 }))
         const query = `after=${after}&limit=100`
         this.ask({ method: 'get', path: `/api/threads/${id}`, query, token }, forecast)
         const later = messages.filter(({ seq }) => seq > after!)

@@ -31,6 +31,7 @@ export interface Reply {
   threadId: string
   content: string
   mentioned: string[]
+  type: string
   expectSeq?: number | undefined
   seenSeq?: number | undefined
 }
@@ -71,10 +72,11 @@ export class Forecasts {
       visibility: 'public' | 'private'
       named: string[]
       mentioned: string[]
+      type: string
     },
   ): Forecast {
-    const { title, content, visibility, named, mentioned } = post
-    const said = [content, mentioned]
+    const { title, content, visibility, named, mentioned, type } = post
+    const said = [content, mentioned, type]
     const used = answerToUsed(agent, key, ['thread', title, said, visibility, named])
     if (used !== null) return used
     const participants = named.map((id) => this.model.agentBy(id))
@@ -90,17 +92,17 @@ export class Forecasts {
     if (limited !== null) return limited
     const numbers = participants.map((other) => other!.number)
     const mentions = this.#numbersOf(mentioned)
-    const more = { visibility, key, participants: numbers, mentions }
+    const more = { visibility, key, participants: numbers, mentions, messageType: type }
     const fields = { by: agent.number, title, content, ...more }
     return this.#writing('thread.posted', fields, () => this.#published(false, 201))
   }
 
   reply({ agent, address }: Who, key: string, reply: Reply): Forecast {
-    const { threadId, content, mentioned, expectSeq, seenSeq } = reply
+    const { threadId, content, mentioned, type, expectSeq, seenSeq } = reply
     const thread = this.model.visible(agent, threadId)
     if (thread === undefined) return refused('not_found')
     const details = detailsOf({ expectSeq, seenSeq })
-    const request = ['reply', threadId, [content, mentioned], details]
+    const request = ['reply', threadId, [content, mentioned, type], details]
     const used = answerToUsed(agent, key, request, seenSeq)
     if (used !== null) return used
     if (thread.isLocked) return refused('thread_locked', pages.lastChange(thread))
@@ -111,7 +113,8 @@ export class Forecasts {
     const limited = this.#limited('messages', agent.number, address, mentioned.length)
     if (limited !== null) return limited
     const mentions = this.#numbersOf(mentioned)
-    const fields = { by: agent.number, thread: thread.number, content, key, mentions, details }
+    const said = { content, mentions, messageType: type, details }
+    const fields = { by: agent.number, thread: thread.number, key, ...said }
     return this.#writing('reply.posted', fields, () => this.#published(false, 201, seenSeq))
   }
 
@@ -150,11 +153,15 @@ export class Forecasts {
     })
   }
 
-  readThread(viewer: Agent | null, threadId: string, after: number, limit: number): Forecast {
+  readThread(
+    viewer: Agent | null,
+    threadId: string,
+    { after, limit, type }: { after: number; limit: number; type?: string | undefined },
+  ): Forecast {
     const thread = this.model.visible(viewer, threadId)
     return thread === undefined
       ? refused('not_found')
-      : shown(pages.threadPage(thread, after, limit))
+      : shown(pages.threadPage(thread, after, limit, type))
   }
 
   ticket(address: string): Forecast {

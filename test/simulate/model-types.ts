@@ -51,7 +51,7 @@ export interface Use {
   made: Message | Proposal | Review | { webhook: number }
 }
 
-/** The index of the content and the mentions in the request for a thread or a reply (model.ts). */
+/** The index of what the message says in the request for a thread or a reply (model.ts). */
 const contentAt = 2
 
 /**
@@ -75,6 +75,8 @@ export interface Message {
   thread: Thread
   isErased: boolean
   mentions: Agent[]
+  /** '' if it has none. */
+  type: string
 }
 
 export interface Thread {

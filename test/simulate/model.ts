@@ -216,7 +216,7 @@ export class Model {
     const author = this.agents[record.by]
     const { key } = record
     const mentionIds = record.mentions.map((number) => this.agents[number].id)
-    const said = [record.content, mentionIds]
+    const said = [record.content, mentionIds, record.messageType ?? '']
     if (record.type === 'thread.posted') {
       const named = record.participants.map((number) => this.agents[number])
       const thread = this.#open(record, author, named)
@@ -266,7 +266,8 @@ export class Model {
       content,
       at,
       mentions,
-    }: Pick<Posted, 'messageId' | 'content' | 'at'> & { mentions: readonly number[] },
+      messageType: type = '',
+    }: Pick<Posted, 'messageId' | 'content' | 'at' | 'mentions' | 'messageType'>,
   ): Message {
     const message: Message = {
       is: 'message',
@@ -278,6 +279,7 @@ export class Model {
       thread,
       isErased: false,
       mentions: mentions.map((number) => this.agents[number]),
+      type,
     }
     thread.messages.push(message)
     assert.ok(!this.messages.has(message.id), 'a message is published once')

@@ -7,7 +7,7 @@ import { followUpEnd } from '../../src/edge/api/follow-up.ts'
 import type { Service } from '../../src/edge/api/route.ts'
 import type { Model } from './model.ts'
 import type { Agent, Message, Proposal, Review } from './model-types.ts'
-import { messageJson, type Page } from './thread-pages.ts'
+import { isOf, messageJson, type Page } from './thread-pages.ts'
 import type { Delivery, Webhook } from './webhook-model.ts'
 
 export * from './thread-pages.ts'
@@ -87,6 +87,7 @@ export interface FeedPageRead {
   after: number | 'read'
   limit: number
   only?: 'mentions' | undefined
+  type?: string | undefined
   include?: 'content' | undefined
   /** The epoch in the answer, if the answer has one. */
   epoch?: string
@@ -96,9 +97,9 @@ export interface FeedPageRead {
 const contentBytesMax = 256 * 1024
 
 export function feed(
-  { threads, erasedPosition }: Model,
+  { threads, erasedPosition, position }: Model,
   reader: Agent,
-  { after: from, limit, only, include, epoch = '' }: FeedPageRead,
+  { after: from, limit, only, type, include, epoch = '' }: FeedPageRead,
 ): Page {
   const after = from === 'read' ? reader.readThrough : from
   const others = threads
@@ -107,6 +108,7 @@ export function feed(
   const isMention = ({ isErased, mentions }: Message) => !isErased && mentions.includes(reader)
   const later = others
     .filter(({ seq }) => seq > after)
+    .filter(isOf(type))
     .filter((each) => {
       return isMention(each) || (only !== 'mentions' && reader.follows.has(each.thread))
     })
@@ -114,10 +116,14 @@ export function feed(
   const found = later.slice(0, limit)
   const hasTexts = include === 'content'
   const shown = hasTexts ? found.slice(0, fitting(found)) : found
+  const hasMore = later.length > shown.length
+  const last = shown.at(-1)?.seq ?? after
+  // The page leads past all messages of other types.
+  const end = type === undefined || hasMore ? last : Math.max(after, position)
   const body = JSON.stringify({
     notifications: shown.map((message) => itemJson(message, isMention(message), hasTexts)),
-    next_after: shown.at(-1)?.seq ?? after,
-    has_more: later.length > shown.length,
+    next_after: end,
+    has_more: hasMore,
     poll_after_seconds: 60,
     webhook_registration: '/api/notifications/webhook',
     webhook_guide: '/notifications.txt',
@@ -128,9 +134,12 @@ export function feed(
   const newest = later.slice(0, limit + 1).at(-1)?.seq ?? 0
   // The removal of a message leaves its mention out of the page, which thus reflects that removal.
   const isMentioned = others.some(({ mentions }) => mentions.includes(reader))
-  const erased = hasTexts || isMentioned ? erasedPosition : 0
+  const erased = hasTexts || isMentioned || type !== undefined ? erasedPosition : 0
   const marked = from === 'read' ? reader.marked : 0
-  return { body, newest: Math.max(newest, reader.followsChanged, erased, marked) }
+  return {
+    body,
+    newest: Math.max(newest, end > last ? position : 0, reader.followsChanged, erased, marked),
+  }
 }
 
 /** The feed with `include=content` or `after=read`. The model does not know the node's epoch. */

@@ -10,20 +10,29 @@ export interface Page {
   newest: number
 }
 
-export function threadPage(thread: Thread, after: number, limit: number): Page {
+/** Returns the page of messages after this position, of this type if one is given. */
+export function threadPage(thread: Thread, after: number, limit: number, type?: string): Page {
   const later = thread.messages.filter(({ seq }) => seq > after)
-  const shown = later.slice(0, limit)
-  const end = { next_after: shown.at(-1)?.seq ?? after, has_more: later.length > limit }
+  const shown = later.filter(isOf(type)).slice(0, limit)
+  // A page that is not full leads past all messages of other types.
+  const last = shown.length === limit ? shown.at(-1) : later.at(-1)
+  const end = { next_after: last?.seq ?? after, has_more: last !== later.at(-1) }
   return messagesPage(thread, shown, end)
 }
 
 /** Returns the page of the last messages before this position. */
-export function lastPage(thread: Thread, before: number, limit: number): Page {
+export function lastPage(thread: Thread, before: number, limit: number, type?: string): Page {
   const earlier = thread.messages.filter(({ seq }) => seq < before)
-  const shown = earlier.slice(-limit)
-  const hasMore = earlier.length > limit
-  const end = { next_after: shown.at(-1)?.seq ?? 0, has_more: hasMore }
-  return messagesPage(thread, shown, { ...end, next_before: hasMore ? shown[0].seq : null })
+  const shown = earlier.filter(isOf(type)).slice(-limit)
+  const first = shown.length === limit ? shown[0] : earlier[0]
+  const hasMore = first !== earlier[0]
+  const end = { next_after: earlier.at(-1)?.seq ?? 0, has_more: hasMore }
+  return messagesPage(thread, shown, { ...end, next_before: hasMore ? first.seq : null })
+}
+
+/** Returns whether a message is of this type; an erased one is of none. */
+export function isOf(type: string | undefined): (message: Message) => boolean {
+  return (message) => type === undefined || (!message.isErased && message.type === type)
 }
 
 function messagesPage(thread: Thread, shown: readonly Message[], end: object): Page {
@@ -97,7 +106,8 @@ function activeThreadJson(thread: Thread, include?: 'excerpt'): object {
   return { ...threadJson(thread), newest }
 }
 
-export function messageJson({ seq, id, author, content, at, isErased, mentions }: Message): object {
+export function messageJson(message: Message): object {
+  const { seq, id, author, content, at, isErased, mentions, type } = message
   return {
     seq,
     id,
@@ -107,6 +117,7 @@ export function messageJson({ seq, id, author, content, at, isErased, mentions }
     content: isErased ? '[removed]' : content,
     created_at: at,
     ...(!isErased && mentions.length > 0 && { mention_ids: mentions.map(({ id }) => id) }),
+    ...(!isErased && type !== '' && { type }),
     ...(isErased && { removed: true }),
   }
 }

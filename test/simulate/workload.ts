@@ -15,6 +15,12 @@ import { WaitingPolls } from './waiting-polls.ts'
 
 const threadsMax = 30
 
+/** Returns the query with the parameters that are given. */
+function queryOf(read: object): string {
+  const given = Object.entries(read).filter(([, value]) => value !== undefined)
+  return given.map(([name, value]) => `${name}=${value}`).join('&')
+}
+
 /** Sends a write again, with the same key. */
 type Again = (who: Who) => void
 
@@ -114,10 +120,11 @@ export class Workload extends Callers {
     const named = this.some(this.machine.model.agents, 3).map(({ id }) => id)
     if (this.one(15)) named.push(`agt_${'0'.repeat(32)}`)
     const mentioned = this.#mentioned()
+    const type = this.#type()
     const key = this.newKey()
     this.#do((who) => {
-      const post = { title, content, visibility, named, mentioned } as const
-      const more = { participant_ids: named, mention_ids: mentioned }
+      const post = { title, content, visibility, named, mentioned, type: type ?? '' } as const
+      const more = { participant_ids: named, mention_ids: mentioned, type }
       const body = { title, content, visibility, ...more }
       const forecast = this.forecasts().thread(who, key, post)
       this.askAs(who, { method: 'post', path: '/api/threads', key, body }, forecast)
@@ -128,14 +135,15 @@ export class Workload extends Callers {
     const threadId = this.#threadId()
     const content = this.content()
     const mentioned = this.#mentioned()
+    const type = this.#type()
     const key = this.one(20) ? `key-${this.below(this.keys + 1)}-key` : this.newKey()
     const [expectSeq, seenSeq] = [this.#seenSeq(), this.#seenSeq()]
     this.#do((who) => {
       const path = `/api/threads/${threadId}/replies`
-      const reply = { threadId, content, mentioned, expectSeq, seenSeq }
+      const reply = { threadId, content, mentioned, type: type ?? '', expectSeq, seenSeq }
       const forecast = this.forecasts().reply(who, key, reply)
       const seen = { expect_seq: expectSeq, seen_seq: seenSeq }
-      const body = { content, mention_ids: mentioned, ...seen }
+      const body = { content, mention_ids: mentioned, type, ...seen }
       this.askAs(who, { method: 'post', path, key, body }, forecast)
     })
   }
@@ -150,6 +158,11 @@ export class Workload extends Callers {
     if (!this.one(3)) return []
     const ids = this.some(this.machine.model.agents, 3).map(({ id }) => id)
     return this.one(15) ? [...ids, `agt_${'0'.repeat(32)}`] : ids
+  }
+
+  /** Returns a type of messages: mostly none. */
+  #type(): string | undefined {
+    return this.one(3) ? ['question', 'bug-report'][this.below(2)] : undefined
   }
 
   #follow(): void {
@@ -180,12 +193,13 @@ export class Workload extends Callers {
     const token = who === null ? undefined : this.tokenOf(who.agent)
     const after = this.one(2) ? 0 : this.below(model.position + 2)
     const limit = 1 + this.below(10)
-    const query = `after=${after}&limit=${limit}`
     if (this.one(3)) {
       const id = this.#threadId()
       if (this.one(3)) return this.#readBefore(viewer, id, limit, token)
-      const forecast = this.as(viewer, this.forecasts().readThread(viewer, id, after, limit))
-      return this.ask({ method: 'get', path: `/api/threads/${id}`, query, token }, forecast)
+      const read = { after, limit, type: this.#type() }
+      const forecast = this.as(viewer, this.forecasts().readThread(viewer, id, read))
+      const path = `/api/threads/${id}`
+      return this.ask({ method: 'get', path, query: queryOf(read), token }, forecast)
     }
     if (this.one(4) || viewer === null) {
       const order = this.one(2) ? ('activity' as const) : ('created' as const)
@@ -198,23 +212,24 @@ export class Workload extends Callers {
     const only = this.one(4) ? ('mentions' as const) : undefined
     const include = this.one(2) ? ('content' as const) : undefined
     const from = this.one(3) ? ('read' as const) : after
-    const read = { after: from, limit, only, include }
+    const read = { after: from, limit, only, type: this.#type(), include }
     const hasEpoch = include !== undefined || from === 'read'
     const page = hasEpoch
       ? pages.feedWithEpoch(model, viewer, read)
       : pages.feed(model, viewer, read)
-    const given = Object.entries(read).filter(([, value]) => value !== undefined)
-    const feed = given.map(([name, value]) => `${name}=${value}`).join('&')
     const forecast = this.as(viewer, shown(page))
-    this.ask({ method: 'get', path: '/api/notifications', query: feed, token }, forecast)
+    const path = '/api/notifications'
+    this.ask({ method: 'get', path, query: queryOf(read), token }, forecast)
   }
 
   #readBefore(viewer: Agent | null, id: string, limit: number, token?: string): void {
     const { model } = this.machine
     const before = this.one(2) ? Number.POSITIVE_INFINITY : this.below(model.position + 2)
-    const query = `before=${before === Number.POSITIVE_INFINITY ? 'end' : before}&limit=${limit}`
+    const isAtEnd = before === Number.POSITIVE_INFINITY
+    const type = this.#type()
+    const query = queryOf({ before: isAtEnd ? 'end' : before, limit, type })
     const thread = model.visible(viewer, id)
-    const page = thread === undefined ? null : pages.lastPage(thread, before, limit)
+    const page = thread === undefined ? null : pages.lastPage(thread, before, limit, type)
     const forecast = this.as(viewer, page === null ? refused('not_found') : shown(page))
     this.ask(
       { method: 'get', path: `/api/threads/${id}`, query, ...(token && { token }) },

@@ -8,8 +8,9 @@ import { getNotifications } from '../../forum/feed/routes.ts'
 import { postSubscribe } from '../../forum/feed/subscription-routes.ts'
 import { getIdentities } from '../../forum/identities/routes.ts'
 import { getSearch } from '../../forum/search/routes.ts'
+import { getThreads } from '../../forum/threads/list-routes.ts'
 import { postReply } from '../../forum/threads/reply-routes.ts'
-import { getThread, getThreads, postThread } from '../../forum/threads/routes.ts'
+import { getThread, postThread } from '../../forum/threads/routes.ts'
 
 export type { Schema }
 
@@ -52,12 +53,16 @@ export function plain(whole: Schema): Schema {
   return schema
 }
 
-const { limit } = getNotifications.query!.properties!
+const { limit, type } = getNotifications.query!.properties!
 const after: Schema = {
   ...position,
   description: 'Items with a greater seq. By default: what came since the last call.',
 }
 const { default: _, ...feedPosition } = after
+const ofType: Schema = {
+  ...type,
+  description: 'Only messages of this type; those before them then count as read.',
+}
 const hasTexts: Schema = {
   description: 'With the text, author and title of each message. Default: true.',
   type: 'boolean',
@@ -83,11 +88,17 @@ export const readThread = closed(
   ['thread_id'],
 )
 export const search = argumentsOf(getSearch)
-export const readFeed = closed({ after: feedPosition, limit, include_content: hasTexts })
+export const readFeed = closed({
+  after: feedPosition,
+  limit,
+  type: ofType,
+  include_content: hasTexts,
+})
 export const waitForNews = (maximum: number) =>
   closed({
     after: feedPosition,
     seconds: { description: 'How long to wait.', type: 'integer', minimum: 1, maximum },
+    type: ofType,
     include_content: hasTexts,
   })
 export const newThread = argumentsOf(postThread)

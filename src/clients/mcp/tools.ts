@@ -107,13 +107,14 @@ export const tools: readonly Tool[] = [
     input: is.readThread,
     annotations: reads,
     hasContent: true,
-    async run(agent, { thread_id: id, last, before, ...page }, signal) {
+    async run(agent, { thread_id: id, last, before, type, ...page }, signal) {
       if (last === undefined && before === undefined) {
-        return (await agent.reader()).messages(id, { ...page, signal })
+        return (await agent.reader()).messages(id, { ...page, type, signal })
       }
       const isApart = page.after === undefined && page.limit === undefined && last !== undefined
       if (!isApart) throw new ForumError(400, 'invalid_query', lastAlone)
-      return (await agent.reader()).messages(id, { before: before ?? 'end', limit: last, signal })
+      const place = { before: before ?? 'end', limit: last }
+      return (await agent.reader()).messages(id, { ...place, type, signal })
     },
   },
   {

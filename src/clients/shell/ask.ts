@@ -14,14 +14,14 @@ import type { AgentForum, Message, Publication } from '../../client/index.ts'
 import { indented, inLine, timeOf } from './output.ts'
 import { identified, NoAnswer, type Session } from './session.ts'
 import { identitiesOf, numberOf } from './words.ts'
-import { type Mentioning, publishReply, publishThread } from './writing.ts'
+import { publishReply, publishThread, type Saying } from './writing.ts'
 
 const secondsDefault = 300
 /** The longest wait of one request. docs/interface.md, "Waiting for news" */
 const pollSecondsMax = 50
 const pageMax = 100
 
-export interface AskValues extends Mentioning {
+export interface AskValues extends Saying {
   title?: string
   seconds?: string
 }

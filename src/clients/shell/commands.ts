@@ -52,6 +52,8 @@ const mention = {
   value: 'ID,…',
   help: 'notifies these identities, at most ten',
 }
+const type = { value: 'TYPE', help: 'what kind of message it is, such as question' }
+const ofType = { value: 'TYPE', help: 'only messages of this type' }
 const ofThread = 'A thread is named by its id, or by the address of its page.\n'
 const ofText = `\
 Without TEXT, the text is standard input without the line breaks at its end. Write -- before a
@@ -101,7 +103,7 @@ agent-forum mcp. If it has an identity already, that one is shown and nothing is
     run: async (session, words, values) => (await reading()).threads(session, words, values),
   }),
   read: command({
-    usage: 'THREAD [--after SEQ | --last N]',
+    usage: 'THREAD [--after SEQ | --last N] [--type TYPE]',
     summary: 'read a thread',
     examples: [
       'read thr_5f0c… --limit 10',
@@ -114,6 +116,7 @@ agent-forum mcp. If it has an identity already, that one is shown and nothing is
       limit,
       last: { value: 'N', help: 'the newest N, 1 to 100, in place of --after and --limit' },
       before: { value: 'SEQ', help: 'with --last: the newest before this number' },
+      type: ofType,
     },
     run: async (session, words, values) => (await reading()).read(session, words, values),
   }),
@@ -133,6 +136,7 @@ agent-forum mcp. If it has an identity already, that one is shown and nothing is
         help: 'with --private: who else can read it, at most ten identities',
       },
       mention,
+      type,
       key,
     },
     run: async (session, words, values) => (await writing()).post(session, words, values),
@@ -149,6 +153,7 @@ agent-forum mcp. If it has an identity already, that one is shown and nothing is
     about: ofThread + ofText,
     flags: {
       mention,
+      type,
       expect: { value: 'SEQ', help: 'refused if the thread has a newer message than this one' },
       key,
     },
@@ -171,6 +176,7 @@ nothing again, and waits for the answer to the first question.
     flags: {
       title: { value: 'T', help: 'ask in a new thread with this title' },
       mention,
+      type,
       seconds: { value: 'N', help: 'how long to wait; default 300' },
       key,
     },
@@ -207,6 +213,7 @@ nothing has to be kept locally. Mark a message when you have handled it; until t
         help: 'mark this one and all before as read, then act as --after read',
       },
       mentions: { value: null, help: 'only messages that mention you' },
+      type: ofType,
       wait: { value: 'SECONDS', help: 'how long to wait for a message if there is none, 0 to 50' },
       limit,
     },
@@ -227,6 +234,7 @@ handled when watch ended does not come again, and everything else does.
         help: 'run for each message; exit code 0 means that it is handled',
       },
       mentions: { value: null, help: 'only messages that mention you' },
+      type: ofType,
     },
     run: async (session, words, values) => (await watching()).watch(session, words, values),
   }),
@@ -237,6 +245,7 @@ handled when watch ended does not come again, and everything else does.
     flags: {
       author: { value: 'ID', help: 'only messages by this identity' },
       thread: { value: 'THREAD', help: 'only messages of this thread' },
+      type: ofType,
       limit,
     },
     run: async (session, words, values) => (await reading()).search(session, words, values),

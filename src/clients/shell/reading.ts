@@ -38,26 +38,28 @@ export async function threads(
 export async function read(
   session: Session,
   words: readonly string[],
-  values: Limited & { after?: string; last?: string; before?: string },
+  values: Limited & OfType & { after?: string; last?: string; before?: string },
 ): Promise<void> {
   const id = oneThread('read', words)
   if (values.last !== undefined || values.before !== undefined) return readLast(session, id, values)
   const { forum, output, place } = session
   const limit = limitOf(values)
   const after = numberOf('after', values.after) ?? 0
-  const pages = forum.messages(id, { after, limit: Math.min(limit + 1, messagesMax) })
+  const ofType = typeIn(values)
+  const pages = forum.messages(id, { after, limit: Math.min(limit + 1, messagesMax), ...ofType })
   const { thread } = await pages
   output.lines(threadLine(thread))
   const last = await upTo(limit, pages, (each) => output.answer(each, messageLines(each)))
   if (last === null) return
-  output.lines(`more: agent-forum read ${thread.id} --after ${last.seq}${place}`)
+  const command = `agent-forum read ${thread.id} --after ${last.seq}`
+  output.lines(`more: ${command}${typeFlag(values)}${place}`)
 }
 
 /** Prints the newest messages of a thread, or the newest before a given one, oldest first. */
 async function readLast(
   { forum, output, place }: Session,
   id: string,
-  values: Limited & { after?: string; last?: string; before?: string },
+  values: Limited & OfType & { after?: string; last?: string; before?: string },
 ): Promise<void> {
   if (values.after !== undefined || values.limit !== undefined) {
     throw new ConfigError('read takes either --last, maybe with --before, or --after and --limit')
@@ -65,16 +67,31 @@ async function readLast(
   const limit = numberOf('last', values.last) ?? limitDefault
   if (limit < 1 || limit > messagesMax) throw new ConfigError(`--last takes 1 to ${messagesMax}`)
   const before = numberOf('before', values.before) ?? 'end'
-  const { thread, messages, has_more, next_before } = await forum.messages(id, { before, limit })
+  const page = await forum.messages(id, { before, limit, ...typeIn(values) })
+  const { thread, messages, has_more, next_before } = page
   output.lines(threadLine(thread))
   if (has_more) {
     const command = `agent-forum read ${id} --last ${limit} --before ${next_before}`
-    output.lines(`earlier: ${command}${place}`)
+    output.lines(`earlier: ${command}${typeFlag(values)}${place}`)
   }
   for (const each of messages) output.answer(each, messageLines(each))
 }
 
-interface FeedValues extends Limited {
+interface OfType {
+  type?: string
+}
+
+/** Returns the option that chooses messages of the type, if one is given. */
+function typeIn({ type }: OfType): OfType {
+  return type === undefined ? {} : { type }
+}
+
+/** Returns the flag with which the next command goes on choosing them. */
+function typeFlag({ type }: OfType): string {
+  return type === undefined ? '' : ` --type ${type}`
+}
+
+interface FeedValues extends Limited, OfType {
   after?: string
   mark?: string
   mentions?: boolean
@@ -102,11 +119,12 @@ export async function feed(
     include: 'content',
     ...(values.mentions && { only: 'mentions' }),
     ...(wait > 0 && { wait }),
+    ...typeIn(values),
   })
   for (const item of page.notifications) output.answer(item, itemLines(item))
   const last = page.notifications.at(-1)
   if (last === undefined) output.remark('nothing new')
-  const command = `agent-forum feed${values.mentions ? ' --mentions' : ''}`
+  const command = `agent-forum feed${values.mentions ? ' --mentions' : ''}${typeFlag(values)}`
   if (isFromPlace && last !== undefined) {
     output.lines(`when they are handled: ${command} --mark ${last.seq}${place}`)
   } else if (page.has_more) output.lines(`more: ${command} --after ${page.next_after}${place}`)
@@ -116,17 +134,18 @@ export async function feed(
 export async function search(
   { forum, output }: Session,
   words: readonly string[],
-  { author, thread, ...values }: Limited & { author?: string; thread?: string },
+  { author, thread, ...values }: Limited & OfType & { author?: string; thread?: string },
 ): Promise<void> {
   const limit = limitOf(values)
   const q = words.join(' ').trim()
-  if (q === '' && (words.length > 0 || (author ?? thread) === undefined)) {
+  if (q === '' && (words.length > 0 || (author ?? thread ?? values.type) === undefined)) {
     throw new ConfigError('search needs a word; try search --help')
   }
   const pages = forum.search({
     ...(q !== '' && { q }),
     ...(author !== undefined && { authorId: idOf('identity', '--author', author) }),
     ...(thread !== undefined && { threadId: idOf('thread', '--thread', thread) }),
+    ...typeIn(values),
     limit: Math.min(limit, messagesMax),
   })
   let isEmpty = true
@@ -165,14 +184,19 @@ function threadLine({ id, title, visibility, message_count, ...thread }: Thread)
   return `${id} ${message_count} ${marks}${inLine(thread.display_name)}: ${inLine(title)}`
 }
 
-function messageLines({ seq, author_id, display_name, created_at, content }: Message): string[] {
-  const head = `#${seq} ${timeOf(created_at)} ${author_id} ${inLine(display_name)}`
-  return [head, ...indented(content)]
+function messageLines({ seq, author_id, created_at, content, ...message }: Message): string[] {
+  const [name, mark] = [inLine(message.display_name), markOf(message)]
+  return [`#${seq} ${timeOf(created_at)} ${mark}${author_id} ${name}`, ...indented(content)]
+}
+
+/** Returns the type of a message in brackets, if it has one, and a space. */
+function markOf({ type }: { type?: string }): string {
+  return type === undefined ? '' : `[${inLine(type)}] `
 }
 
 function itemLines({ seq, created_at, author_id, thread_id, ...item }: Notification): string[] {
   const [name, title] = [inLine(item.display_name ?? ''), inLine(item.title ?? '')]
-  const mark = item.mentioned ? '(mentions you) ' : ''
+  const mark = `${markOf(item)}${item.mentioned ? '(mentions you) ' : ''}`
   return [
     `#${seq} ${timeOf(created_at)} ${mark}${author_id} ${name} in ${thread_id} ${title}`,
     ...indented(item.content ?? ''),
@@ -182,7 +206,7 @@ function itemLines({ seq, created_at, author_id, thread_id, ...item }: Notificat
 function hitLines({ seq, created_at, thread_id, author_id, ...hit }: SearchHit): string[] {
   const [name, title] = [inLine(hit.display_name), inLine(hit.title)]
   return [
-    `#${seq} ${timeOf(created_at)} ${author_id} ${name} in ${thread_id} ${title}`,
+    `#${seq} ${timeOf(created_at)} ${markOf(hit)}${author_id} ${name} in ${thread_id} ${title}`,
     ...indented(hit.excerpt),
   ]
 }

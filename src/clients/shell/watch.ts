@@ -32,7 +32,7 @@ const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 export async function watch(
   session: Session,
   words: readonly string[],
-  { exec, mentions }: { exec?: string; mentions?: boolean },
+  { exec, mentions, type }: { exec?: string; mentions?: boolean; type?: string },
 ): Promise<void> {
   noWords('watch', words)
   // Most likely a variable that is not set: an empty command would mark the whole feed as read.
@@ -53,6 +53,7 @@ export async function watch(
     include: 'content',
     signal,
     ...(mentions && { only: 'mentions' as const }),
+    ...(type !== undefined && { type }),
   })
   let handled: number | null = null
   try {

@@ -9,12 +9,14 @@ import { inLine } from './output.ts'
 import { identified, type Session } from './session.ts'
 import { identitiesOf, keyOf, numberOf, oneThread, threadAndText, titleAndText } from './words.ts'
 
-export interface Mentioning {
+/** What a message has besides its text. */
+export interface Saying {
   mention?: string
+  type?: string
   key?: string
 }
 
-type NewThreadValues = Mentioning & { private?: boolean; with?: string }
+type NewThreadValues = Saying & { private?: boolean; with?: string }
 
 /** Publishes a thread, and prints its id. */
 export async function post(
@@ -31,7 +33,7 @@ export async function publishThread(
   session: Session,
   command: string,
   words: readonly string[],
-  { with: others, mention, key, ...values }: NewThreadValues,
+  { with: others, mention, type, key, ...values }: NewThreadValues,
 ): Promise<Publication> {
   if (others !== undefined && !values.private) {
     throw new ConfigError('--with needs --private; --mention notifies somebody in public')
@@ -43,6 +45,7 @@ export async function publishThread(
   const thread = {
     title,
     content,
+    ...(type !== undefined && { type }),
     ...(values.private && { visibility: 'private' as const }),
     ...(participantIds.length > 0 && { participantIds }),
   }
@@ -51,7 +54,7 @@ export async function publishThread(
   )
 }
 
-interface Replying extends Mentioning {
+interface Replying extends Saying {
   /** The newest message of the thread that the writer has seen. */
   expect?: string
 }
@@ -71,15 +74,18 @@ export async function publishReply(
   session: Session,
   command: string,
   words: readonly string[],
-  { mention, key, expect }: Replying,
+  { mention, type, key, expect }: Replying,
 ): Promise<Publication> {
   const forum = identified(session)
   const [mentioned, keyed] = [identitiesOf('mention', mention), keyOf(key)]
   const expectSeq = numberOf('expect', expect)
-  const condition = expectSeq === undefined ? {} : { expectSeq }
+  const more = {
+    ...(type !== undefined && { type }),
+    ...(expectSeq !== undefined && { expectSeq }),
+  }
   const [thread, content] = await threadAndText(command, words)
   return mentioning(forum, content, mentioned, (mentionIds) =>
-    forum.reply(thread, { content, ...mentionIds, ...condition }, keyed),
+    forum.reply(thread, { content, ...more, ...mentionIds }, keyed),
   )
 }
 

@@ -24,6 +24,22 @@ export const itsThread = about('The thread.', threadId)
 export const itsMessage = about('The message.', messageId)
 export const itsProposal = about('The proposal.', proposalId)
 export const nextAfter = about('The `after` of the next page.', count, 57)
+/** The type of a message, in the words of its author. */
+const typeName: Schema = {
+  type: 'string',
+  pattern: '^[a-z][a-z0-9-]{0,31}$',
+  examples: ['question'],
+}
+export const messageType = about(
+  'What kind of message it is, in the words of its author.',
+  typeName,
+)
+/** Selects messages in a query. */
+export const ofType: Schema = {
+  description: 'Only messages of this type.',
+  ...typeName,
+  'x-error': 'invalid_query',
+}
 /** For a list that can also be read from its end. */
 export const nextBefore = about(
   'The `before` of the page before this one; null at the beginning. Only with `before`.',

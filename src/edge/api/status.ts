@@ -12,6 +12,7 @@ const capabilities: Record<string, [isOffered: boolean, meaning: string]> = {
   polling: [true, 'There is a feed to poll.'],
   waiting_polls: [true, 'A poll can wait for news, with the parameter `wait`.'],
   search: [true, 'Messages can be searched.'],
+  types: [true, 'Messages can have a type, by which reads choose them.'],
   members_only: [false, 'All content needs a token.'],
   webhooks: [true, 'An agent can be woken by a webhook.'],
   get_publish_experimental: [true, 'Messages can be published by GET.'],

@@ -14,16 +14,15 @@
 // F2. The result is exact as of the instant of the last step: a search starts over when its caller
 //     follows or leaves a thread, and examines the messages that have arrived in the meantime.
 // F3. `position` covers everything shown (forum/threads/queries.ts, Q1), and the last change to
-//     what is followed; for a caller who was ever mentioned, the last removal of a message as well.
-// F4. A page that is shown with its texts ends before these exceed `contentBytesMax`, but has at
-//     least one message.
-// F5. A message that mentions the caller, in a thread that the caller follows, is found once, in
-//     its thread. A message that an operator has removed mentions nobody.
+//     what is followed; for a caller who was ever mentioned, or who wants messages of one type, the
+//     last removal of a message as well.
+// F4. A message that mentions the caller, in a thread that the caller follows, is found once, in
+//     its thread. A message that an operator has removed mentions nobody, and is of no type.
+//
+// Neighbours: read-feed.ts runs searches for requests.
 
 import { partition } from '../../base/partition.ts'
-import type { Rejection } from '../../kernel/rejection.ts'
-import type { Forum, Positioned } from '../forum.ts'
-import { mayStillAct, rejectToken } from '../identities/commands.ts'
+import type { Positioned } from '../forum.ts'
 import type { State } from '../state.ts'
 import { firstAfter } from '../threads/queries.ts'
 
@@ -31,9 +30,6 @@ import { firstAfter } from '../threads/queries.ts'
 export const sliceSteps = 4096
 /** Looking up whether a message's thread is followed costs as much as this many threads. */
 const threadsPerMessage = 4
-const restartsMax = 3
-/** The limit for the bytes of the texts on one page. */
-const contentBytesMax = 256 << 10
 
 export interface FeedRead {
   caller: number
@@ -42,6 +38,8 @@ export interface FeedRead {
   limit: number
   /** `mentions`: only messages that mention the caller. */
   only?: 'mentions' | undefined
+  /** Only messages of this type. The page then leads past all others that were examined. */
+  type?: string | undefined
   /** Whether a thread counts only from the point at which the caller began to follow it. */
   isSinceFollowed?: boolean
   /** Whether the caller needs only the count, so that any `limit` messages in any order will do. */
@@ -55,57 +53,10 @@ export interface Feed extends Positioned {
   mentions: number[]
   nextAfter: number
   hasMore: boolean
+  /** Whether erasing a message may take it off the page. */
+  mayLose: boolean
   /** The position of the last change to what the caller follows. */
   changed: number
-}
-
-/**
- * Returns the feed, or a promise of it if finding it is too much work for one event-loop iteration.
- * The promise resolves to a rejection if there are too many such reads, or if the caller keeps
- * changing what it follows, or may no longer act. The work ends when the caller's connection does.
- */
-export function readFeed(
-  forum: Forum,
-  read: FeedRead,
-  connection: { readonly isGone: boolean },
-): Feed | Promise<Feed | Rejection> {
-  const search = new FeedSearch(forum.state, read)
-  if (!search.isLong && search.step()) return search.feed()
-  let restarts = 0
-  return forum.slicedWork.add<Feed | Rejection>(read.caller, () => {
-    if (connection.isGone) return { rejected: 'overloaded' } // which nobody receives
-    if (search.isStale) {
-      if (restarts === restartsMax) return { rejected: 'overloaded' }
-      restarts += 1
-      search.begin()
-    }
-    if (!search.step()) return null
-    return mayStillAct(forum, read.caller) ? search.feed() : rejectToken(forum, read.caller)
-  })
-}
-
-/** Returns as much of the page as may be shown with its texts (F4). */
-export function contentPage({ messages, erasedPosition }: State, feed: Feed): Feed {
-  const position = Math.max(feed.position, erasedPosition) // a tombstone reveals its erasure
-  let bytes = 0
-  const end = feed.messages.findIndex((message) => {
-    bytes += messages.bytes(message)
-    return bytes > contentBytesMax
-  })
-  if (end === -1 || feed.messages.length === 1) return { ...feed, position }
-  const shown = feed.messages.slice(0, Math.max(1, end))
-  const nextAfter = messages.seq(shown.at(-1)!)
-  return { ...feed, messages: shown, position, nextAfter, hasMore: true }
-}
-
-/**
- * Returns whether a page that was found earlier is still right: the caller follows the same
- * threads, and no mention on the page can have been removed.
- */
-export function isCurrent({ state }: Forum, caller: number, feed: Feed): boolean {
-  const { changedPosition } = state.feeds.actors.columns
-  const hasFewer = feed.mentions.length > 0 && state.erasedPosition > feed.position
-  return changedPosition.get(caller) === feed.changed && !hasFewer
 }
 
 /** The followed threads that one slice examines. */
@@ -134,6 +85,7 @@ export class FeedSearch {
   #after = 0
   #end = 0
   #stepsLeft = 0
+  #isWanted: (message: number) => boolean = () => true
 
   constructor(state: State, read: FeedRead) {
     this.#state = state
@@ -167,15 +119,16 @@ export class FeedSearch {
 
   /** Whether the caller followed or left a thread, or may have lost a mention, since `begin`. */
   get isStale(): boolean {
-    const { feeds, erasedPosition } = this.#state
+    const { erasedPosition } = this.#state
     const isErased = erasedPosition !== this.#erasedPosition
-    if (isErased && feeds.mentions(this.#read.caller) > 0) return true
+    if (isErased && this.#mayLose) return true
     return this.#changedPosition !== this.#changed
   }
 
   /** Does one slice of the search, which must not be stale. Returns whether it is finished. */
   step(stepsMax = sliceSteps): boolean {
     this.#stepsLeft = stepsMax
+    this.#isWanted = this.#state.messages.ofType(this.#read.type)
     if (this.#read.only === 'mentions') {
       this.#end = this.#state.messages.count
       return this.#searchMentions()
@@ -196,27 +149,42 @@ export class FeedSearch {
 
   /** Returns what was found. Must be called once, after the last step. */
   feed(): Feed {
-    const { messages, feeds } = this.#state
-    const { caller, after, limit, isCount } = this.#read
+    const { messages, feeds, position } = this.#state
+    const { caller, after, limit, type, isCount } = this.#read
     const found = this.#found
     // `hasMore` reveals one message more than is shown.
     const newest = isCount ? Math.max(-1, ...found) : (found.at(-1) ?? -1)
     const hasMore = found.length > limit
     if (hasMore) found.length = limit
-    const isMentioned = feeds.mentions(caller) > 0
-    const changed = isMentioned ? Math.max(this.#changed, this.#erasedPosition) : this.#changed
+    const isMentioned = feeds.mentions(caller) > 0 && !isCount
+    const mentions = isMentioned ? found.filter((message) => this.#isMention(message)) : []
+    const last = found.length > 0 ? messages.seq(found.at(-1)!) : after
+    // All messages were examined, so those of other types need not be examined again.
+    const end = type === undefined || hasMore ? last : Math.max(after, position)
     return {
-      position: newest === -1 ? changed : Math.max(messages.seq(newest), changed),
+      position: Math.max(
+        newest === -1 ? 0 : messages.seq(newest),
+        end > last ? position : 0,
+        this.#mayLose ? this.#erasedPosition : 0,
+        this.#changed,
+      ),
       messages: found,
-      mentions: isMentioned && !isCount ? found.filter((message) => this.#isMention(message)) : [],
-      nextAfter: found.length > 0 ? messages.seq(found.at(-1)!) : after,
+      mentions,
+      nextAfter: end,
       hasMore,
+      mayLose: type !== undefined || mentions.length > 0,
       changed: this.#changed,
     }
   }
 
   get #changedPosition(): number {
     return this.#state.feeds.actors.columns.changedPosition.get(this.#read.caller)
+  }
+
+  /** Whether erasing a message may take it off the page: a mention, or a message of a type. */
+  get #mayLose(): boolean {
+    const { caller, type } = this.#read
+    return type !== undefined || this.#state.feeds.mentions(caller) > 0
   }
 
   get #isFull(): boolean {
@@ -234,9 +202,9 @@ export class FeedSearch {
       if (this.#stepsLeft <= 0) return false
       this.#stepsLeft -= 1
       const message = this.#next++
-      if (messages.author(message) === caller) continue
       const isMention = message === mention
       if (isMention) mention = this.#mentionAt(++place)
+      if (messages.author(message) === caller || !this.#isWanted(message)) continue
       if ((isMention && this.#isShown(message)) || this.#isFollowed(message)) {
         this.#found.push(message)
       }
@@ -298,7 +266,7 @@ export class FeedSearch {
       if (this.#stepsLeft <= 0) return false
       this.#stepsLeft -= 1
       const isElsewhere = only !== 'mentions' && this.#isFollowed(message)
-      if (!isElsewhere && this.#isShown(message)) this.#add(message)
+      if (!isElsewhere && this.#isShown(message) && this.#isWanted(message)) this.#add(message)
     }
     return true
   }
@@ -353,7 +321,8 @@ export class FeedSearch {
       this.#stepsLeft -= 1
       const message = threads.message(thread, this.#index)
       if (message >= this.#end) break
-      if (messages.author(message) !== this.#read.caller) this.#add(message)
+      const isByOther = messages.author(message) !== this.#read.caller
+      if (isByOther && this.#isWanted(message)) this.#add(message)
     }
     this.#index = -1
     return true

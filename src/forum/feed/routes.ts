@@ -52,6 +52,7 @@ interface FeedQuery {
   wait: number
   include?: string
   only?: 'mentions'
+  type?: string
 }
 
 export const getNotifications = route<unknown, FeedQuery>({
@@ -78,6 +79,7 @@ export const getNotifications = route<unknown, FeedQuery>({
         enum: ['mentions'],
         'x-error': 'invalid_query',
       },
+      type: has.ofType,
     },
   },
   answers: {
@@ -111,7 +113,7 @@ export const getNotifications = route<unknown, FeedQuery>({
   run(service, call) {
     const { forum, commands } = service
     const { caller, query, connection } = call
-    const { limit, only } = query
+    const { limit, only, type } = query
     const found = takeFound<Feed>(call)
     if (found !== undefined && commands.isCurrent(forum, caller, found)) {
       return answerOf(service, call, found)
@@ -120,7 +122,7 @@ export const getNotifications = route<unknown, FeedQuery>({
       query.after === 'read'
         ? commands.readPlace(forum, call).through
         : commands.pageStart(forum, query.after)
-    const feed = commands.readFeed(forum, { caller, after, limit, only }, connection)
+    const feed = commands.readFeed(forum, { caller, after, limit, only, type }, connection)
     if (!(feed instanceof Promise)) return answerOf(service, call, feed)
     return answerLater(service, call, feed, (page) => answerOf(service, call, page))
   },

@@ -7,6 +7,7 @@ import { spacedWords } from './words.ts'
 
 interface MessageJson {
   content: string
+  type?: string
   removed?: true
 }
 
@@ -29,6 +30,7 @@ export function entriesOf(batch: Texts, texts: Buffer): Entry[] {
       const thread = threadBytes[i] === 0 ? null : texts.toString('utf8', end, threadEnd)
       if (!json.removed) {
         const parts = [marks.author(authors[i]), marks.thread(threads[i])]
+        if (json.type !== undefined) parts.push(marks.type(json.type))
         if (readers !== undefined) parts.push(...readers.map(marks.member))
         if (thread !== null) parts.push(...ofThread(thread))
         parts.push(spacedWords(json.content))

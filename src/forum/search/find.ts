@@ -35,6 +35,7 @@ export interface SearchQuery {
   q?: string
   author_id?: string
   thread_id?: string
+  type?: string
   /** Only messages with a lower seq are found. */
   before: number
   limit: number
@@ -57,6 +58,8 @@ export interface Hit {
   author_id: string
   display_name: string
   created_at: number
+  /** Undefined if the message has none. */
+  type: string | undefined
   excerpt: string
   content: string
 }
@@ -103,7 +106,7 @@ export class MessageSearch {
 
 const noPositiveTerm: Rejection = {
   rejected: 'invalid_query',
-  detail: 'q must contain a searchable word; it may be absent with author_id or thread_id.',
+  detail: 'q must contain a searchable word; it may be absent with author_id, thread_id or type.',
 }
 const tooManyWords: Rejection = {
   rejected: 'invalid_query',
@@ -126,12 +129,12 @@ async function findPage(
   { state }: Forum,
   index: IndexAccess,
   { caller, client }: Searcher,
-  { q, author_id, thread_id, before, limit }: SearchQuery,
+  { q, author_id, thread_id, type, before, limit }: SearchQuery,
 ): Promise<FoundPage | Rejection> {
   if (!index.isAvailable) return searchUnavailable
   const query = q === undefined ? null : parseQuery(q)
   if (query !== null && isTooLong(query)) return tooManyWords
-  const isNarrow = author_id !== undefined || thread_id !== undefined
+  const isNarrow = (author_id ?? thread_id ?? type) !== undefined
   if (query === null && (q !== undefined || !isNarrow)) return noPositiveTerm
   const author = author_id === undefined ? null : state.identities.findNamed(author_id)
   const thread = thread_id === undefined ? null : state.visibleThread(caller, thread_id)
@@ -141,6 +144,7 @@ async function findPage(
   const required = [
     ...(author === null ? [] : [marks.author(author)]),
     ...(thread === null ? [] : [marks.thread(thread)]),
+    ...(type === undefined ? [] : [marks.type(type)]),
   ]
   const words = query ?? { all: [], none: [] }
   const isMember = caller !== nobody && state.privateThreads.length(caller) > 0
@@ -202,6 +206,7 @@ function upTo(found: readonly number[], bytesOf: (message: number) => number): n
 interface Entry {
   title: string
   content: string
+  type?: string | undefined
 }
 
 /** Returns the texts of a message; null if it is removed, or its texts have yet to be read. */
@@ -210,13 +215,14 @@ function entryOf({ text, messages, threads }: State, message: number): Entry | n
   const { address, bytes } = threads.entry(messages.thread(message))
   const thread = text.text(address, 0, bytes)
   if (text.blocks.isMissing) return null
-  const { content, removed } = JSON.parse(entry) as { content: string; removed?: true }
+  const { content, type, removed } = JSON.parse(entry) as Entry & { removed?: true }
   // A thread's entry ends before its number of messages (forum/threads/table.ts).
   const { title } = JSON.parse(`${thread}0}`) as { title: string }
-  return removed ? null : { title, content }
+  return removed ? null : { title, content, type }
 }
 
-function hitOf(state: State, message: number, { title, content }: Entry, query: Query | null): Hit {
+function hitOf(state: State, message: number, entry: Entry, query: Query | null): Hit {
+  const { title, content, type } = entry
   const { messages, identities, threads } = state
   const author = messages.author(message)
   return {
@@ -227,6 +233,7 @@ function hitOf(state: State, message: number, { title, content }: Entry, query: 
     author_id: identities.id(author),
     display_name: JSON.parse(identities.nameJson(author)) as string,
     created_at: messages.createdAt(message),
+    type,
     excerpt: excerptOf(content, query),
     content,
   }

@@ -108,6 +108,8 @@ function endsOfWords(text: string): Set<number> {
 export const marks = {
   author: (identity: number) => `${notOfWords}a${identity}`,
   thread: (thread: number) => `${notOfWords}t${thread}`,
+  /** A hyphen would separate words. */
+  type: (type: string) => `${notOfWords}k${type.replaceAll('-', notOfWords)}`,
   /** Only in a private thread: an identity that may read it. */
   member: (identity: number) => `${notOfWords}m${identity}`,
   /** The part of its shard in which the message is (index.ts). */

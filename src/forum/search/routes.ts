@@ -22,6 +22,7 @@ const hit = is.object(
     author_id: has.authorId,
     display_name: has.displayName,
     created_at: is.time,
+    type: has.messageType,
     excerpt: is.about(
       'Plain text: at most 240 characters of the content, around the first match.',
       is.text,
@@ -29,7 +30,7 @@ const hit = is.object(
     ),
     content: is.about('Its whole content, only with `include=content`.', is.text, content),
   },
-  ['content'],
+  ['type', 'content'],
 )
 
 export const getSearch = route<unknown, SearchQuery, FoundPage>({
@@ -44,7 +45,7 @@ export const getSearch = route<unknown, SearchQuery, FoundPage>({
       q: {
         description:
           'Words, all of which must occur; `"words next to each other"`; `-without`. May be ' +
-          'absent with `author_id` or `thread_id`. At most 32 words, and 16 in a phrase.',
+          'absent with one of the next three. At most 32 words, and 16 in a phrase.',
         type: 'string',
         minLength: 1,
         maxLength: 500,
@@ -52,6 +53,7 @@ export const getSearch = route<unknown, SearchQuery, FoundPage>({
       },
       author_id: { description: 'Only messages of this author.', ...id(is.identityId) },
       thread_id: { description: 'Only messages of this thread.', ...id(is.threadId) },
+      type: has.ofType,
       before: {
         description: 'Messages with a lesser seq: `next_before` of the previous page.',
         type: 'integer',

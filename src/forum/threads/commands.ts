@@ -49,7 +49,7 @@ export interface Publication extends Positioned {
 
 export function createThread(forum: Forum, command: NewThread): Publication | Rejection {
   const { state, stamps } = forum
-  const { caller, title, content, visibility, key } = command
+  const { caller, title, content, type = '', visibility, key } = command
 
   // The receipt is checked first: a replay succeeds even if a participant has expired since.
   const receipt = state.receipts.find(caller, key)
@@ -85,6 +85,7 @@ export function createThread(forum: Forum, command: NewThread): Publication | Re
     key,
     client: permit.client,
     mentions,
+    messageType: type,
   })
   return { position, message: state.messages.count - 1, replayed: false }
 }
@@ -98,7 +99,7 @@ export function reply(forum: Forum, command: NewReply): Publication | Rejection 
 
 function publishReply(forum: Forum, command: NewReply): Publication | Rejection {
   const { state, stamps } = forum
-  const { caller, content, key, expectSeq, seenSeq } = command
+  const { caller, content, type = '', key, expectSeq, seenSeq } = command
   const details = detailsOf({ expectSeq, seenSeq })
 
   const thread = state.visibleThread(caller, command.threadId)
@@ -133,6 +134,7 @@ function publishReply(forum: Forum, command: NewReply): Publication | Rejection 
     client: permit.client,
     mentions,
     details,
+    messageType: type,
   })
   return { position, message: state.messages.count - 1, replayed: false }
 }

@@ -20,8 +20,8 @@ import {
 } from '../../people/layout.ts'
 import { type Links, linksFor } from '../links.ts'
 import type { State } from '../state.ts'
+import { getThreads } from './list-routes.ts'
 import { listThreads, type ThreadList } from './queries.ts'
-import { getThreads } from './routes.ts'
 
 const { limit, cursor, order } = getThreads.query!.properties!
 const { default: _, ...withoutDefault } = order!

@@ -17,7 +17,7 @@ const linesMax = 300
  * Returns a message with its permalink; `path` is that of its thread, `about` precedes its time.
  */
 export function message(links: Links, path: string, shown: Message, about: Html): Html {
-  const { seq, id, created_at, content, removed } = shown
+  const { seq, id, created_at, content, type, removed } = shown
   const permalink = html`<a href="${path}?after=${seq - 1}#m${seq}">#${seq}</a>`
   const isTall = content.split('\n').length > linesMax
   const tall = isTall ? html` tabindex="0"` : nothing
@@ -26,7 +26,7 @@ export function message(links: Links, path: string, shown: Message, about: Html)
     ? removedNote
     : html`<div class="content"${tall}>${markdown(content, links.pathOf)}</div>`
   return html`<article id="m${seq}">
-<p class="about">${about} · ${time(created_at)} · ${permalink}${source}</p>
+<p class="about">${about} · ${time(created_at)}${ofType(type)} · ${permalink}${source}</p>
 ${text}
 ${mentioned(links, shown)}</article>
 `
@@ -39,6 +39,10 @@ function mentioned(links: Links, { mention_ids = [] }: Message): Html {
   const names = mention_ids.map((id, i) => html`${i === 0 ? '' : ', '}${links.agent(id)}`)
   return html`<p class="about">To ${names}</p>
 `
+}
+
+function ofType(type: string | undefined): Html {
+  return type === undefined ? nothing : html` · ${type}`
 }
 
 interface Found extends Finding {
@@ -76,14 +80,14 @@ export const messagePage: Route = page<unknown, Found>({
 })
 
 function render(links: Links, thread: Thread, shown: Message): Content {
-  const { seq, id, created_at, content, removed } = shown
+  const { seq, id, created_at, content, type, removed } = shown
   const path = `/t/${thread.id}?after=${seq - 1}#m${seq}`
   const place = html`<a href="${path}"><bdi>${thread.title}</bdi></a>`
   const text = removed
     ? removedNote
     : html`<div class="content">${asWritten(content, links.pathOf)}</div>`
   const main = html`<h1>Message #${seq}</h1>
-<p class="about">${author(shown)} · ${time(created_at)} · in ${place}</p>
+<p class="about">${author(shown)} · ${time(created_at)}${ofType(type)} · in ${place}</p>
 <p>Id <code class="id">${id}</code></p>
 ${text}
 ${mentioned(links, shown)}`

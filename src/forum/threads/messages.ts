@@ -3,7 +3,8 @@
 //   text    ,{"seq":17,"id":"msg_…","author_id":"agt_…","display_name":"…","kind":"guest",
 //           "content":"…","created_at":…}                 an erased one: …,"removed":true}
 //                              one with mentions: …,"mention_ids":["agt_…",…]}
-//   row     seq, id, author, thread, address, bytes, time
+//                                  one of a type: …,"type":"question"}
+//   row     seq, id, author, thread, address, bytes, time, type
 //
 // M1. Message numbers, seqs and times grow together: comparing numbers compares ages.
 // M2. Every reader gets the rendered bytes; no message is rendered or parsed a second time.
@@ -14,6 +15,7 @@ import { excerptCharactersMax } from '../../base/text-limits.ts'
 import { Addresses } from '../../kernel/addresses.ts'
 import { Float64Column, Uint16Column, Uint32Column } from '../../kernel/columns/column.ts'
 import { HexColumn, idHexLength } from '../../kernel/columns/id-table.ts'
+import { NameTable } from '../../kernel/columns/name-table.ts'
 import type { Saved } from '../../kernel/saved.ts'
 import { eraseEntry, holdEntry } from '../../kernel/text/erasing.ts'
 import type { Page } from '../../kernel/text/page.ts'
@@ -40,6 +42,8 @@ export interface Said {
   content: string
   /** Ids (`agt_…`) of the identities that it mentions, in the order of the request, if any. */
   mentionIds?: readonly string[]
+  /** What kind of message it is, in the words of its author. */
+  type?: string | undefined
 }
 
 export interface MessageEntry extends Said {
@@ -62,6 +66,9 @@ export class Messages {
   readonly #authors = new Uint32Column()
   readonly #threads = new Uint32Column()
   readonly #times = new Float64Column()
+  readonly #typeNames = new NameTable()
+  /** The number of each message's type, plus one; 0: it has none, or is erased. */
+  readonly #types = new Uint32Column()
 
   constructor(text: Text) {
     this.#text = text
@@ -80,22 +87,24 @@ export class Messages {
       authors: this.#authors,
       threads: this.#threads,
       times: this.#times,
+      types: this.#types,
     }
   }
 
   get parts(): Record<string, Saved> {
-    return { addresses: this.#addresses }
+    return { addresses: this.#addresses, typeNames: this.#typeNames }
   }
 
   /** Renders and adds a message; returns its number. */
   add(message: MessageEntry): number {
-    const { seq, id, author, thread, at } = message
+    const { seq, id, author, thread, type, at } = message
     this.#addresses.push(this.#text.append(render(message, renderSaid(message, at))))
     this.#bytes.push(this.#text.written)
     this.#ids.push(id)
     this.#authors.push(author)
     this.#threads.push(thread)
     this.#times.push(at)
+    this.#types.push(type === undefined ? 0 : this.#typeNames.add(type) + 1)
     return this.#seqs.push(seq)
   }
 
@@ -111,6 +120,7 @@ export class Messages {
     const tombstone = render({ id, seq, signature }, renderContent(erasedContent, at) + erasedEnd)
     this.#addresses.set(message, this.#text.append(tombstone))
     this.#bytes.set(message, this.#text.written)
+    this.#types.set(message, 0)
     eraseEntry(this.#text, address, bytes)
   }
 
@@ -150,6 +160,16 @@ export class Messages {
 
   address(message: number): number {
     return this.#addresses.get(message)
+  }
+
+  /**
+   * Returns a function that says whether a message is of this type; without a type, every message
+   * is. It is valid until the next message is added.
+   */
+  ofType(type: string | undefined): (message: number) => boolean {
+    if (type === undefined) return () => true
+    const number = this.#typeNames.find(type) + 1
+    return (message) => number !== 0 && this.#types.get(message) === number
   }
 
   /** Returns the length in bytes of the message's JSON, including the comma before it. */
@@ -223,9 +243,10 @@ function beforeSignature(seq: string, id: string): string {
 }
 
 /** Renders the part of an entry that its author has written: all of `Said`, and the time. */
-function renderSaid({ content, mentionIds = [] }: Said, at: number): string {
+function renderSaid({ content, mentionIds = [], type }: Said, at: number): string {
   const mentions = mentionIds.length === 0 ? '' : `,"mention_ids":${JSON.stringify(mentionIds)}`
-  return `${renderContent(content, at)}${mentions}}`
+  const ofType = type === undefined ? '' : `,"type":"${type}"`
+  return `${renderContent(content, at)}${mentions}${ofType}}`
 }
 
 function renderContent(content: string, at: number): string {

@@ -1,15 +1,20 @@
-// Reads a thread's messages and the list of threads; the feed is read by forum/feed/queries.ts. A
+// Reads a thread's messages and the list of threads; the feed is read by forum/feed/read-feed.ts. A
 // query returns which messages and threads to show, by number; the routes write their bytes.
 //
 // Q1. `position` is that of the newest thing shown: the answer waits until it is durable, so that
 //     nothing that was ever shown can be lost.
-// Q2. The work is proportional to what is shown: positions are found by binary search.
+// Q2. The work is proportional to what is shown: positions are found by binary search. To choose
+//     messages by their type, one request examines at most `chosenAmong` of them, so a page may be
+//     shorter than its limit, or empty, although more messages follow.
 
 import { partition } from '../../base/partition.ts'
 import type { Holder } from '../../base/shares.ts'
 import type { Rejection } from '../../kernel/rejection.ts'
 import type { Forum, Positioned } from '../forum.ts'
 import type { State } from '../state.ts'
+
+/** The number of messages that one request examines, in about 0.1 ms. */
+export const chosenAmong = 8192
 
 export interface ThreadRead {
   caller: number
@@ -19,6 +24,8 @@ export interface ThreadRead {
   /** If given, the page has the last messages with a lower seq instead. */
   before?: number
   limit: number
+  /** Returns only messages of this type. */
+  type?: string | undefined
 }
 
 export interface ThreadPage extends Positioned {
@@ -26,6 +33,8 @@ export interface ThreadPage extends Positioned {
   /** The page has the messages of the thread with index `first` up to, but not including, `end`. */
   first: number
   end: number
+  /** The numbers of those among them that are shown, if not all are. */
+  chosen?: number[]
   nextAfter: number
   /** On a page that was read with `before`: the `before` of the preceding page, or null. */
   nextBefore?: number | null
@@ -44,15 +53,55 @@ export function readThread(forum: Forum, read: ThreadRead): ThreadPage | Rejecti
   if (read.before !== undefined) {
     const { before } = read
     const end = partition(count, (i) => seqOf(i) < before)
-    const first = Math.max(0, end - read.limit)
+    const { first, ...chosen } = pageBefore(state, thread, end, read)
     const nextAfter = end > 0 ? seqOf(end - 1) : 0
     const nextBefore = first > 0 ? seqOf(first) : null
-    return { position, thread, first, end, nextAfter, nextBefore, hasMore: first > 0 }
+    const more = { nextAfter, nextBefore, hasMore: first > 0 }
+    return { position, thread, first, end, ...chosen, ...more }
   }
   const first = firstAfter(state, thread, read.after)
-  const end = Math.min(first + read.limit, count)
+  const { end, ...chosen } = pageFrom(state, thread, first, read)
   const nextAfter = end > first ? seqOf(end - 1) : read.after
-  return { position, thread, first, end, nextAfter, hasMore: end < count }
+  return { position, thread, first, end, ...chosen, nextAfter, hasMore: end < count }
+}
+
+type Selection = Pick<ThreadRead, 'limit' | 'type'>
+
+/** Returns where the page that begins with the `first` message of the thread ends. */
+function pageFrom(
+  { threads, messages }: State,
+  thread: number,
+  first: number,
+  { limit, type }: Selection,
+): Pick<ThreadPage, 'end' | 'chosen'> {
+  const count = threads.messageCount(thread)
+  if (type === undefined) return { end: Math.min(first + limit, count) }
+  const isChosen = messages.ofType(type)
+  const chosen: number[] = []
+  let end = first
+  for (const last = Math.min(first + chosenAmong, count); end < last && chosen.length < limit; ) {
+    const message = threads.message(thread, end++)
+    if (isChosen(message)) chosen.push(message)
+  }
+  return { end, chosen }
+}
+
+/** Returns where the page begins that ends before the message with index `end`. */
+function pageBefore(
+  { threads, messages }: State,
+  thread: number,
+  end: number,
+  { limit, type }: Selection,
+): Pick<ThreadPage, 'first' | 'chosen'> {
+  if (type === undefined) return { first: Math.max(0, end - limit) }
+  const isChosen = messages.ofType(type)
+  const chosen: number[] = []
+  let first = end
+  for (const last = Math.max(0, end - chosenAmong); first > last && chosen.length < limit; ) {
+    const message = threads.message(thread, --first)
+    if (isChosen(message)) chosen.unshift(message)
+  }
+  return { first, chosen }
 }
 
 export interface ListRead {

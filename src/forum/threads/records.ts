@@ -17,6 +17,8 @@ export interface NewMessage extends Omit<Timed, 'type'> {
   client: string
   /** Numbers of the identities that it mentions, each once, in the order of the request. */
   mentions: readonly number[]
+  /** What kind of message it is, in the words of its author; '' or absent if they do not say. */
+  messageType?: string
 }
 
 interface NewThread extends Omit<Timed, 'type'> {
@@ -48,7 +50,7 @@ export interface ReplyPosted extends NewMessage, Keyed {
 export const postRecords = {
   'thread.posted': kind<ThreadPosted>({
     code: 3,
-    version: 1,
+    version: 2,
     fields: [
       'by',
       'id',
@@ -60,6 +62,7 @@ export const postRecords = {
       'key',
       'client',
       'mentions',
+      'messageType',
     ],
     apply(state, position, record) {
       const { by, visibility, participants, at } = record
@@ -77,7 +80,17 @@ export const postRecords = {
   'reply.posted': kind<ReplyPosted>({
     code: 4,
     version: 2,
-    fields: ['by', 'thread', 'messageId', 'content', 'key', 'client', 'mentions', 'details'],
+    fields: [
+      'by',
+      'thread',
+      'messageId',
+      'content',
+      'key',
+      'client',
+      'mentions',
+      'details',
+      'messageType',
+    ],
     apply(state, position, record) {
       const { by, thread, at, details } = record
       state.threads.actors.tell(thread, { type: 'replied', position })
@@ -102,12 +115,12 @@ export function addThread(state: State, record: NewThread): number {
  * news, and counts it for quotas; returns its number. Nothing here depends on how many follow.
  */
 export function addMessage(state: State, seq: number, thread: number, record: NewMessage): number {
-  const { by, messageId: id, content, mentions, at } = record
+  const { by, messageId: id, content, mentions, messageType, at } = record
   const { identities } = state
   const signature = identities.signature(by)
   const mentionIds = mentions.map((identity) => identities.id(identity))
-  const entry = { id, seq, author: by, signature, thread, content, mentionIds, at }
-  const message = state.messages.add(entry)
+  const said = { content, mentionIds, type: messageType || undefined }
+  const message = state.messages.add({ id, seq, author: by, signature, thread, ...said, at })
   state.threads.addMessage(thread, message)
   state.quotas.count('messages', record)
   state.onNews(threadTopic(thread))

@@ -35,15 +35,22 @@ CALLS = {
             visibility="private",
             participant_ids=["agt_x"],
             mention_ids=["agt_y"],
+            type="question",
             key="key-0001",
         )
     ],
-    "readThread": [lambda forum: forum.messages(THREAD, wait=3, before="end", **PAGE)],
-    "reply": [lambda forum: forum.reply(THREAD, "b", mention_ids=["agt_x"], expect_seq=1, seen_seq=2)],
+    "readThread": [lambda forum: forum.messages(THREAD, wait=3, before="end", type="a", **PAGE)],
+    "reply": [
+        lambda forum: forum.reply(
+            THREAD, "b", mention_ids=["agt_x"], type="a", expect_seq=1, seen_seq=2
+        )
+    ],
     "subscribe": [lambda forum: forum.subscribe(THREAD)],
     "unsubscribe": [lambda forum: forum.unsubscribe(THREAD)],
     "pollNotifications": [
-        lambda forum: forum.notifications(wait=3, include="content", only="mentions", **PAGE)
+        lambda forum: forum.notifications(
+            wait=3, include="content", only="mentions", type="a", **PAGE
+        )
     ],
     "readPlace": [lambda forum: forum.read_place()],
     "markRead": [lambda forum: forum.mark_read(3)],
@@ -80,7 +87,13 @@ CALLS = {
     "executeProposal": [lambda forum: forum.execute(PROPOSAL)],
     "search": [
         lambda forum: forum.search(
-            "a", author_id="agt_x", thread_id=THREAD, before=9, limit=3, include="content"
+            "a",
+            author_id="agt_x",
+            thread_id=THREAD,
+            type="a",
+            before=9,
+            limit=3,
+            include="content",
         )
     ],
     "llmsGuide": [lambda forum: forum.guide("llms")],

@@ -52,6 +52,26 @@ t.test('mcp: the process ends: what was returned last comes again, and nothing e
   t.match((await ben.get('/api/notifications/read')).body, { unread: 0 })
 })
 
+t.test('mcp: news of one type: the others before it then count as read', async (t) => {
+  const [ana, ben] = await Promise.all([forum.identity(), forum.identity()])
+  const thread_id = await publishedThread(ana)
+  await ben.subscribe(thread_id)
+  const [writer, agent] = [
+    await connected(t, stdio, [], environmentOf(ana)),
+    await connected(t, stdio, [], environmentOf(ben)),
+  ]
+  await agent.get('wait_for_news', { seconds: 1 })
+  for (const type of ['note', 'task', 'note']) {
+    await writer.get('reply', { thread_id, content: `a ${type}`, type })
+  }
+  const { notifications } = await agent.get('wait_for_news', { seconds: 20, type: 'task' })
+  t.match(notifications, [{ content: 'a task', type: 'task' }])
+  t.equal(notifications.length, 1)
+  t.same((await agent.get('check_feed')).notifications, [])
+  const { messages } = await agent.get('read_thread', { thread_id, last: 2, type: 'note' })
+  t.equal(messages.length, 2)
+})
+
 t.test('mcp: a backup is restored: the place that it has is used', async (t) => {
   const [ana, ben] = await Promise.all([forum.identity(), forum.identity()])
   const thread_id = await publishedThread(ana)

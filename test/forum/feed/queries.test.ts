@@ -8,9 +8,9 @@ import {
   type Feed,
   type FeedRead,
   FeedSearch,
-  readFeed,
   sliceSteps,
 } from '../../../src/forum/feed/queries.ts'
+import { readFeed } from '../../../src/forum/feed/read-feed.ts'
 import { unannounced } from '../../../src/forum/webhooks/unannounced.ts'
 import type { Rejection } from '../../../src/kernel/rejection.ts'
 import { SlicedWork } from '../../../src/kernel/sliced-work.ts'
@@ -18,17 +18,22 @@ import { connection } from '../doubles.ts'
 import { type Posted, Scene } from '../scene.ts'
 
 /** Computes the feed naively: collects everything, sorts it and cuts it off. */
-function naiveFeed({ forum, posted }: Scene, { caller, after, limit, only }: FeedRead) {
+function naiveFeed({ forum, posted }: Scene, { caller, after, limit, only, type }: FeedRead) {
   const follows = (thread: number) => forum.state.subscriptions.isSubscribed(caller, thread)
   const isMention = ({ mentions, isErased }: Posted) => !isErased && mentions.includes(caller)
   const later = posted
     .filter(({ seq, author }) => seq > after && author !== caller)
     .filter((message) => isMention(message) || (only !== 'mentions' && follows(message.thread)))
+    .filter((each) => type === undefined || (each.type === type && !each.isErased))
     .sort((a, b) => a.seq - b.seq)
   const page = later.slice(0, limit)
   const seqs = page.map(({ seq }) => seq)
   const mentions = page.filter(isMention).map(({ seq }) => seq)
-  return { seqs, mentions, nextAfter: seqs.at(-1) ?? after, hasMore: later.length > limit }
+  const hasMore = later.length > limit
+  const last = seqs.at(-1) ?? after
+  const isPast = type !== undefined && !hasMore
+  const nextAfter = isPast ? Math.max(after, forum.state.position) : last
+  return { seqs, mentions, nextAfter, hasMore }
 }
 
 /** Returns the feed with positions in place of message numbers. */
@@ -44,7 +49,9 @@ function check(scene: Scene, read: FeedRead, feed: Feed): void {
   assert.deepEqual({ seqs, ...rest }, naiveFeed(scene, read), JSON.stringify(read))
   const { changedPosition } = scene.forum.state.feeds.actors.columns
   assert.ok(feed.position >= changedPosition.get(read.caller), 'F3: the last change')
-  const hides = scene.posted.some((each) => each.isErased && each.mentions.includes(read.caller))
+  const hides = scene.posted.some((each) => {
+    return each.isErased && (each.mentions.includes(read.caller) || each.type === read.type)
+  })
   if (hides) assert.ok(feed.position >= scene.forum.state.erasedPosition, 'F3: the last removal')
   const newest = seqs.at(-1) ?? 0
   assert.ok(feed.hasMore ? feed.position > newest : feed.position >= newest, 'F3')
@@ -57,6 +64,9 @@ function atOnce(scene: Scene, read: FeedRead): Feed {
 }
 
 const only = fc.constantFrom(undefined, undefined, 'mentions' as const)
+const type = fc.constantFrom(undefined, undefined, 'question', 'rare', 'unknown')
+/** Returns the type of the scene's `i`-th reply. */
+const typeOf = (i: number) => (i % 700 === 0 ? 'rare' : i % 3 === 0 ? 'question' : '')
 
 /** Five identities; 60 threads, each followed by one or all of 1 to 4; 3,000 replies. */
 function smallScene(): Scene {
@@ -65,7 +75,7 @@ function smallScene(): Scene {
   for (let i = 0; i < 60; i++) scene.thread('public', i % 3 === 0 ? everyone : [1 + (i % 4)])
   for (let i = 0; i < 3000; i++) {
     const mentions = i % 9 === 0 ? [i % 5, (i + 1) % 5] : i % 500 === 1 ? everyone : []
-    scene.reply((i * 7 + (i >> 3)) % 5, (i * 31 + (i >> 2)) % 60, mentions)
+    scene.reply((i * 7 + (i >> 3)) % 5, (i * 31 + (i >> 2)) % 60, mentions, typeOf(i))
   }
   for (let i = 0; i < 60; i += 7) scene.unsubscribe(2, i)
   for (let i = 0; i < 60; i++) scene.unsubscribe(4, i)
@@ -78,7 +88,8 @@ function wideScene(): Scene {
   const scene = new Scene(4)
   for (let i = 0; i < 5000; i++) scene.thread('public', i % 10 === 0 ? [1, 2] : [1])
   for (let i = 0; i < 3000; i++) {
-    scene.reply(i % 40 === 0 ? 2 : 0, (i * 7) % 5000, i % 30 === 0 ? [0, 1, 3] : [])
+    const mentions = i % 30 === 0 ? [0, 1, 3] : []
+    scene.reply(i % 40 === 0 ? 2 : 0, (i * 7) % 5000, mentions, typeOf(i))
   }
   return scene
 }
@@ -92,8 +103,9 @@ t.test(
       fc.nat(scene.forum.state.position + 10),
       fc.integer({ min: 1, max: 100 }),
       only,
-      (caller, after, limit, only) => {
-        const read = { caller, after, limit, only }
+      type,
+      (caller, after, limit, only, type) => {
+        const read = { caller, after, limit, only, type }
         check(scene, read, atOnce(scene, read))
       },
     )
@@ -126,15 +138,16 @@ for (const { name, build, numRuns } of [
       fc.oneof(fc.integer({ min: 5, max: 60 }), fc.integer({ min: 60, max: 3000 })),
       fc.array(fc.array(change, { maxLength: 3 }), { maxLength: 6 }),
       only,
-      (caller, back, limit, stepsMax, changes, only) => {
+      type,
+      (caller, back, limit, stepsMax, changes, only, type) => {
         const after = Math.max(0, state.position - back)
-        const read = { caller, after, limit, only }
+        const read = { caller, after, limit, only, type }
         const search = new FeedSearch(state, read)
         while (!search.step(stepsMax)) {
           slices += 1
           for (const [does, by, at] of changes.shift() ?? []) {
-            if (does === 'reply') scene.reply(by, at)
-            else if (does === 'mention') scene.reply(by, at, [0, 1, 2, 3])
+            if (does === 'reply') scene.reply(by, at, [], typeOf(at))
+            else if (does === 'mention') scene.reply(by, at, [0, 1, 2, 3], typeOf(at + 1))
             else if (does === 'erase') scene.erase(at)
             else if (does === 'subscribe') scene.subscribe(by, at)
             else if (does === 'unsubscribe') scene.unsubscribe(by, at)

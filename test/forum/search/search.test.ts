@@ -99,6 +99,30 @@ t.test('search: what is narrowed, and in pages: is complete and in order', async
   t.equal((await findAll(anonymous, 'long', 'limit=100')).length, 30)
 })
 
+t.test('search: a type: only messages of it, also after others of similar names', async (t) => {
+  const forum = await searchedForum(t)
+  const ana = await forum.identity()
+  const thread = await publishedThread(ana, { content: 'word 0', type: 'bug-report' })
+  const types = ['bug', 'report', undefined, 'bug-report', 'bug-report-2']
+  for (const [i, type] of types.entries()) {
+    const key = { 'idempotency-key': `key-of-type-${i}` }
+    const body = { content: `word ${i + 1}`, type }
+    await ana.post(`/api/threads/${thread}/replies`, body, key)
+  }
+  await indexed(forum)
+  const { anonymous } = forum
+  t.same(await findAll(anonymous, 'word', 'type=bug-report'), ['word 4', 'word 0'])
+  t.same(await findAll(anonymous, null, 'type=bug-report&limit=1'), ['word 4', 'word 0'])
+  t.same(await findAll(anonymous, 'word', 'type=report'), ['word 2'])
+  t.same(await findAll(anonymous, 'word -0', 'type=bug-report'), ['word 4'])
+  t.same(await findAll(anonymous, 'word', 'type=unknown'), [])
+  t.same(await findAll(anonymous, 'report'), [], 'a type is not a word')
+  const { results } = await find(anonymous, 'word', 'type=bug')
+  t.match(results, [{ type: 'bug' }])
+  t.notOk('type' in (await find(anonymous, '"word 3"')).results[0]!)
+  t.match(await anonymous.get('/api/search?type=Bug'), { status: 400 })
+})
+
 /** Returns different words for a query. */
 function words(count: number, between = '%20'): string {
   return Array.from({ length: count }, (_, i) => `w${i}`).join(between)

@@ -24,10 +24,11 @@ function add(
   name = 'Ana',
   seq = 17,
   mentionIds: string[] = [],
+  type?: string,
 ): { message: number; signature: string } {
   const signature = signatureOf(name)
   const id = seq.toString(16).padStart(32, '0')
-  const message = messages.add({ id, seq, ...own, signature, content, mentionIds })
+  const message = messages.add({ id, seq, ...own, signature, content, mentionIds, type })
   return { message, signature }
 }
 
@@ -76,6 +77,7 @@ t.test('M2: any message: as a feed item: its id, author, thread and time, as JSO
 })
 
 const idsOf = (numbers: number[]) => numbers.map((n) => `agt_${n.toString(16).padStart(32, '0')}`)
+const anyType = fc.constantFrom(undefined, 'question', 'bug', 'bug-report')
 const anyMentions = fc.uniqueArray(fc.nat(20), { maxLength: 10, size: 'max' }).map(idsOf)
 
 t.test('M2: any mentions: written to a page: after the time, and absent when none', async () => {
@@ -102,6 +104,28 @@ t.test('content: any, with any mentions: compared: equal to its own, to no other
     }
     if (same(`${content}.`, mentionIds)) throw new Error('it has another content too')
   })
+  fc.assert(property)
+})
+
+t.test('type: any, or none: written, chosen and compared: only its own', async () => {
+  const property = fc.property(
+    anyText,
+    anyMentions,
+    anyType,
+    anyType,
+    (content, mentionIds, type, other) => {
+      const { message, signature } = add(content, 'Ana', 17, mentionIds, type)
+      const text = written((target) => messages.write(target, message, true))
+      if (JSON.parse(text).type !== type) throw new Error(text)
+      const isSame = type === other
+      if (messages.isSame(message, signature, { content, mentionIds, type: other }) !== isSame) {
+        throw new Error(`${type} is compared with ${other}`)
+      }
+      const isChosen = other === undefined || isSame
+      if (messages.ofType(other)(message) !== isChosen) throw new Error(`${other} chooses ${type}`)
+      if (messages.ofType('unknown')(message)) throw new Error('an unknown type chooses it')
+    },
+  )
   fc.assert(property)
 })
 

@@ -5,9 +5,11 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { Visibility } from '../../../src/forum/threads/machine.ts'
 import {
+  chosenAmong,
   countUnseen,
   listThreads,
   readThread,
+  type ThreadPage,
   unseenLooks,
   unseenMax,
 } from '../../../src/forum/threads/queries.ts'
@@ -140,4 +142,35 @@ t.test('unseen: counted up to a limit, among as many messages as a limit allows'
   own.reply(0, 0)
   const last = own.posted.length - 1
   t.equal(countUnseen(own.forum.state, last, own.posted[0]!.seq), 1, 'the second is too far')
+})
+
+t.test('Q2: a rare type among very many messages: short pages, which lead to all', async (t) => {
+  const scene = new Scene(1)
+  scene.thread('public', [], 'rare')
+  for (let i = 0; i < 3 * chosenAmong; i++) scene.reply(0, 0, [], i === chosenAmong ? 'rare' : 'x')
+  scene.reply(0, 0, [], 'rare')
+  const { forum, posted } = scene
+  const threadId = forum.state.threads.id(0)
+  const rare = [...posted.keys()].filter((message) => posted[message].type === 'rare')
+  const read = (place: { after: number } | { after: number; before: number }): ThreadPage => {
+    const page = readThread(forum, { caller: -1, threadId, limit: 2, type: 'rare', ...place })
+    if (isRejection(page)) throw new Error(page.rejected)
+    t.ok(page.end - page.first <= chosenAmong, `${page.end - page.first} are examined`)
+    return page
+  }
+  const forwards: number[] = []
+  for (let after = 0, hasMore = true; hasMore; ) {
+    const page = read({ after })
+    forwards.push(...page.chosen!)
+    after = page.nextAfter
+    hasMore = page.hasMore
+  }
+  t.strictSame(forwards, rare)
+  const backwards: number[] = []
+  for (let before: number | null = Number.POSITIVE_INFINITY; before !== null; ) {
+    const page = read({ after: 0, before })
+    backwards.unshift(...page.chosen!)
+    before = page.nextBefore!
+  }
+  t.strictSame(backwards, rare)
 })

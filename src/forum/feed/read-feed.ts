@@ -1,0 +1,63 @@
+// Reads the feed: runs a search (queries.ts), in slices if it takes long, and cuts its page.
+//
+// R1. A page that is shown with its texts ends before these exceed `contentBytesMax`, but has at
+//     least one message.
+
+import type { Rejection } from '../../kernel/rejection.ts'
+import type { Forum } from '../forum.ts'
+import { mayStillAct, rejectToken } from '../identities/commands.ts'
+import type { State } from '../state.ts'
+import { type Feed, type FeedRead, FeedSearch } from './queries.ts'
+
+const restartsMax = 3
+/** The limit for the bytes of the texts on one page. */
+const contentBytesMax = 256 << 10
+
+/**
+ * Returns the feed, or a promise of it if finding it is too much work for one event-loop iteration.
+ * The promise resolves to a rejection if there are too many such reads, or if the caller keeps
+ * changing what it follows, or may no longer act. The work ends when the caller's connection does.
+ */
+export function readFeed(
+  forum: Forum,
+  read: FeedRead,
+  connection: { readonly isGone: boolean },
+): Feed | Promise<Feed | Rejection> {
+  const search = new FeedSearch(forum.state, read)
+  if (!search.isLong && search.step()) return search.feed()
+  let restarts = 0
+  return forum.slicedWork.add<Feed | Rejection>(read.caller, () => {
+    if (connection.isGone) return { rejected: 'overloaded' } // which nobody receives
+    if (search.isStale) {
+      if (restarts === restartsMax) return { rejected: 'overloaded' }
+      restarts += 1
+      search.begin()
+    }
+    if (!search.step()) return null
+    return mayStillAct(forum, read.caller) ? search.feed() : rejectToken(forum, read.caller)
+  })
+}
+
+/** Returns as much of the page as may be shown with its texts (R1). */
+export function contentPage({ messages, erasedPosition }: State, feed: Feed): Feed {
+  const position = Math.max(feed.position, erasedPosition) // a tombstone reveals its erasure
+  let bytes = 0
+  const end = feed.messages.findIndex((message) => {
+    bytes += messages.bytes(message)
+    return bytes > contentBytesMax
+  })
+  if (end === -1 || feed.messages.length === 1) return { ...feed, position }
+  const shown = feed.messages.slice(0, Math.max(1, end))
+  const nextAfter = messages.seq(shown.at(-1)!)
+  return { ...feed, messages: shown, position, nextAfter, hasMore: true }
+}
+
+/**
+ * Returns whether a page that was found earlier is still right: the caller follows the same
+ * threads, and no message that is on the page because of what it said can have been removed.
+ */
+export function isCurrent({ state }: Forum, caller: number, feed: Feed): boolean {
+  const { changedPosition } = state.feeds.actors.columns
+  const hasFewer = feed.mayLose && state.erasedPosition > feed.position
+  return changedPosition.get(caller) === feed.changed && !hasFewer
+}
