@@ -156,16 +156,21 @@ export class Client {
   }
 
   #took(operation: TimedOperation, startedAt: number): void {
-    const now = performance.now()
+    const microseconds = this.time(operation, startedAt, performance.now())
+    if (operation !== null) this.#meter.answered(microseconds)
+  }
+
+  /** Records what took from one time of performance.now() to another. Returns microseconds. */
+  time(operation: TimedOperation, from: number, to: number): number {
     let timing = this.timings.get(operation)
     if (timing === undefined) {
-      timing = { latency: createHistogram(), from: startedAt, to: now }
+      timing = { latency: createHistogram(), from, to }
       this.timings.set(operation, timing)
     }
-    const microseconds = Math.max(1, Math.round((now - startedAt) * 1000))
+    const microseconds = Math.max(1, Math.round((to - from) * 1000))
     timing.latency.record(microseconds)
-    timing.to = now
-    if (operation !== null) this.#meter.answered(microseconds)
+    timing.to = to
+    return microseconds
   }
 }
 

@@ -52,6 +52,7 @@ const setUp = {
   connections: ({ connections }: Partial<Report>) => connections,
   rate: ({ targetRate }: Partial<Report>) => targetRate,
   identities: ({ identities }: Partial<Report>) => identities,
+  idle: ({ idle }: Partial<Report>) => idle,
   threads: ({ threads }: Partial<Report>) => threads,
 }
 

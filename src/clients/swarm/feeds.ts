@@ -6,14 +6,15 @@
 // F2. An agent's polls and subscriptions never overlap. So the cursor at which it joined a thread
 //     is known, and its polls must return exactly the messages after that cursor.
 // F3. Polls are a bounded share of the traffic: one after `requestsPerPoll` other requests.
-// F4. If polls wait, every agent that follows anything polls all the time instead, over a
-//     connection of its own. A subscription ends the poll that waits; the next poll shows what that
-//     one would have shown.
+// F4. An idle agent polls all the time instead, over a connection of its own, and its polls wait.
+//     So does every other that follows anything, if all are to wait. A subscription ends the poll
+//     that waits; the next poll shows what that one would have shown.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Notification, type Patience, readFeed, subscribe } from './calls.ts'
 import type { Client } from './client.ts'
 import type { Agent, PlannedThread } from './plan.ts'
+import { Wakes } from './wakes.ts'
 
 const requestsPerPoll = 7
 
@@ -33,8 +34,11 @@ export type Inbox = {
   waiting: AbortController | null
 }
 
-/** How polls wait: with a client of their own, so that they take no connections from others. */
-export type Waiting = { client: Client; seconds: number }
+/**
+ * How polls wait: with a client of their own, so that they take no connections from others.
+ * `isAll`: not only those of idle agents.
+ */
+export type Waiting = { client: Client; seconds: number; isAll: boolean }
 
 /** The numbers of waiting polls that ended with news, and without. */
 export type Waits = { news: number; empty: number }
@@ -48,6 +52,7 @@ export class AgentFeeds {
   subscriptions = 0
   readonly waits: Waits = { news: 0, empty: 0 }
   readonly #client: Client
+  readonly #wakes: Wakes
   readonly #waiting: Waiting | null
   readonly #following: Inbox[] = []
   readonly #known = new Map<string, Notification>()
@@ -56,6 +61,7 @@ export class AgentFeeds {
 
   constructor(client: Client, agents: Agent[], waiting: Waiting | null = null) {
     this.#client = client
+    this.#wakes = new Wakes((dueAt, seenAt) => client.time('wake', dueAt, seenAt))
     this.#waiting = waiting
     this.inboxes = agents.map((agent) => ({
       agent,
@@ -69,13 +75,13 @@ export class AgentFeeds {
     }))
   }
 
-  // Polls this agent's feed from now on, because it has opened a thread or subscribed to one.
+  // Polls this agent's feed from now on, because it is idle, or follows a thread.
   follow(agent: Agent): void {
     const inbox = this.inboxes[agent.index]
     if (inbox.followed) return
     inbox.followed = true
-    this.#following.push(inbox)
-    this.#beginToWait(inbox)
+    if (this.#waits(inbox)) this.#beginToWait(inbox)
+    else this.#following.push(inbox)
   }
 
   // Subscribes an agent to a thread of another agent (F2).
@@ -93,7 +99,7 @@ export class AgentFeeds {
 
   // Call this after each request (F3). Agents poll in turn; one that is busy is skipped.
   async pollSometimes(): Promise<void> {
-    if (this.#waiting !== null || ++this.#requests % requestsPerPoll !== 0) return
+    if (++this.#requests % requestsPerPoll !== 0) return
     for (let tried = 0; tried < this.#following.length; tried++) {
       const inbox = this.#following[this.#next++ % this.#following.length]
       if (inbox.joining === 0 && inbox.polling === null) {
@@ -101,6 +107,11 @@ export class AgentFeeds {
         return
       }
     }
+  }
+
+  // Call this with each message but the first of a thread, which nobody followed when it was due.
+  published(messageId: string, dueAt: number): void {
+    if (this.#waiting !== null) this.#wakes.published(messageId, dueAt)
   }
 
   // Reads all remaining pages. Once everything is published, the feed is then complete.
@@ -126,9 +137,14 @@ export class AgentFeeds {
     await inbox.polling
   }
 
+  #waits({ agent }: Inbox): boolean {
+    return this.#waiting !== null && (agent.isIdle || this.#waiting.isAll)
+  }
+
   // Polls until a subscription or the end of the run interrupts it (F4).
   #beginToWait(inbox: Inbox): void {
-    if (this.#waiting === null || inbox.joining > 0 || inbox.polling !== null) return
+    if (this.#waiting === null || !this.#waits(inbox)) return
+    if (inbox.joining > 0 || inbox.polling !== null) return
     const ending = new AbortController()
     inbox.waiting = ending
     const polling = this.#wait(inbox, this.#waiting, ending.signal).then(() => {
@@ -143,9 +159,11 @@ export class AgentFeeds {
       while (!signal.aborted) {
         const [begun, before] = [performance.now(), inbox.gathered.length]
         await this.#readPage(inbox, client, { seconds, signal })
+        const now = performance.now()
+        for (const item of inbox.gathered.slice(before)) this.#wakes.seen(item.message_id, now)
         const hasNews = inbox.gathered.length > before
         this.waits[hasNews ? 'news' : 'empty'] += 1
-        const isEarly = performance.now() - begun < seconds * 1000
+        const isEarly = now - begun < seconds * 1000
         if (!hasNews && isEarly) await sleep(earlyPauseMs, undefined, { signal })
       }
     } catch (error) {

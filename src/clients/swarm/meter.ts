@@ -16,6 +16,8 @@ export const timedOperations = [
   'read thread',
   'read feed',
   'search',
+  // Not a request: how long a message took to reach an agent that waits for it.
+  'wake',
 ] as const
 
 /** `null`: not part of the summary. */

@@ -15,6 +15,8 @@ export type Options = {
   connections: number
   /** How long polls wait for news while the swarm publishes; 0: they do not. */
   waitSeconds: number
+  /** The number of agents that write nothing, and wait for news. */
+  idle: number
   /** The percentage of requests that are searches while the swarm publishes. */
   searchPercent: number
   /** The percentage of messages that mention somebody. */
@@ -37,7 +39,8 @@ export type Options = {
 }
 
 const connectionsMax = 1024
-const waitSecondsMax = 50
+export const waitSecondsMax = 50
+const idleMax = 20_000
 const searchPercentMax = 90
 const patienceSecondsMax = 86_400
 
@@ -53,6 +56,10 @@ export const swarmFlags = {
   wait: {
     value: 'SECONDS',
     help: `agents poll all the time, waiting this long for news: 1 to ${waitSecondsMax}; default 0`,
+  },
+  idle: {
+    value: 'N',
+    help: `agents more that only wait for news, each over a connection of its own, to ${idleMax}`,
   },
   search: {
     value: 'PERCENT',
@@ -152,6 +159,7 @@ export function parseOptions(args: string[]): Options | null {
     invite: values.invite ?? null,
     connections: integer('connections', values.connections ?? '64', 1, connectionsMax),
     waitSeconds: integer('wait', values.wait ?? '0', 0, waitSecondsMax),
+    idle: integer('idle', values.idle ?? '0', 0, idleMax),
     searchPercent: integer('search', values.search ?? '0', 0, searchPercentMax),
     mentionPercent: integer('mentions', values.mentions ?? '0', 0, 100),
     patienceMs: integer('patience', values.patience ?? '60', 0, patienceSecondsMax) * 1000,

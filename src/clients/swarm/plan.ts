@@ -6,6 +6,8 @@
 // P2. An agent is a name in the corpus. Its feed must hold every message by others in the threads
 //     in which it writes, and every message that mentions it.
 // P3. Who is mentioned follows from the corpus and from `mentionPercent`.
+// P4. An idle agent writes nothing. In each round of the corpus it follows one thread, and all
+//     threads have equally many of them, if there are enough.
 
 import type { Kind } from './calls.ts'
 import type { Corpus } from './corpus.ts'
@@ -20,9 +22,13 @@ export type Agent = {
   threads: PlannedThread[]
   /** The messages that mention it. */
   mentions: PlannedMessage[]
+  isIdle: boolean
 }
 
-/** `label` is the thread's name in the corpus. `others` are its authors except the first. */
+/**
+ * `label` is the thread's name in the corpus. `others` follow it besides its first author: its
+ * other authors, and idle agents.
+ */
 export type PlannedThread = {
   index: number
   label: string
@@ -38,7 +44,9 @@ export type PlannedMessage = { author: Agent; text: string; id: string; mentione
 export type Plan = {
   runId: string
   fingerprint: string
+  /** The idle ones are the last of them. */
   agents: Agent[]
+  idle: readonly Agent[]
   threads: PlannedThread[]
   messageCount: number
   /** The percentage of messages that mention somebody. */
@@ -46,17 +54,38 @@ export type Plan = {
 }
 
 /** Plans a run of a corpus. `runId` has 8 or more letters and digits, and is new for every run. */
-export function planOf(corpus: Corpus, runId: string, mentionPercent = 0): Plan {
+export function planOf(
+  corpus: Corpus,
+  runId: string,
+  { mentionPercent = 0, idle = 0 }: { mentionPercent?: number; idle?: number } = {},
+): Plan {
   const { fingerprint } = corpus
-  const none = { agents: [], threads: [], messageCount: 0 }
+  const none = { agents: [], idle: [], threads: [], messageCount: 0 }
   const plan: Plan = { runId, fingerprint, ...none, mentionPercent }
-  addRound(plan, corpus)
+  const round = addRound(plan, corpus)
+  const writers = plan.agents
+  plan.idle = Array.from({ length: idle }, (_, n) => ({
+    ...newAgent(writers.length + n, `idle-${n + 1}`),
+    isIdle: true,
+  }))
+  plan.agents = [...writers, ...plan.idle]
+  spreadIdle(plan, round)
   return plan
+}
+
+/** Has each idle agent follow one of the threads of a round (P4). */
+function spreadIdle({ idle }: Plan, round: readonly PlannedThread[]): void {
+  for (const [n, agent] of idle.entries()) {
+    const thread = round[n % round.length]
+    thread.others.push(agent)
+    agent.threads.push(thread)
+  }
 }
 
 /** Adds the discussions of the corpus once more, by the same agents. Returns their threads. */
 export function addRound(plan: Plan, { discussions }: Corpus): PlannedThread[] {
-  const agents = new Map(plan.agents.map((agent) => [agent.name, agent]))
+  const writers = plan.agents.slice(0, plan.agents.length - plan.idle.length)
+  const agents = new Map(writers.map((agent) => [agent.name, agent]))
   const before = plan.threads.length
   const round = discussions.map(({ thread, title, messages }, index): PlannedThread => {
     const planned = messages.map(({ author, text }) => ({
@@ -72,21 +101,26 @@ export function addRound(plan: Plan, { discussions }: Corpus): PlannedThread[] {
     for (const author of authors) author.threads.push(made)
     return made
   })
-  plan.agents = [...agents.values()]
+  plan.agents = [...agents.values(), ...plan.idle]
   for (const thread of round) plan.threads.push(thread)
   for (const message of round.flatMap(({ messages }) => messages)) {
     mention(plan, message, plan.messageCount++)
   }
+  spreadIdle(plan, round)
   return round
 }
 
 const mentionedMax = 3
 
 /** Chooses the agents that a message mentions (P3). */
-function mention({ agents, mentionPercent }: Plan, message: PlannedMessage, number: number): void {
+function mention(
+  { agents, idle, mentionPercent }: Plan,
+  message: PlannedMessage,
+  number: number,
+): void {
   if ((number * 37) % 100 >= mentionPercent) return // 37 and 100 are coprime
   for (let n = 0; n <= number % mentionedMax; n++) {
-    const agent = agents[(number * 7 + n * 13) % agents.length]
+    const agent = agents[(number * 7 + n * 13) % (agents.length - idle.length)]
     if (agent === message.author || message.mentioned.includes(agent)) continue
     message.mentioned.push(agent)
     agent.mentions.push(message)
@@ -106,13 +140,16 @@ export function keepPublished(plan: Plan): void {
 export const keyOf = ({ runId }: Plan, thread: PlannedThread, messageIndex: number): string =>
   `swarm:${runId}:${thread.index}:${messageIndex}`
 
-// Every other agent is a guest, so that both kinds take part.
 function agentNamed(agents: Map<string, Agent>, name: string): Agent {
   const known = agents.get(name)
   if (known !== undefined) return known
-  const index = agents.size
-  const kind = index % 2 === 0 ? 'persistent' : 'guest'
-  const agent: Agent = { index, name, kind, id: '', token: '', threads: [], mentions: [] }
+  const agent = newAgent(agents.size, name)
   agents.set(name, agent)
   return agent
+}
+
+// Every other agent is a guest, so that both kinds take part.
+function newAgent(index: number, name: string): Agent {
+  const kind = index % 2 === 0 ? 'persistent' : 'guest'
+  return { index, name, kind, id: '', token: '', threads: [], mentions: [], isIdle: false }
 }

@@ -132,6 +132,7 @@ async function publishMessage(
   thread.id = publication.thread_id
   message.id = publication.message_id
   publishing.searches?.published(thread, index)
+  if (index > 0) publishing.feeds.published(message.id, dueAt)
   if (publication.replayed) publishing.replayedAnswers++
   return true
 }

@@ -26,7 +26,7 @@ export type OperationReport = {
 
 /**
  * `published` is null for the verification of a saved run, which publishes nothing; `verification`
- * is null for a run that was interrupted. `all` is for the operations together. `errors` is the
+ * is null for a run that was interrupted. `all` is for the requests together. `errors` is the
  * number of lost answers, the sum of `retries`. With a `limit`, the operations are those of the
  * last step and of what followed it.
  */
@@ -38,6 +38,8 @@ export type Report = {
   /** The messages that were due per second; null: as fast as they were answered. */
   targetRate: number | null
   identities: number
+  /** Those of the identities that only waited. */
+  idle: number
   threads: number
   messages: number
   published: { subscriptions: number; waits: Waits; replayedAnswers: number } | null
@@ -80,6 +82,7 @@ export function reportOf(run: Run): Report {
     connections: run.connections,
     targetRate: run.targetRate,
     identities: plan.agents.length,
+    idle: plan.idle.length,
     threads: plan.threads.length,
     messages: plan.messageCount,
     published: published && {
@@ -105,6 +108,7 @@ function operationReports(client: Client): Pick<Report, 'operations' | 'all'> {
     if (timing === undefined) continue
     const { latency, from, to } = timing
     operations.push(operationReport(operation, latency, to - from))
+    if (operation === 'wake') continue
     together.add(latency)
     whole.from = Math.min(whole.from, from)
     whole.to = Math.max(whole.to, to)
@@ -135,6 +139,7 @@ function operationReport(
 export function summary(report: Report): string {
   const { server, retries, verification, published } = report
   const lost = report.errors
+  const idle = report.idle === 0 ? '' : `, of which ${grouped(report.idle)} only waited`
   const polls = report.operations.find(({ operation }) => operation === 'poll feed')?.count ?? 0
   const lines = [
     '',
@@ -145,7 +150,7 @@ export function summary(report: Report): string {
     latencyInWords(report),
     ...(report.limit === null ? [] : ['', ...limitLines(report.limit)]),
     '',
-    `identities     ${grouped(report.identities)}`,
+    `identities     ${grouped(report.identities)}${idle}`,
     `threads        ${grouped(report.threads)}`,
     `messages       ${grouped(report.messages)}`,
   ]

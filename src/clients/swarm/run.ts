@@ -12,7 +12,7 @@ import { AgentFeeds } from './feeds.ts'
 import { LimitFinder } from './find-limit.ts'
 import { htmlReport } from './html-report.ts'
 import { inLanes } from './lanes.ts'
-import type { Options } from './options.ts'
+import { type Options, waitSecondsMax } from './options.ts'
 import { Pace } from './pace.ts'
 import { keepPublished, type Plan, planOf } from './plan.ts'
 import { groupedCount, type Output, type Progress } from './progress.ts'
@@ -134,7 +134,7 @@ async function prepare(options: Options): Promise<{ corpus: Corpus; url: string;
   const corpus =
     'corpus' in source ? await readCorpus(source.corpus) : syntheticCorpus(source.synthetic)
   if (options.verify === null) {
-    const plan = planOf(corpus, randomBytes(8).toString('hex'), options.mentionPercent)
+    const plan = planOf(corpus, randomBytes(8).toString('hex'), options)
     return { corpus, url: options.url ?? defaultUrl, plan }
   }
   const saved = await loadRun(options.verify, corpus)
@@ -161,11 +161,14 @@ class Acting {
 
   constructor(client: Client, plan: Plan, options: Options, progress: Progress) {
     const { patienceMs, waitSeconds, rate, searchPercent, findLimit, connections: lanes } = options
+    const isAll = waitSeconds > 0
+    const seconds = isAll ? waitSeconds : waitSecondsMax
     const { url } = client
-    const answerTimeoutMs = waitSeconds * 1000 + 10_000
+    const answerTimeoutMs = seconds * 1000 + 10_000
     const connections = plan.agents.length
     this.#waiter = new Client({ url, connections, patienceMs, answerTimeoutMs })
-    const waiting = waitSeconds === 0 ? null : { client: this.#waiter, seconds: waitSeconds }
+    const hasWaiting = isAll || plan.idle.length > 0
+    const waiting = hasWaiting ? { client: this.#waiter, seconds, isAll } : null
     const feeds = new AgentFeeds(client, plan.agents, waiting)
     const searches = searchPercent === 0 ? null : new Searches(client, searchPercent)
     this.publishing = { client, plan, feeds, searches, replayedAnswers: 0, pace: new Pace(rate) }
@@ -188,6 +191,7 @@ class Acting {
       identities.tick()
     })
     identities.end()
+    for (const agent of plan.idle) feeds.follow(agent)
 
     await (this.finder === null ? this.#publishOnce(corpus) : this.finder.run(corpus))
     if (this.finder !== null || durationSeconds !== null) keepPublished(plan)

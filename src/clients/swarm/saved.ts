@@ -3,7 +3,7 @@
 //
 //   {"format": "agent-forum swarm 1", "url", "runId", "fingerprint",
 //    "agents": [{"name", "id", "token"}], "threads": [{"id", "messages": ["msg_…"]}],
-//    "mentionPercent"}                                           absent: nobody is mentioned
+//    "mentionPercent", "idle"}                                   absent: 0
 //
 // Agents and threads are in the order of the plan, which follows from the corpus.
 
@@ -23,6 +23,7 @@ type Saved = {
   agents: { name: string; id: string; token: string }[]
   threads: { id: string; messages: string[] }[]
   mentionPercent?: number
+  idle?: number
 }
 
 const strings = (...names: string[]) =>
@@ -41,6 +42,7 @@ const isSaved = new Ajv().compile<Saved>({
     agents: objects(strings('name', 'id', 'token')),
     threads: objects({ ...strings('id'), messages: { type: 'array', items: { type: 'string' } } }),
     mentionPercent: { type: 'integer' },
+    idle: { type: 'integer' },
   },
 })
 
@@ -54,6 +56,7 @@ export async function saveRun(file: string, url: string, plan: Plan): Promise<vo
     agents: plan.agents.map(({ name, id, token }) => ({ name, id, token })),
     threads: plan.threads.map(({ id, messages }) => ({ id, messages: messages.map((m) => m.id) })),
     mentionPercent: plan.mentionPercent,
+    idle: plan.idle.length,
   }
   const handle = await open(file, 'w', 0o600)
   try {
@@ -74,7 +77,7 @@ export async function loadRun(file: string, corpus: Corpus): Promise<{ url: stri
   if (saved.fingerprint !== corpus.fingerprint) {
     throw new ConfigError(`${file}: is a run of another corpus (${saved.fingerprint})`)
   }
-  const plan = planOf(corpus, saved.runId, saved.mentionPercent ?? 0)
+  const plan = planOf(corpus, saved.runId, saved)
   const fits =
     plan.agents.length === saved.agents.length &&
     plan.threads.length === saved.threads.length &&

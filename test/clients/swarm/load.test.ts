@@ -52,6 +52,28 @@ t.test('plan: a second round that is published in part: only that part is left',
   for (const { threads } of plan.agents) for (const { id } of threads) t.not(id, '')
 })
 
+t.test(
+  'plan: idle agents: follow each round evenly, write nothing, and are not mentioned',
+  async (t) => {
+    const corpus = syntheticCorpus('agents=6,threads=4,replies=400')
+    const plan = planOf(corpus, 'run-1', { mentionPercent: 100, idle: 10 })
+    const rounds = [plan.threads, addRound(plan, corpus)]
+    t.same(
+      plan.agents.map(({ index }) => index),
+      Array.from({ length: 16 }, (_, n) => n),
+    )
+    for (const round of rounds) {
+      const idle = round
+        .slice(0, 4)
+        .map(({ others }) => others.filter(({ isIdle }) => isIdle).length)
+      t.same(idle, [3, 3, 2, 2])
+    }
+    t.ok(plan.idle.every(({ threads, mentions }) => threads.length === 2 && mentions.length === 0))
+    const messages = plan.threads.flatMap(({ messages }) => messages)
+    t.ok(messages.every(({ author }) => !author.isIdle))
+  },
+)
+
 t.test('swarm: --rate and --duration: all that was published is verified', async (t) => {
   const forum = await fakeForum(t)
   const args = ['--url', forum.url, '--rate', '200', '--duration', '1', '--connections', '4']
