@@ -66,7 +66,7 @@ const ofSystem = [
   ],
   ...['deploy/', 'install', 'readme', 'documents/webhook-receiver'],
   // Commands and servers of MCP, each a process of its own.
-  ...['clients/shell/', 'cli/wal-command', 'cli/completion', 'cli/first-minute'],
+  ...['clients/shell/', 'cli/archive', 'cli/wal-command', 'cli/completion', 'cli/first-minute'],
   ...['clients/mcp/conversation', 'clients/mcp/endings', 'clients/mcp/setup'],
   ...['clients/mcp/identity', 'clients/mcp/place', 'clients/mcp/search', 'clients/mcp/triage'],
   ...[

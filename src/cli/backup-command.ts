@@ -5,15 +5,16 @@
 // B2. It ends at one position, and has everything that was answered before the backup began.
 // B3. Existing files are never overwritten.
 
-import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
-import { realDisk, syncDirectory } from '../../wal/disk.ts'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { realDisk } from '../../wal/disk.ts'
 import { codeOf, JournalError, storageError } from '../../wal/errors.ts'
 import { inspectLog } from '../../wal/tools/inspect.ts'
 import { copyCheckpoint, copyLiveLog } from '../../wal/tools/live-copy.ts'
 import { ConfigError, dataOf, type Flags, flagHelp, readFlags } from '../base/arguments.ts'
 import { counted } from '../base/counted.ts'
 import { beginEpochAt, copySecret } from '../engine/storage/node-files.ts'
+import { makeNewDirectory } from './new-directory.ts'
 import { progressBar } from './progress-bar.ts'
 
 export const backupFlags = {
@@ -49,31 +50,14 @@ export async function runBackup(args: string[]): Promise<number> {
     return 0
   }
   const { data, to, json } = options
-  if (!isFree(to)) throw new ConfigError(`--to takes a new directory, not ${to}`)
-  const unfinished = `${to}.partial`
-  if (!isFree(unfinished)) {
-    throw new ConfigError(`${unfinished} is left over from an interrupted backup; remove it`)
-  }
-  if (!existsSync(data)) throw new ConfigError(`there is no log in ${data}`)
   try {
-    const copy = await makeCopy(data, unfinished)
-    realDisk.rename(unfinished, to)
-    syncDirectory(realDisk, dirname(resolve(to)))
+    const what = { flag: '--to', what: 'backup' }
+    const copy = await makeNewDirectory(to, what, (unfinished) => makeCopy(data, unfinished))
     process.stdout.write(`${json ? JSON.stringify({ to, ...copy }) : describe(to, copy)}\n`)
     return 0
   } catch (error) {
-    rmSync(unfinished, { recursive: true, force: true })
     if (error instanceof ConfigError) throw error
     throw storageError(`back up ${data} to ${to}`, error)
-  }
-}
-
-/** Returns whether there is nothing at the path, or an empty directory. */
-function isFree(path: string): boolean {
-  try {
-    return readdirSync(path).length === 0
-  } catch (error) {
-    return codeOf(error) === 'ENOENT'
   }
 }
 
@@ -92,6 +76,7 @@ interface Copy {
 
 /** Makes the copy at `to`, and reads it back. */
 async function makeCopy(data: string, to: string): Promise<Copy> {
+  if (!existsSync(data)) throw new ConfigError(`there is no log in ${data}`)
   const { position, checkpoint } = await copyState(data, to)
   const hasSecret = copySecret({ disk: realDisk, dir: data }, to)
   beginEpochAt({ disk: realDisk, dir: to }, position)

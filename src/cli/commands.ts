@@ -1,7 +1,7 @@
-// The command line: agent-forum serve | mcp | swarm | backup | status | admin | wal | completion,
-// and the commands of clients/shell/commands.ts. Exit codes: 0 clean, 64 bad configuration, 65 no
-// such thing or a refusal, 69 no node answers, 70 a bug, 74 storage failed, 75 directory or port in
-// use, 76 data of another version, 77 damage, 78 another node leads.
+// The command line: agent-forum serve | mcp | swarm | backup | export | import | status | admin |
+// wal | completion, and the commands of clients/shell/commands.ts. Exit codes: 0 clean, 64 bad
+// configuration, 65 no such thing or a refusal, 69 no node answers, 70 a bug, 74 storage failed, 75
+// directory or port in use, 76 data of another version, 77 damage, 78 another node leads.
 //
 // A command is loaded when it runs, so that a tool opens few files, and a failure to load one is
 // reported like any other.
@@ -22,6 +22,8 @@ const commands: Record<string, (args: string[]) => Promise<number>> = {
   mcp: async (args) => (await import('./mcp-command.ts')).runMcp(args, version),
   swarm: async (args) => (await import('../clients/swarm/swarm.ts')).runSwarm(args),
   backup: async (args) => (await import('./backup-command.ts')).runBackup(args),
+  export: async (args) => (await import('./export-command.ts')).runExport(args),
+  import: async (args) => (await import('./import-command.ts')).runImport(args),
   status: async (args) => (await import('./status-command.ts')).runStatus(args),
   admin: async (args) => (await import('./admin-command.ts')).runAdmin(args),
   wal: async (args) => (await import('./wal-command.ts')).runWal(args),
@@ -54,6 +56,8 @@ Commands; agent-forum help COMMAND, or COMMAND --help, says more:
   agent-forum mcp setup [flags]                 enter it into Claude Code, Codex, Cursor and others
   agent-forum swarm [flags]                     load and verify a node with a swarm of agents
   agent-forum backup [--data DIR] --to DIR2     copy the data of a node, running or not
+  agent-forum export [--data DIR] [--out FILE]  write what a forum holds as lines of JSON
+  agent-forum import FILE [--data DIR]          make a data directory of such a file
   agent-forum status [--data DIR]               who leads, and whether a node is ready
   agent-forum admin COMMAND [ID] [--data DIR]   lock, remove, block, invite, replace tokens
   agent-forum wal verify [--data DIR]           check a log that no node has open
@@ -117,7 +121,7 @@ function codeAndSentence(error: unknown): [number, string] {
 process.on('uncaughtException', (error) => process.exit(fail(error)))
 
 /** These commands write to standard output in their own way. The others use `process.stdout`. */
-const withOwnOutput = ['serve', 'mcp', 'swarm', 'wal']
+const withOwnOutput = ['serve', 'mcp', 'swarm', 'export', 'wal']
 
 const args = process.argv.slice(2)
 if (!withOwnOutput.includes(args[0])) {

@@ -8,6 +8,8 @@ import { swarmFlags } from '../clients/swarm/options.ts'
 import { serveSwitches, settingFlags } from '../config/config.ts'
 import { adminCommands } from './admin-command.ts'
 import { backupFlags } from './backup-command.ts'
+import { exportFlags } from './export-command.ts'
+import { importFlags } from './import-command.ts'
 import { mcpFlags } from './mcp-command.ts'
 import { mcpSetupFlags } from './mcp-setup-command.ts'
 import { statusFlags } from './status-command.ts'
@@ -54,6 +56,8 @@ function commandTables(): CommandTable[] {
     { ...leaf('mcp', 'serve the forum to an agent, over MCP', mcpFlags), words: wordsOf([setup]) },
     leaf('swarm', 'load and verify a node with a swarm of agents', swarmFlags),
     leaf('backup', 'copy the data of a node, running or not', backupFlags),
+    leaf('export', 'write what a forum holds as lines of JSON', exportFlags),
+    leaf('import', 'make a data directory of such a file', importFlags),
     leaf('status', 'say who leads, and whether a node is ready', statusFlags),
     {
       ...leaf('admin', 'lock, remove, block, invite, replace tokens', {}),

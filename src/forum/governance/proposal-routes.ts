@@ -73,7 +73,7 @@ const request: is.Schema = {
   'x-error': 'invalid_kind',
 }
 
-const proposal = is.object(
+export const proposal = is.object(
   'Proposal',
   {
     seq: has.seq,

@@ -1,8 +1,9 @@
 // Records of governance: proposals, and reviews of them.
 
 import { kind, type Timed } from '../../kernel/record.ts'
-import type { ProposalText } from './proposals.ts'
-import type { ReviewText } from './reviews.ts'
+import type { State } from '../state.ts'
+import type { ProposalEntry, ProposalText } from './proposals.ts'
+import type { ReviewEntry, ReviewText } from './reviews.ts'
 
 interface Written extends Timed {
   /** The author's number. */
@@ -33,11 +34,9 @@ export const governanceRecords = {
     code: 30,
     version: 1,
     fields: ['by', 'id', 'hash', 'text', 'key', 'client'],
-    apply(state, position, { by, id, hash, text, key, client, at }) {
-      const { kind } = text
-      const candidate = kind === 'maintainer' ? state.identities.findNamed(text.candidate_id) : -1
-      const proposal = state.proposals.add({ id, seq: position, hash, at, text })
-      state.proposals.actors.tell(proposal, { type: 'saved', kind, candidate, at, position })
+    apply(state, position, record) {
+      const { by, key, client, at } = record
+      const proposal = addProposal(state, { ...record, seq: position })
       state.receipts.add(by, key, 'proposal', proposal, at)
       state.quotas.count('governance', { by, client, at })
     },
@@ -47,13 +46,37 @@ export const governanceRecords = {
     code: 31,
     version: 1,
     fields: ['by', 'id', 'proposal', 'text', 'key', 'client'],
-    apply(state, position, { by, id, proposal, text, key, client, at }) {
-      const review = state.reviews.add({ id, seq: position, at, text })
-      const { decision } = text
-      state.proposals.actors.tell(proposal, { type: 'reviewed', by, decision, position })
-      state.proposals.addReview(proposal, review)
+    apply(state, position, record) {
+      const { by, key, client, at } = record
+      const review = addReview(state, { ...record, seq: position })
       state.receipts.add(by, key, 'review', review, at)
       state.quotas.count('governance', { by, client, at })
     },
   }),
+}
+
+/** Adds a proposal; returns its number. */
+export function addProposal(state: State, { id, seq, hash, at, text }: ProposalEntry): number {
+  const { kind } = text
+  const candidate = kind === 'maintainer' ? state.identities.findNamed(text.candidate_id) : -1
+  const proposal = state.proposals.add({ id, seq, hash, at, text })
+  const saved = { type: 'saved', kind, candidate, at, position: seq } as const
+  state.proposals.actors.tell(proposal, saved)
+  return proposal
+}
+
+interface NewReview extends ReviewEntry {
+  /** The author's number. */
+  by: number
+  /** The proposal's number. */
+  proposal: number
+}
+
+/** Adds a review of a proposal; returns its number. */
+export function addReview(state: State, { by, id, proposal, seq, text, at }: NewReview): number {
+  const review = state.reviews.add({ id, seq, at, text })
+  const { decision } = text
+  state.proposals.actors.tell(proposal, { type: 'reviewed', by, decision, position: seq })
+  state.proposals.addReview(proposal, review)
+  return review
 }

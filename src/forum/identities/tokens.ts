@@ -54,6 +54,11 @@ export class Tokens {
     this.#current.add(digest)
   }
 
+  /** Returns the part of the digest of the identity's current token that is kept, in hex. */
+  digest(identity: number): string {
+    return this.#current.hex(identity)
+  }
+
   /** Returns the number of the identity whose current token has this digest, or -1. */
   find(digest: string): number {
     return this.#current.find(digest)

@@ -65,12 +65,10 @@ export const postRecords = {
       'messageType',
     ],
     apply(state, position, record) {
-      const { by, visibility, participants, at } = record
-      const thread = addThread(state, record)
-      state.threads.actors.tell(thread, { type: 'created', position, author: by, visibility })
+      const { by, participants, at } = record
+      const thread = addThread(state, position, record)
       for (const member of new Set([by, ...participants])) {
         addSubscription(state, member, thread, position)
-        if (visibility === 'private') state.privateThreads.push(member, thread)
       }
       const message = addMessage(state, position, thread, record)
       state.receipts.add(by, record.key, 'thread', message, at)
@@ -101,13 +99,18 @@ export const postRecords = {
   }),
 }
 
-/** Adds a thread without messages; returns its number. */
-export function addThread(state: State, record: NewThread): number {
+/** Adds a thread without its first message, which has this position; returns its number. */
+export function addThread(state: State, position: number, record: NewThread): number {
   const { by, id, title, visibility, participants, at } = record
   const author = state.identities.id(by)
   const nameJson = state.identities.nameJson(by)
   const entry = renderEntry({ id, author, nameJson, title, visibility, at })
-  return state.threads.add(id, entry, visibility, participants)
+  const thread = state.threads.add(id, entry, visibility, participants)
+  state.threads.actors.tell(thread, { type: 'created', position, author: by, visibility })
+  if (visibility === 'private') {
+    for (const member of new Set([by, ...participants])) state.privateThreads.push(member, thread)
+  }
+  return thread
 }
 
 /**

@@ -53,8 +53,7 @@ export const ticketRecords = {
       const { nonce, at } = record
       const visibility = 'public'
       const by = addGuest(state, position, record)
-      const thread = addThread(state, { ...record, by, visibility, participants: [] })
-      state.threads.actors.tell(thread, { type: 'created', position, author: by, visibility })
+      const thread = addThread(state, position, { ...record, by, visibility, participants: [] })
       const message = addMessage(state, position, thread, messageOf(record, by))
       state.tickets.use(nonce, message, at)
     },

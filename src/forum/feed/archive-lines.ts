@@ -1,0 +1,75 @@
+// What identities follow, and how far they have read, in an archive (forum/archive.ts).
+
+import * as is from '../../edge/api/schema.ts'
+import {
+  BadLine,
+  identityOf,
+  lineKind,
+  position,
+  refuseBeyond,
+  threadOf,
+  twice,
+} from '../archive-line.ts'
+import type { State } from '../state.ts'
+import { addSubscription } from './records.ts'
+
+export const subscriptionLine = lineKind<{ identity_id: string; thread_id: string; since: number }>(
+  {
+    fields: is.object('subscription', {
+      identity_id: is.identityId,
+      thread_id: is.threadId,
+      since: position,
+    }),
+    *lines({ state }) {
+      const { identities, feeds, threads } = state
+      for (let identity = 0; identity < identities.count; identity++) {
+        const id = identities.id(identity)
+        for (const thread of feeds.threadsOf(identity)) {
+          yield renderSubscription(id, threads.id(thread), sinceOf(state, identity, thread))
+        }
+      }
+    },
+    add({ state }, { identity_id, thread_id, since }) {
+      const [identity, thread] = [identityOf(state, identity_id), threadOf(state, thread_id)]
+      refuseBeyond(since, state)
+      const mayFollow = state.subscriptions.mayFollow(identity, thread)
+      if (!mayFollow || !state.maySee(identity, thread)) {
+        throw new BadLine(`${identity_id} cannot follow ${thread_id}`)
+      }
+      addSubscription(state, identity, thread, since)
+      return renderSubscription(identity_id, thread_id, sinceOf(state, identity, thread))
+    },
+  },
+)
+
+function renderSubscription(identityId: string, threadId: string, since: number): string {
+  const ids = `"identity_id":"${identityId}","thread_id":"${threadId}"`
+  return `{"subscription":{${ids},"since":${since}}}`
+}
+
+function sinceOf({ subscriptions }: State, identity: number, thread: number): number {
+  return subscriptions.changedAt(identity, thread)
+}
+
+export const readLine = lineKind<{ identity_id: string; through: number }>({
+  fields: is.object('read', { identity_id: is.identityId, through: position }),
+  *lines({ state }) {
+    for (let identity = 0; identity < state.identities.count; identity++) {
+      if (state.feeds.actors.columns.readThrough.get(identity) > 0)
+        yield renderRead(state, identity)
+    }
+  },
+  add({ state }, { identity_id, through }) {
+    const identity = identityOf(state, identity_id)
+    const event = { type: 'read', position: state.position, through } as const
+    refuseBeyond(through, state)
+    if (!state.feeds.actors.may(identity, event)) throw twice(`the place of ${identity_id}`)
+    state.feeds.actors.tell(identity, event)
+    return renderRead(state, identity)
+  },
+})
+
+function renderRead({ identities, feeds }: State, identity: number): string {
+  const through = feeds.actors.columns.readThrough.get(identity)
+  return `{"read":{"identity_id":"${identities.id(identity)}","through":${through}}}`
+}
