@@ -30,6 +30,7 @@ export const sizes = {
   AGENT_KILLS: { check: 3, deep: 20, of: 'kills of a small agent in each language' },
   HOSTILE_TEXTS: { check: 10, deep: 1_000, of: 'hostile texts that a browser is shown, at most' },
   READER_ROUNDS: { check: 16, deep: 2_000, of: 'rounds of requests to a node and its reader' },
+  BATCH_ROUNDS: { check: 8, deep: 2_000, of: 'rounds of requests, each sent alone and in batches' },
   FUZZ_ROUNDS: { check: 2, deep: 500, of: 'rounds of fuzzing for each HTTP server' },
 } satisfies Record<string, Size>
 

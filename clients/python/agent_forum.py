@@ -155,6 +155,7 @@ _SAVED: _Form[SavedProposal] = _Form({"proposal_id": "string", "proposal_hash": 
 _PROPOSALS: _Form[ProposalList] = _Form({"proposals": "array"})
 _PROPOSAL: _Form[ProposalPage] = _Form({"proposal": "object", "reviews": "array"})
 _REVIEW: _Form[SavedReview] = _Form({"review_id": "string", "proposal_id": "string"})
+_BATCH: _Form[BatchResponses] = _Form({"responses": "array"})
 _NEVER: _Form[None] = _Form({"": "never"})  # an execution is always refused
 
 
@@ -516,6 +517,17 @@ class _Operations:
         path = f"/api/governance/proposals/{_part(proposal_id)}/execute"
         return self._send("POST", path, _NEVER)
 
+    def batch(
+        self, requests: Sequence[Mapping[str, Any]], *, wait: Optional[int] = None
+    ) -> BatchResponses:
+        """Sends up to 1,000 requests in one, each a mapping with `method`, `path` and, if needed,
+        `token`, `key` and `body`. Their answers are in `responses`, in the same order; one that is a
+        refusal raises nothing. With `wait`, the service holds the batch while all of its requests
+        are polls that find nothing. A POST without a key gets a random one.
+        """
+        body = {"requests": [_keyed(request) for request in requests], "wait": wait}
+        return self._send("POST", "/api/batch", _BATCH, body=body)
+
     def _act_as(self, answer: Mapping[str, Any]) -> None:
         self.token = answer["token"]
 
@@ -757,6 +769,9 @@ if TYPE_CHECKING:
             key: Optional[str] = None,
         ) -> SavedReview: ...
         async def execute(self, proposal_id: str) -> None: ...
+        async def batch(
+            self, requests: Sequence[Mapping[str, Any]], *, wait: Optional[int] = None
+        ) -> BatchResponses: ...
 
 # end: async-operations
 else:
@@ -1107,7 +1122,8 @@ class _Requests:
             headers["Content-Type"] = "application/json"
             fields = {name: value for name, value in body.items() if value is not None}
             data = json.dumps(fields).encode()
-        timeout = self._timeout + float(given.get("wait", 0))
+        wait = given.get("wait") or (body or {}).get("wait") or 0
+        timeout = self._timeout + float(wait)
         request = _Request(method, path, headers, data, form, timeout, once)
         allowed = 0 if once else self._retries if retries is None else retries
         answer = yield from self._until_answered(request, allowed)
@@ -1504,6 +1520,12 @@ def _part(id: str) -> str:
     return id if re.fullmatch(r"\w+", id, re.ASCII) else "malformed"
 
 
+def _keyed(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A request of a batch, with a key if it is a POST."""
+    given = {name: value for name, value in request.items() if value is not None}
+    return {"key": secrets.token_hex(16), **given} if given.get("method") == "POST" else given
+
+
 def verify_webhook(
     *,
     headers: Mapping[str, str],
@@ -1593,6 +1615,7 @@ class Capabilities(TypedDict):
     autonomous_deployment: bool
     payments: bool
     registration: str
+    batch: int
 
 
 class GovernanceSummary(TypedDict):
@@ -1959,6 +1982,16 @@ class SavedReview(TypedDict):
     advisory: bool
     read_url: str
     replayed: bool
+
+
+class BatchResponses(TypedDict):
+    responses: List[BatchResponse]
+
+
+class BatchResponse(TypedDict):
+    status: int
+    body: Any
+    retry_after: NotRequired[int]
 
 
 class WebhookChallenge(TypedDict):

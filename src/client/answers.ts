@@ -54,6 +54,7 @@ export const saved = form<is.SavedProposal>({ proposal_id: 'string', proposal_ha
 export const proposals = form<is.ProposalList>({ proposals: 'array' })
 export const proposal = form<is.ProposalPage>({ proposal: 'object', reviews: 'array' })
 export const review = form<is.SavedReview>({ review_id: 'string', proposal_id: 'string' })
+export const batch = form<is.BatchResponses>({ responses: 'array' })
 /** An execution is always refused, so no answer is a success. */
 export const execution: Form<never> = { kinds: { '': 'never' } }
 

@@ -280,6 +280,22 @@ export class AgentForum {
     return this.#send('POST', `${proposalPath(proposalId)}/execute`, answers.execution, options)
   }
 
+  /**
+   * Sends up to 1,000 requests in one. The answers are in `responses`, in the same order; a refusal
+   * among them throws nothing. With `wait`, the service holds the batch while all of its requests
+   * are polls that find nothing. A POST without a key gets a random one.
+   */
+  batch(
+    requests: readonly is.NewBatchRequest[],
+    { wait, signal }: CallOptions & { wait?: number } = {},
+  ): Promise<is.BatchResponses> {
+    const keyed = requests.map((request) => {
+      return request.method === 'POST' ? { ...request, key: request.key ?? newKey() } : request
+    })
+    const body = { requests: keyed, wait }
+    return this.#send('POST', '/api/batch', answers.batch, { body, signal })
+  }
+
   #send<T>(method: string, path: string, form: answers.Form<T>, request?: Request): Promise<T> {
     return this.#transport.send<T>(method, path, form, request)
   }

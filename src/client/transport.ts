@@ -77,7 +77,7 @@ export class Transport {
     form: Form<T>,
     { query, body, key, signal, retries = this.#retries }: Request = {},
   ): Promise<T> {
-    const { wait = 0 } = (query ?? {}) as { wait?: number }
+    const { wait = 0 } = { ...body, ...query } as { wait?: number }
     const search = query && `${new URLSearchParams(toWire(query) as Record<string, string>)}`
     const headers: Record<string, string> = {}
     if (this.token !== undefined) headers.authorization = `Bearer ${this.token}`

@@ -16,7 +16,7 @@ export type RefusalCode =
   | 'webhook_not_registered' | 'method_not_allowed' | 'idempotency_conflict' | 'ticket_already_used'
   | 'proposal_hash_mismatch' | 'expired_ticket' | 'thread_changed' | 'too_large' | 'url_too_long'
   | 'json_required' | 'rate_limited' | 'bootstrap_pending' | 'storage_full' | 'storage_failed'
-  | 'overloaded' | 'no_leader' | 'unreadable' | 'starting' | 'shutting_down'
+  | 'overloaded' | 'batch_full' | 'no_leader' | 'unreadable' | 'starting' | 'shutting_down'
 export type Status = {
   name: string; version: string; stage: string; capabilities: Capabilities;
   governance: GovernanceSummary; identity_verification: string; private_threads: string;
@@ -28,7 +28,7 @@ export type Capabilities = {
   waiting_polls: boolean; search: boolean; types: boolean; members_only: boolean; webhooks: boolean;
   get_publish_experimental: boolean; governance_proposals: boolean; code_submissions: boolean;
   maintainer_nominations: boolean; version_bound_reviews: boolean; community_authorization: boolean;
-  autonomous_deployment: boolean; payments: boolean; registration: string
+  autonomous_deployment: boolean; payments: boolean; registration: string; batch: number
 }
 export type GovernanceSummary = {
   status: string; guide: string; proposals: string; phase: string; reviews_are_advisory: boolean
@@ -175,6 +175,8 @@ export type SavedReview = {
   decision: 'approve' | 'request_changes' | 'comment' | 'endorse' | 'accept'; text: string;
   created_at: number; advisory: boolean; read_url: string; replayed: boolean
 }
+export type BatchResponses = { responses: BatchResponse[] }
+export type BatchResponse = { status: number; body: Record<string, unknown>; retry_after?: number }
 export type WebhookChallenge = { type: 'webhook.challenge'; event_id: string; challenge: string }
 export type NotificationsAvailable = {
   type: 'notifications.available'; event_id: string; inbox_url: string; after: number;
@@ -214,3 +216,8 @@ export type NewReview = {
   proposalHash: string; decision: 'approve' | 'request_changes' | 'comment' | 'endorse' | 'accept';
   text: string
 }
+export type NewBatchRequest = {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'; path: string; token?: string; key?: string;
+  body?: object
+}
+export type Batch = { requests: readonly NewBatchRequest[]; wait?: number }

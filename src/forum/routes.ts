@@ -1,6 +1,7 @@
 // All routes of the service, in the order of docs/interface.md, "Endpoints".
 
 import { openToAll, restricted } from '../edge/api/access.ts'
+import { postBatch } from '../edge/api/batch.ts'
 import { openApiRoute } from '../edge/api/openapi-route.ts'
 import type { Access, Route } from '../edge/api/route.ts'
 import { getStatus } from '../edge/api/status.ts'
@@ -65,6 +66,7 @@ export const operations: readonly Route[] = [
   getProposal,
   postReview,
   postExecute,
+  postBatch,
 ]
 
 /** All routes, as a node serves them that offers everything to everybody. */

@@ -37,8 +37,8 @@ const statuses: Record<number, string> = {
   415: 'json_required',
   429: 'rate_limited',
   503:
-    'bootstrap_pending storage_full storage_failed overloaded no_leader unreadable starting ' +
-    'shutting_down',
+    'bootstrap_pending storage_full storage_failed overloaded batch_full no_leader unreadable ' +
+    'starting shutting_down',
 }
 
 t.test('errors: every code: has its documented status and a sentence', async (t) => {

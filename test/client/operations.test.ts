@@ -106,6 +106,10 @@ const calls: Record<string, Call | Call[]> = {
     const page = { before: 9, limit: 3, include: 'content' } as const
     return forum.searchPage({ q: 'a', ...narrow, ...page, signal })
   },
+  batch: (forum) => {
+    const request = { method: 'POST', path: '/api/x', token: 'aic_1', body: {} } as const
+    return forum.batch([request], { wait: 2, signal })
+  },
   llmsGuide: (forum) => forum.guide('llms', { signal }),
   notificationsGuide: (forum) => forum.guide('notifications', { signal }),
   governanceGuide: (forum) => forum.guide('governance', { signal }),

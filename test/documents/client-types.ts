@@ -87,18 +87,22 @@ interface Naming {
   /** The name of an object's type. */
   type(schema: Schema, body?: Schema): string
   list: string
+  /** The type of an object of any shape. */
+  any: string
 }
 
 const wire: Naming = {
   field: (name) => name,
   type: ({ title }) => (title === 'NoWebhook' ? 'Webhook' : title!),
   list: '',
+  any: 'Record<string, unknown>',
 }
 
 const camel: Naming = {
   field: (name) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
   type: (schema, body) => (schema === body ? schema.title! : `New${schema.title}`),
   list: 'readonly ',
+  any: 'object',
 }
 
 function fieldsOf({ properties = {}, required = [] }: Schema, naming: Naming): string[] {
@@ -117,6 +121,7 @@ function typeOf(schema: Schema, naming: Naming): string {
     return `${naming.type(schema)}${orNull}`
   }
   if (items !== undefined) return `${naming.list}${typeOf(items, naming)}[]`
+  if (schema.type === 'object') return naming.any
   return [schema.type].flat().map(scalar).join(' | ')
 }
 

@@ -1,6 +1,7 @@
 // The tables of docs/interface.md: endpoints, request fields, resources, errors and limits, derived
 // from the routes, schemas and constants that the service runs with.
 
+import { answersBytesMax, listBytesMax, requestsMax } from '../../src/edge/api/batch.ts'
 import { commonErrors, type ErrorCode, type ErrorKind, errors } from '../../src/edge/api/errors.ts'
 import { errorsOf } from '../../src/edge/api/openapi.ts'
 import type { Route } from '../../src/edge/api/route.ts'
@@ -183,6 +184,8 @@ function limitTable(): string {
       ['request body', `${bodyBytesMax / 1024} KiB`],
       ['values in a request body, objects and lists included', `${valuesMax}`],
       ['depth of a request body', `${depthMax} levels`],
+      ['requests in a batch', `${requestsMax}`],
+      ['a batch, and the answers to it', `${listBytesMax >> 20} MiB, ${answersBytesMax >> 20} MiB`],
       ['a page of proposals, which ends early', `${pageBytesMax >> 20} MiB`],
       ['lifetime of a guest', `${guestLifetimeMs / dayMs} days`],
       ['lifetime of a publishing ticket', `${ticketLifetimeMs / 1000} seconds`],

@@ -32,11 +32,12 @@ import {
   RemoteResponder,
   rendered,
   type UnreadBody,
+  unreadBody,
 } from '../../edge/http/checked-request.ts'
 import { clientAddress, type TrustProxy } from '../../edge/http/client-address.ts'
 import type { Exchange, Handler, Responder, Settled } from '../../edge/http/exchange.ts'
 import type { Gate, GateFailure } from '../../edge/http/gate.ts'
-import { type Body, overloaded, tooLarge } from '../../edge/http/incoming-body.ts'
+import type { Body } from '../../edge/http/incoming-body.ts'
 import type { Load } from '../../edge/http/load.ts'
 import { isPage, type Prepared, preferOf } from '../../edge/http/prepared-route.ts'
 
@@ -191,7 +192,7 @@ export class Forwarder implements Forward {
       return this.#send(exchange, request)
     }
     exchange.collect(bytesMax, (bytes) => {
-      request.body = nameOf(bytes) // encoded at once, while the bytes are valid
+      request.body = unreadBody(bytes) // encoded at once, while the bytes are valid
       this.#send(exchange, request)
     })
   }
@@ -298,12 +299,6 @@ function pass(responder: Responder, answer: ForwardedAnswer): void {
   const { status, type, headers, body } = answer
   responder.answer(status, type, headers, body)
   responder.meter!.count(status, responder.startedMs)
-}
-
-function nameOf(body: Body): ForwardedRequest['body'] {
-  if (body === tooLarge) return 'too_large'
-  if (body === overloaded) return 'overloaded'
-  return body as Buffer
 }
 
 /**

@@ -187,6 +187,13 @@ export const errors = {
     retryAfter: 5,
   },
   overloaded: { status: 503, message: `The service is overloaded. ${retrySameKey}`, retryAfter: 1 },
+  batch_full: {
+    status: 503,
+    message:
+      'The answers of the batch have 8 MiB. Send this request again; a write was done, and has ' +
+      'the same answer with the same idempotency key.',
+    retryAfter: 1,
+  },
   no_leader: {
     status: 503,
     message: `There is no leader at present; reads still work. ${retrySameKey}`,

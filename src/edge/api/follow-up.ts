@@ -85,8 +85,9 @@ export function preferenceApplied({ isMinimal }: AnyCall): { headers?: string } 
 
 const applied = { headers: '\r\nPreference-Applied: return=minimal' }
 
-/** Returns whether answers of the route have `follow_up`. */
-export function hasFollowUp({ answers }: Pick<Route, 'answers'>): boolean {
+/** Returns whether answers of the route, or those in them, have `follow_up`. */
+export function hasFollowUp({ answers, isBatch }: Pick<Route, 'answers' | 'isBatch'>): boolean {
+  if (isBatch === true) return true
   return Object.values(answers).some(({ properties }) => properties?.follow_up !== undefined)
 }
 

@@ -16,7 +16,8 @@ type Json = Record<string, unknown>
  * from its other fields.
  */
 export function errorsOf(declared: Route): ErrorCode[] {
-  const { auth, id, query, body, idempotent, method, guarded, urlCharactersMax } = declared
+  const { id, query, body, idempotent, method, guarded, urlCharactersMax } = declared
+  const auth = declared.isBatch ? 'none' : declared.auth
   const codes: ErrorCode[] = [...commonErrors, ...declared.errors]
   if (auth === 'bearer') codes.push('authentication_required')
   if (auth === 'member') codes.push('token_required')
@@ -88,6 +89,7 @@ const tags = [
       'permission to publish, and never to get around read-only tooling.',
   },
   { prefix: '/api/governance', name: 'governance', description: 'Proposals, advisory reviews.' },
+  { prefix: '/api/batch', name: 'batch', description: 'Many requests in one.' },
   { prefix: '/', name: 'guides', description: 'Texts for agents, and links to them.' },
 ]
 

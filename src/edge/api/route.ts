@@ -162,6 +162,11 @@ interface Operation {
    * own pages may send. All of its checks are made by the process that decides.
    */
   isForm?: boolean
+  /**
+   * Whether the body is a list of requests, which the edge carries out (edge/http/batch.ts) in
+   * place of `run`. The process that receives it does so, whichever process decides.
+   */
+  isBatch?: boolean
   /** Whether a request without a body is treated as one with an empty object. */
   hasOptionalBody?: boolean
   /** The schema that documents a body which the operation accepts without reading it. */

@@ -1,5 +1,6 @@
 // GET /api/status: what this node can do, and its present state. docs/interface.md, "Status".
 
+import { requestsMax } from './batch.ts'
 import * as has from './fields.ts'
 import { route } from './route.ts'
 import * as is from './schema.ts'
@@ -53,6 +54,7 @@ const status = is.object('Status', {
         type: 'string',
         'x-example': 'open',
       },
+      batch: is.about('How many requests one batch may have.', is.count, requestsMax),
     }),
   ),
   governance: is.about(
@@ -126,6 +128,7 @@ export const getStatus = route({
         search: search?.isAvailable === true,
         members_only: access.membersOnly,
         registration: access.registration,
+        batch: requestsMax,
       },
       governance,
       identity_verification: 'none: identities are self-asserted, a token proves control of one',

@@ -14,7 +14,7 @@
 import { isRejection } from '../../kernel/rejection.ts'
 import type { Call, Outcome, Route, Service } from '../api/route.ts'
 import type { Exchange, Responder, Settled } from './exchange.ts'
-import { type Body, overloaded, tooLarge } from './incoming-body.ts'
+import { type Body, overloaded, ParsedBody, tooLarge } from './incoming-body.ts'
 import { RouteMeter } from './meter.ts'
 import type { Prepared } from './prepared-route.ts'
 
@@ -117,10 +117,11 @@ export class RemoteResponder {
   onHangUp(): void {}
 }
 
-/** Converts a body to the form in which it is sent. Copies the bytes. */
+/** Converts a body to the form in which it is sent. Copies no bytes. */
 export function unreadBody(body: Body): UnreadBody {
   if (body === tooLarge) return 'too_large'
-  return body === overloaded ? 'overloaded' : Buffer.from(body as Buffer)
+  if (body === overloaded) return 'overloaded'
+  return body instanceof ParsedBody ? Buffer.from(body.text) : (body as Buffer)
 }
 
 /** Returns the body from which `unreadBody` made `unread`. */

@@ -11,13 +11,13 @@
 // another one, the other process runs the routes that write (checked-request.ts).
 
 import assert from 'node:assert/strict'
-import type { Session } from '../../forum/sessions/commands.ts'
 import { nobody } from '../../kernel/network.ts'
 import { isRejection, type Rejection } from '../../kernel/rejection.ts'
 import { unknownPath } from '../api/errors.ts'
 import type { Answer, Outcome, Route, Service } from '../api/route.ts'
 import { allowHeader, answer, isView, keepBody, mayLeave, refuse, sendOutcome } from './answers.ts'
-import { Callers, rejectCaller } from './callers.ts'
+import { Batches } from './batch.ts'
+import { rejectCaller } from './callers.ts'
 import {
   type AnyCall,
   bodyOf,
@@ -27,30 +27,25 @@ import {
   runForAnother,
   unreadBody,
 } from './checked-request.ts'
-import { clientAddress, type TrustProxy } from './client-address.ts'
 import { Cors } from './cors.ts'
-import { crossForm, crossSite, hostOrigin, ownOrigins } from './cross-site.ts'
 import type { EdgeOptions, Refusing } from './edge-options.ts'
-import type { Exchange, Refused, Responder } from './exchange.ts'
+import type { Exchange, Responder } from './exchange.ts'
 import type { Gate } from './gate.ts'
+import { HeadChecks } from './head-checks.ts'
 import { HeldRequest } from './held-request.ts'
-import { type Body, overloaded, tooLarge } from './incoming-body.ts'
+import { type Body, overloaded, type ParsedBody, tooLarge } from './incoming-body.ts'
 import { Load } from './load.ts'
 import { Meter } from './meter.ts'
-import { originForm, prefersHtml, prefersMinimal } from './parse.ts'
+import { originForm, prefersHtml } from './parse.ts'
 import {
   bytesMaxOf,
   codeOfLong,
-  isUrlTooLong,
+  contentOf,
   isWrite,
   type Prepared,
-  preferOf,
   prepare,
   readBody,
-  rejectType,
-  textOf,
 } from './prepared-route.ts'
-import { readQuery } from './read-query.ts'
 import { allow, type Match, Router } from './router.ts'
 import { Tick } from './tick.ts'
 import { beginVisit, type Visitor } from './visit.ts'
@@ -64,17 +59,16 @@ export class Edge {
   forward: Forward | null = null
   readonly #router = new Router<Prepared>()
   readonly #availability: Refusing
-  readonly #trustProxy: TrustProxy | null
   readonly #watches: NonNullable<EdgeOptions['watches']>
   readonly #cors: Cors | null
-  readonly #showsHost: boolean
+  readonly #options: EdgeOptions
   readonly #errorPage: NonNullable<EdgeOptions['errorPage']> | null
   readonly #byPlace = new Map<number, Prepared>()
-  readonly #callers = new Callers()
   readonly #load: Load
   readonly #tick: Tick
   #service: Service | null = null
-  #ownOrigins: ReadonlySet<string> = new Set()
+  #checks: HeadChecks | null = null
+  #batches: Batches | null = null
   #gate: Gate | null = null
 
   constructor(
@@ -83,14 +77,13 @@ export class Edge {
     options: EdgeOptions = {},
     load = new Load(),
   ) {
-    const { trustProxy = null, watches = [], cors = null, showsHost = false, ticks } = options
+    const { watches = [], cors = null, ticks } = options
+    this.#options = options
     this.#load = load
     this.#tick = new Tick(() => this.#service?.forum.journal.flush(), ticks)
     this.#availability = availability
-    this.#trustProxy = trustProxy
     this.#watches = watches
     this.#cors = cors === null ? null : new Cors(cors)
-    this.#showsHost = showsHost
     this.#errorPage = options.errorPage ?? null
     for (const route of routes) {
       const prepared = prepare(route, this.meter)
@@ -102,8 +95,14 @@ export class Edge {
   /** Lets requests reach the routes from now on. */
   open(service: Service, gate: Gate): void {
     this.#service = service
-    this.#ownOrigins = ownOrigins(service.publicUrl)
+    const { trustProxy = null, showsHost = false } = this.#options
+    this.#checks = new HeadChecks(service, { trustProxy, cors: this.#cors, showsHost })
     this.#gate = gate
+    this.#batches = new Batches({
+      edge: this,
+      mayWait: (method, path) => this.#mayWait(method, path),
+      ...{ tick: this.#tick, load: this.#load, gate, forum: service.forum },
+    })
     const { waiting, pageMaking } = service.forum
     this.#tick.setPaced((count) => waiting.resume(count))
     waiting.onReady = () => this.#tick.plan()
@@ -143,6 +142,12 @@ export class Edge {
     return this.#errorPage === null ? null : beginVisit(exchange, this.#service, this.#errorPage)
   }
 
+  /** Returns whether the request polls something that can have news. */
+  #mayWait(method: string, path: string): boolean {
+    const prepared = this.#router.find(path)?.methods.get(method)
+    return prepared?.route.query?.properties?.wait !== undefined
+  }
+
   #answerOptions(exchange: Exchange, match: Match<Prepared>): void {
     const preflight = this.#cors?.preflight(exchange, allow(match.methods)) ?? ''
     answer(exchange, 204, allowHeader(match) + preflight, null)
@@ -150,17 +155,19 @@ export class Edge {
 
   #check(exchange: Exchange, prepared: Prepared, id: string, visitor: Visitor): void {
     const { route } = prepared
-    const forward = isWrite(route) ? this.forward : null
+    const forward = isWrite(route) && route.isBatch !== true ? this.forward : null
     const bytesMax = bytesMaxOf(route, visitor === null)
     if (route.isForm) {
-      const code = crossForm(exchange, this.#ownOrigins, this.#showsHost)
+      const code = this.#checks!.refuseForm(exchange)
       if (code !== null) return refuse(exchange, code)
     }
     // A reader may not have read the records of a new session yet, like those of a new token.
     const isNewer = visitor === 'absent' && this.forward?.takesChecked === true
     const isWhole = forward !== null && (route.isForm || !forward.takesChecked)
     if (isWhole || isNewer) return this.forward!.whole(exchange, route, bytesMax)
-    const call = this.#callOf(exchange, prepared, id, visitor === 'absent' ? null : visitor)
+    const session = visitor === 'absent' ? null : visitor
+    const from = { session, isPassedOn: forward !== null }
+    const call = this.#checks!.callOf(exchange, prepared, id, from)
     if (call === null) return this.forward!.whole(exchange, route, bytesMax)
     if ('rejected' in call) {
       if (forward !== null) return forward.whole(exchange, route, bytesMax) // C1
@@ -168,62 +175,13 @@ export class Edge {
       return this.#pass(exchange, route, call as Rejection)
     }
     exchange.hold()
+    if (route.isBatch) return this.#batches!.take(exchange, prepared, call)
     if (route.body === undefined) {
-      return this.#tick.addWork(() => this.#go(exchange, prepared, call, forward), 0)
+      return this.#addWork(exchange, 0, () => this.#go(exchange, prepared, call, forward))
     }
     exchange.collect(bytesMax, (body) => {
       this.#take(exchange, prepared, call, body, forward)
     })
-  }
-
-  /**
-   * Makes the checks up to that of the content type. Returns null if only the process that this one
-   * follows can make all of them.
-   */
-  #callOf(
-    exchange: Exchange,
-    prepared: Prepared,
-    id: string,
-    session: Session | null,
-  ): AnyCall | Refused | null {
-    const { route, idPattern, idRule: detail } = prepared
-    const service = this.#service!
-    if (isWrite(route) && !route.isForm) {
-      const code = crossSite(exchange, this.#ownOrigins, this.#cors)
-      if (code !== null) return { rejected: code }
-    }
-    if (isUrlTooLong(route, exchange, service)) return { rejected: 'url_too_long' }
-    const addressOf = () => clientAddress(exchange, this.#trustProxy)
-    const caller =
-      session?.identity ?? this.#callers.find(service.forum, exchange, route, addressOf)
-    if (typeof caller === 'string') return { rejected: caller }
-    if (caller === null) return null
-    if (typeof caller === 'object') return { position: 0, ...caller }
-    if (idPattern !== null && !idPattern.test(id)) return { rejected: 'invalid_id', detail }
-
-    const { query, refusal } = readQuery(prepared, exchange.query)
-    if (refusal !== null) return { rejected: refusal.code, detail: refusal.detail }
-    const unread = rejectType(exchange, route)
-    if (unread !== null) return unread
-    const named = route.namesOrigin && this.#showsHost ? hostOrigin(exchange) : null
-    const isPassedOn = this.forward !== null && isWrite(route)
-    const isNeeded = isPassedOn || route.needsClient?.(service, caller, query)
-    return {
-      caller,
-      token: session?.token ?? this.#callers.token,
-      session,
-      id,
-      query,
-      body: null,
-      client: isNeeded ? addressOf() : '',
-      key: route.idempotent ? exchange.header('idempotency-key') : '',
-      origin: route.namesOrigin ? (named ?? service.publicUrl) : '',
-      ifNoneMatch: route.hasEtag ? exchange.header('if-none-match') : '',
-      isMinimal: prepared.hasFollowUp && prefersMinimal(preferOf(exchange)),
-      connection: exchange,
-      found: undefined,
-      bodyBytes: 0,
-    }
   }
 
   #take(
@@ -234,15 +192,17 @@ export class Edge {
     forward: Forward | null,
   ): void {
     // Decode the bytes now, because they may belong to the HTTP library.
-    const text = typeof body === 'symbol' ? null : textOf(body, prepared.route)
-    if (text !== null) {
-      call.bodyBytes = Buffer.byteLength(body as Buffer)
-      const read = () => this.#readBody(responder, prepared, call, text, forward)
-      return this.#tick.addWork(read, call.bodyBytes)
+    const content = typeof body === 'symbol' ? null : contentOf(body, prepared.route)
+    if (content !== null) {
+      call.bodyBytes = (body as Buffer | ParsedBody).length
+      const read = () => this.#readBody(responder, prepared, call, content, forward)
+      return this.#addWork(responder, call.bodyBytes, read)
     }
     if (forward !== null) {
-      const unread = unreadBody(body)
-      return this.#tick.addWork(() => forward.checked(responder, prepared, call, unread), 0)
+      const sent = unreadBody(body)
+      const unread = typeof sent === 'string' ? sent : Buffer.from(sent)
+      const pass = () => forward.checked(responder, prepared, call, unread)
+      return this.#addWork(responder, 0, pass)
     }
     if (body === tooLarge) refuse(responder, codeOfLong(prepared.route, call.session === null))
     else refuse(responder, body === overloaded ? 'overloaded' : 'invalid_json')
@@ -252,16 +212,23 @@ export class Edge {
     responder: Responder,
     prepared: Prepared,
     call: AnyCall,
-    text: string,
+    content: string | ParsedBody,
     forward: Forward | null,
   ): void {
-    const refusal = readBody(prepared, call, text)
+    const refusal = readBody(prepared, call, content)
     if (refusal === null) {
       responder.errorPage = prepared.route.onError?.(this.#service!, call) ?? responder.errorPage
       return this.#go(responder, prepared, call, forward)
     }
     if (forward === null) return refuse(responder, refusal.code, refusal.detail)
+    const text = typeof content === 'string' ? content : content.text
     forward.checked(responder, prepared, call, Buffer.from(text))
+  }
+
+  /** Has work done at the end of the tick, or at once if it is part of a slice (batch.ts). */
+  #addWork(responder: Responder, bytes: number, work: () => void): void {
+    if (responder.shows === undefined) this.#tick.addWork(work, bytes)
+    else work()
   }
 
   /** Runs the route here, or forwards the call to the process that this one follows. */
@@ -377,8 +344,13 @@ export class Edge {
     responder.hold()
     const { position = 0 } = outcome
     const bytes = isRejection(outcome) ? 0 : outcome.body.length
-    if (position <= this.#service!.forum.journal.durable) {
-      if (!mayLeave(outcome, route, this.#gate!)) return refuse(responder, 'no_leader')
+    const isDurable = position <= this.#service!.forum.journal.durable
+    if (isDurable && !mayLeave(outcome, route, this.#gate!)) return refuse(responder, 'no_leader')
+    if (responder.shows !== undefined) {
+      responder.shows(position)
+      return sendOutcome(responder, route, outcome)
+    }
+    if (isDurable) {
       // Copying a long page would cost more than waiting saves.
       if (bytes > waitingBytesMax && isView(outcome)) return sendOutcome(responder, route, outcome)
       keepBody(outcome, 'end of tick')

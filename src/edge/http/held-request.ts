@@ -37,6 +37,7 @@ export class HeldRequest implements Waiter {
     this.key = waiting.now() + seconds * 1000
     responder.startedMs = 0 // its duration would say nothing about the node
     responder.onHangUp(() => waiting.forget(this))
+    responder.onWait?.(() => waiting.release(this))
   }
 
   /** Holds the request until there is news of the topic. Returns false if it must be answered. */

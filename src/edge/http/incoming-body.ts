@@ -18,7 +18,22 @@ export const overloaded = Symbol('overloaded')
 /** How much of a body that is too large is read before the connection is closed. */
 export const dropBytesMax = 16 << 20
 
-export type Body = Buffer | typeof tooLarge | typeof overloaded
+/** A body that came as a part of a batch, and is parsed already (batch-list.ts). */
+export class ParsedBody {
+  /** Its JSON, as it was sent, and how many bytes that has. */
+  readonly text: string
+  readonly length: number
+  /** Null: it is longer, or has more values or levels, than a body may. */
+  readonly fields: Record<string, unknown> | null
+
+  constructor(text: string, length: number, fields: Record<string, unknown> | null) {
+    this.text = text
+    this.length = length
+    this.fields = fields
+  }
+}
+
+export type Body = Buffer | ParsedBody | typeof tooLarge | typeof overloaded
 
 export class IncomingBody {
   readonly #load: Load

@@ -139,7 +139,7 @@ export const valuesMax = 2_000
 export const depthMax = 32
 
 /** Returns whether a JSON text is within these limits. For other text the result is arbitrary. */
-function isWithinLimits(text: string): boolean {
+export function isWithinLimits(text: string): boolean {
   let values = 0
   let depth = 0
   for (let i = 0; i < text.length; i++) {
@@ -161,15 +161,24 @@ function stringEnd(text: string, begin: number): number {
   for (let end = begin; ; ) {
     end = text.indexOf('"', end + 1)
     if (end === -1) return text.length
-    let first = end
-    while (text[first - 1] === '\\') first -= 1
-    if ((end - first) % 2 === 0) return end
+    if (!isEscaped(text, end)) return end
   }
 }
 
-/** Returns the body's JSON object, or null. Unpaired surrogates in its strings become U+FFFD. */
+/** Returns whether an odd number of backslashes precedes the quotation mark at `end`. */
+export function isEscaped(text: string, end: number): boolean {
+  let first = end
+  while (text[first - 1] === '\\') first -= 1
+  return (end - first) % 2 === 1
+}
+
+/** Returns the body's JSON object, or null if it is none, or is not within the limits. */
 export function parseBody(text: string): Record<string, unknown> | null {
-  if (!isWithinLimits(text)) return null
+  return isWithinLimits(text) ? parseObject(text) : null
+}
+
+/** Returns a text's JSON object, or null. Unpaired surrogates in its strings become U+FFFD. */
+export function parseObject(text: string): Record<string, unknown> | null {
   const value = parseJson(text)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
   if (text.includes('\\u') && surrogate.test(text)) repairStrings(value)

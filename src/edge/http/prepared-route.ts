@@ -7,7 +7,7 @@ import type { Call, Route, Service } from '../api/route.ts'
 import type { Schema } from '../api/schema.ts'
 import { bodyValidator, mustBe, type Violation, validator, wordsOf } from '../api/validator.ts'
 import type { Exchange, Refused } from './exchange.ts'
-import { bodyBytesMax } from './incoming-body.ts'
+import { bodyBytesMax, ParsedBody } from './incoming-body.ts'
 import type { Meter, RouteMeter } from './meter.ts'
 import {
   bodyText,
@@ -137,22 +137,26 @@ const formType = 'application/x-www-form-urlencoded'
 const notAForm = { rejected: 'invalid_field', detail: `A form is sent as ${formType}.` } as const
 const tooManyFields = { code: 'invalid_field', detail: 'The form has too many fields.' } as const
 
-/** Returns the body as text, or null if it is not UTF-8. */
-export function textOf(bytes: Buffer, { hasOptionalBody }: Route): string | null {
-  return hasOptionalBody && bytes.length === 0 ? '{}' : bodyText(bytes)
+/** Returns the body as text, or null if it is not UTF-8. A parsed body stays as it is. */
+export function contentOf(
+  body: Buffer | ParsedBody,
+  { hasOptionalBody }: Route,
+): string | ParsedBody | null {
+  if (body instanceof ParsedBody) return body
+  return hasOptionalBody && body.length === 0 ? '{}' : bodyText(body)
 }
 
 /** Adds the body and the idempotency key in it to the call, or returns why they are refused. */
 export function readBody(
   { route, checkBody }: Prepared,
   call: Pick<Call<unknown, unknown>, 'key' | 'body'>,
-  text: string,
+  content: string | ParsedBody,
 ): { code: ErrorCode; detail?: string } | null {
   if (route.isForm) {
-    call.body = parseForm(text)
+    call.body = parseForm(content as string) // a batch has no forms
     return call.body === null ? tooManyFields : null
   }
-  const body = parseBody(text)
+  const body = typeof content === 'string' ? parseBody(content) : content.fields
   if (body === null) return { code: 'invalid_json', detail: notABody }
   if (route.idempotent) {
     const { idempotency_key: property } = body

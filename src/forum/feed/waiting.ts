@@ -136,6 +136,11 @@ export class Waiting {
     if (this.length === 0) this.#whenEmpty?.()
   }
 
+  /** Resumes a request, if it still waits, as if its time were over. */
+  release(waiter: Waiter): void {
+    if (waiter.number !== -1) this.#resume(waiter, 'time')
+  }
+
   /** Notes that the log is durable up to this position. */
   onDurable(durable: number): void {
     const news = this.#news

@@ -96,6 +96,11 @@ CALLS = {
             include="content",
         )
     ],
+    "batch": [
+        lambda forum: forum.batch(
+            [{"method": "POST", "path": "/api/x", "token": "aic_1", "body": {}}], wait=2
+        )
+    ],
     "llmsGuide": [lambda forum: forum.guide("llms")],
     "notificationsGuide": [lambda forum: forum.guide("notifications")],
     "governanceGuide": [lambda forum: forum.guide("governance")],

@@ -32,7 +32,7 @@ const inputsOfRound = 250
 /** The parts of the state that the main process has and a reader lacks. */
 const leftOut = /^(facts of )?(receipts|tickets|quotas|invitations)\./
 const few = { messages: { all: 3 }, mentions: { identity: 3 }, governance: { all: 4 } }
-const limits = { ...few, identities: { address: 16 } }
+const limits = { ...few, identities: { address: 8 } }
 
 function newState(): State {
   return new State({ retentionMs: dayMs, seed: 7, limits })

@@ -24,6 +24,7 @@ import { FakeExchange } from './fake-exchange.ts'
 const openRoutes = [
   ...['status', 'createIdentity', 'publishByTicket', 'welcome', 'llmsGuide', 'notificationsGuide'],
   ...['governanceGuide', 'discover', 'robots', 'openApi'],
+  'batch', // each of its requests has the access that it has alone
   ...['pageStyle', 'pageIcon', 'pageScript', 'pageScriptImport'],
   ...['signInPage', 'signIn', 'register', 'signOut'],
   // These ask for a sign-in themselves.
@@ -163,6 +164,7 @@ function expected(route: Route, { membersOnly, registration }: Access, caller: C
   // Routes for sessions ignore tokens (test/people/sessions.test.ts).
   if (route.isForm) return 'cross_origin'
   if (['registeredPage', 'feedPage', 'newThreadPage'].includes(route.name)) return 'token_required'
+  if (route.isBatch) return 'let in' // the requests in it are refused
   const isBearer = route.auth === 'bearer'
   const isTicket = route.name === 'issueTicket' && registration !== 'open'
   const isClosed = isTicket || (membersOnly && !openRoutes.includes(route.name))

@@ -3,6 +3,7 @@
 import type { Availability } from '../../../src/edge/http/edge-options.ts'
 import { Gate } from '../../../src/edge/http/gate.ts'
 import { Edge } from '../../../src/edge/http/handle.ts'
+import type { Ticks } from '../../../src/edge/http/tick.ts'
 import { errorPage } from '../../../src/forum/error-page.ts'
 import { type Forum, type ForumParts, makeForum } from '../../../src/forum/forum.ts'
 import { withPages } from '../../../src/forum/pages.ts'
@@ -45,20 +46,25 @@ export class Node {
   readonly gate = new Gate()
   readonly forum: Forum
   readonly availability: Availability = { refusal: null }
-  readonly edge = new Edge(withPages(routes), this.availability, {
-    ticks: ticksThat((end) => this.#atTickEnd(end)),
-    errorPage,
-  })
+  readonly edge: Edge
   /** While this is a list, ticks do not end. Otherwise every request is a tick of its own. */
   #ends: (() => void)[] | null = null
   token = ''
 
-  /** With `textDisk`, the forum's text can be moved there. */
-  constructor(more: Partial<ForumParts> = {}, textDisk?: ColdText) {
+  /**
+   * With `textDisk`, the forum's text can be moved there. `ticks` replaces those that the test
+   * controls.
+   */
+  constructor(more: Partial<ForumParts> = {}, textDisk?: ColdText, ticks?: Ticks) {
+    this.edge = new Edge(withPages(routes), this.availability, {
+      ticks: ticks ?? ticksThat((end) => this.#atTickEnd(end)),
+      errorPage,
+    })
     this.#world = newWorld({}, textDisk)
     this.clock = this.#world.clock
     this.forum = makeForum({ ...this.#world.forum, journal: this.journal, ...more })
     this.edge.open(serviceOf(this.forum), this.gate)
+    if (ticks !== undefined) return
     const created = this.post('/api/identities', { kind: 'guest' })
     this.sync()
     this.token = JSON.parse(created.answers[0].text!).token

@@ -1,0 +1,130 @@
+// One request of a batch, as the edge sees a request. What the batch was sent with stands for what
+// it does not say itself: the address, the token, and whether answers are short.
+
+import type { ItemAnswer } from './batch-answers.ts'
+import type { ListedRequest } from './batch-list.ts'
+import type { Exchange } from './exchange.ts'
+import { type Body, tooLarge } from './incoming-body.ts'
+import type { RouteMeter } from './meter.ts'
+import { parseQuery } from './parse.ts'
+
+const nothing = Buffer.alloc(0)
+const waitParameter = { name: 'wait', isNumber: true }
+const retryHeader = /\r\nRetry-After: (\d+)/
+
+/** What sent the batch. */
+export interface Sender {
+  /** Its Authorization header. */
+  authorization: string
+  /** A Prefer header. */
+  prefer: string
+  /** The address that clientAddress returns. */
+  address: string
+}
+
+/** The batch that a request is a part of. */
+export interface ItemBatch {
+  readonly sender: Sender
+  readonly isGone: boolean
+  shows(position: number): void
+  /** Takes the answer. Its bytes are valid only until this returns. */
+  take(index: number, answer: ItemAnswer): void
+}
+
+export class BatchItem implements Exchange {
+  meter: RouteMeter | null = null
+  startedMs = 0
+  moreHeaders = ''
+  errorPage: Exchange['errorPage'] = null
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly #batch: ItemBatch
+  readonly #index: number
+  readonly #request: ListedRequest
+  #hangUp: () => void = () => {}
+  #endWait: () => void = () => {}
+
+  /** `seconds`: how long it may wait for news. */
+  constructor(batch: ItemBatch, index: number, request: ListedRequest, seconds: number) {
+    const [path, query = ''] = request.path.split(/\?(.*)/s)
+    this.method = request.method.toLowerCase()
+    this.path = path
+    // The first of several values counts.
+    this.query = seconds === 0 ? query : `wait=${seconds}&${query}`
+    this.#batch = batch
+    this.#index = index
+    this.#request = request
+  }
+
+  get isGone(): boolean {
+    return this.#batch.isGone
+  }
+
+  get remoteAddress(): string {
+    return this.#batch.sender.address
+  }
+
+  header(name: string): string {
+    const { token, key, body } = this.#request
+    const { authorization, prefer } = this.#batch.sender
+    switch (name) {
+      case 'authorization':
+        return token === undefined ? authorization : `Bearer ${token}`
+      case 'idempotency-key':
+        return key ?? ''
+      case 'content-type':
+        return body === undefined ? '' : 'application/json'
+      default:
+        return name === 'prefer' ? prefer : ''
+    }
+  }
+
+  allOf(name: string): string {
+    return this.header(name)
+  }
+
+  hold(): void {}
+
+  onHangUp(call: () => void): void {
+    this.#hangUp = call
+  }
+
+  onWait(end: () => void): void {
+    this.#endWait = end
+  }
+
+  /** The client of the batch has hung up. */
+  hangUp(): void {
+    this.#hangUp()
+  }
+
+  /** Has the request answered now, if it waits for news. */
+  endWait(): void {
+    this.#endWait()
+  }
+
+  collect(bytesMax: number, done: (body: Body) => void): void {
+    const { body = nothing } = this.#request
+    done(body.length > bytesMax ? tooLarge : body)
+  }
+
+  shows(position: number): void {
+    this.#batch.shows(position)
+  }
+
+  answer(status: number, _type: string, headers: string, body: string | Uint8Array | null): void {
+    const isLater = status === 429 || status === 503
+    const [, seconds] = (isLater && retryHeader.exec(headers)) || []
+    const retryAfter = seconds === undefined ? undefined : Number(seconds)
+    this.#batch.take(this.#index, { status, body: body ?? '{}', retryAfter })
+  }
+}
+
+/** Returns whether a request of a batch asks to wait by itself. */
+export function waitsItself({ path }: ListedRequest): boolean {
+  const mark = path.indexOf('?')
+  if (mark === -1) return false
+  const { wait } = parseQuery(path.slice(mark + 1), [waitParameter], { wait: undefined })
+  return wait !== undefined && wait !== 0
+}
