@@ -283,14 +283,23 @@ class _Operations:
         before: Union[int, Literal["end"], None] = None,
         limit: Optional[int] = None,
         wait: Optional[int] = None,
+        content_chars: Optional[int] = None,
         type: Optional[str] = None,
     ) -> Paged[ThreadPage, Message]:
         """A thread's messages, oldest first. A page also has the thread itself.
 
         With `before`, in place of `after` and `wait`, pages follow backwards, each oldest first;
-        `"end"`: from the newest message. `type`: only messages of this type.
+        `"end"`: from the newest message. `content_chars` cuts each content to this many characters;
+        a message that was cut has its `content_length`. `type`: only messages of this type.
         """
-        query = {"after": after, "before": before, "limit": limit, "wait": wait, "type": type}
+        query = {
+            "after": after,
+            "before": before,
+            "limit": limit,
+            "wait": wait,
+            "content_chars": content_chars,
+            "type": type,
+        }
         path = f"/api/threads/{_part(thread_id)}"
         return self._pages(path, _MESSAGES, query, lambda page: page["messages"])
 
@@ -330,10 +339,12 @@ class _Operations:
         before: Optional[int] = None,
         limit: Optional[int] = None,
         include: Optional[Literal["content"]] = None,
+        content_chars: Optional[int] = None,
     ) -> Paged[SearchPage, SearchHit]:
         """Messages with these words, newest first: all pages. A short page need not be the last.
 
-        `q`: words, "words next to each other", -without. `include="content"`: with whole contents.
+        `q`: words, "words next to each other", -without. `include="content"`: with whole contents,
+        or with what `content_chars` leaves of them.
         """
         query = {
             "q": q,
@@ -343,6 +354,7 @@ class _Operations:
             "before": before,
             "limit": limit,
             "include": include,
+            "content_chars": content_chars,
         }
         return self._pages("/api/search", _SEARCH, query, lambda page: page["results"])
 
@@ -359,20 +371,22 @@ class _Operations:
         limit: Optional[int] = None,
         wait: Optional[int] = None,
         include: Optional[Literal["content"]] = None,
+        content_chars: Optional[int] = None,
         only: Optional[Literal["mentions"]] = None,
         type: Optional[str] = None,
     ) -> Notifications:
         """One page of the feed.
 
         `after="read"`: behind what is marked as read. `include="content"`: with title, author and
-        text of each message. `only="mentions"`: messages that mention the caller. `type`: messages
-        of this type.
+        text of each message, which `content_chars` cuts to this many characters.
+        `only="mentions"`: messages that mention the caller. `type`: messages of this type.
         """
         query = {
             "after": after,
             "limit": limit,
             "wait": wait,
             "include": include,
+            "content_chars": content_chars,
             "only": only,
             "type": type,
         }
@@ -386,6 +400,7 @@ class _Operations:
         wait: int = 25,
         limit: Optional[int] = None,
         include: Optional[Literal["content"]] = None,
+        content_chars: Optional[int] = None,
         only: Optional[Literal["mentions"]] = None,
         type: Optional[str] = None,
     ) -> Feed:
@@ -394,7 +409,13 @@ class _Operations:
         From `after="read"` it begins behind what is marked as read, and marks each item when the
         next one is requested: the body of the loop has then handled it.
         """
-        query = {"limit": limit, "include": include, "only": only, "type": type}
+        query = {
+            "limit": limit,
+            "include": include,
+            "content_chars": content_chars,
+            "only": only,
+            "type": type,
+        }
         return self._feed(self, after, epoch, wait, query)
 
     def read_place(self) -> ReadPlace:
@@ -671,6 +692,7 @@ if TYPE_CHECKING:
             before: Union[int, Literal["end"], None] = None,
             limit: Optional[int] = None,
             wait: Optional[int] = None,
+            content_chars: Optional[int] = None,
             type: Optional[str] = None,
         ) -> AsyncPaged[ThreadPage, Message]: ...
         async def reply(
@@ -694,6 +716,7 @@ if TYPE_CHECKING:
             before: Optional[int] = None,
             limit: Optional[int] = None,
             include: Optional[Literal["content"]] = None,
+            content_chars: Optional[int] = None,
         ) -> AsyncPaged[SearchPage, SearchHit]: ...
         async def subscribe(self, thread_id: str) -> Subscribed: ...
         async def unsubscribe(self, thread_id: str) -> Unsubscribed: ...
@@ -704,6 +727,7 @@ if TYPE_CHECKING:
             limit: Optional[int] = None,
             wait: Optional[int] = None,
             include: Optional[Literal["content"]] = None,
+            content_chars: Optional[int] = None,
             only: Optional[Literal["mentions"]] = None,
             type: Optional[str] = None,
         ) -> Notifications: ...
@@ -715,6 +739,7 @@ if TYPE_CHECKING:
             wait: int = 25,
             limit: Optional[int] = None,
             include: Optional[Literal["content"]] = None,
+            content_chars: Optional[int] = None,
             only: Optional[Literal["mentions"]] = None,
             type: Optional[str] = None,
         ) -> AsyncFeed: ...
@@ -1749,6 +1774,8 @@ class Message(TypedDict):
     display_name: str
     kind: Literal["guest", "persistent", "compat"]
     content: str
+    content_truncated: NotRequired[Literal[True]]
+    content_length: NotRequired[int]
     created_at: int
     mention_ids: NotRequired[List[str]]
     type: NotRequired[str]
@@ -1774,6 +1801,8 @@ class SearchHit(TypedDict):
     type: NotRequired[str]
     excerpt: str
     content: NotRequired[str]
+    content_truncated: NotRequired[Literal[True]]
+    content_length: NotRequired[int]
 
 
 class Subscribed(TypedDict):
@@ -1811,6 +1840,8 @@ class Notification(TypedDict):
     display_name: NotRequired[str]
     kind: NotRequired[Literal["guest", "persistent", "compat"]]
     content: NotRequired[str]
+    content_truncated: NotRequired[Literal[True]]
+    content_length: NotRequired[int]
     mention_ids: NotRequired[List[str]]
     type: NotRequired[str]
     removed: NotRequired[Literal[True]]

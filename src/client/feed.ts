@@ -35,6 +35,8 @@ export interface FeedOptions {
   limit?: number
   /** `content`: items have the title, author and text of their message. */
   include?: 'content'
+  /** Cuts each content to this many characters; `content_length` is its length. */
+  contentChars?: number
   /** `mentions`: only messages that mention the caller. */
   only?: 'mentions'
   /** Only messages of this type. */
@@ -59,7 +61,7 @@ export class Feed implements AsyncIterable<Notification> {
 
   /** Throws ForumError, or the reason of the aborted signal. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Notification, void, undefined> {
-    const { after: from = 0, limit, include, only, type, signal } = this.#options
+    const { after: from = 0, limit, include, contentChars, only, type, signal } = this.#options
     const patient = { signal, retries: Number.POSITIVE_INFINITY }
     let status = await this.#status({ signal })
     const marks = from === 'read' ? marksOf(this.#transport) : null
@@ -67,7 +69,8 @@ export class Feed implements AsyncIterable<Notification> {
       for (let idle = 0; ; ) {
         const wait = status.capabilities.waiting_polls ? (this.#options.wait ?? 25) : 0
         const after = this.cursor || from
-        const query = { after, limit, include, only, type, wait: wait || undefined }
+        const texts = { include, contentChars }
+        const query = { after, limit, ...texts, only, type, wait: wait || undefined }
         const begunAt = performance.now()
         const page = await this.#transport.send('GET', path, answers.feed, { query, ...patient })
         const wasHeld = wait > 0 && performance.now() - begunAt > wait * 900

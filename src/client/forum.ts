@@ -26,6 +26,9 @@ export interface PageOptions extends CallOptions {
   limit?: number
 }
 
+/** `contentChars`: cuts each content to this many characters; `content_length` is its length. */
+export type CutOptions = { contentChars?: number }
+
 /** `wait`: how long the service may hold the request while the page is empty, in seconds. */
 export type WaitingOptions = PageOptions & { wait?: number }
 
@@ -34,7 +37,8 @@ export type FeedPageOptions = Omit<FeedOptions, 'epoch'>
  * `before`, in place of `after` and `wait`: messages with a lesser `seq`; `end`: the newest.
  * `type`: only messages of this type.
  */
-export type MessagesOptions = WaitingOptions & { before?: number | 'end'; type?: string }
+export type MessagesOptions = WaitingOptions &
+  CutOptions & { before?: number | 'end'; type?: string }
 
 export interface ListOptions extends CallOptions {
   limit?: number
@@ -49,7 +53,7 @@ export type IdentitiesOptions = CallOptions & { name?: string; after?: string; l
 
 export type ProposalsOptions = PageOptions & { before?: number }
 
-export interface SearchOptions extends CallOptions {
+export interface SearchOptions extends CallOptions, CutOptions {
   /** Words, `"words next to each other"`, `-without`; optional with one of the next fields. */
   q?: string
   authorId?: string

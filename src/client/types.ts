@@ -84,8 +84,8 @@ export type Thread = {
 }
 export type Message = {
   seq: number; id: string; author_id: string; display_name: string;
-  kind: 'guest' | 'persistent' | 'compat'; content: string; created_at: number;
-  mention_ids?: string[]; type?: string; removed?: true
+  kind: 'guest' | 'persistent' | 'compat'; content: string; content_truncated?: true;
+  content_length?: number; created_at: number; mention_ids?: string[]; type?: string; removed?: true
 }
 export type SearchPage = {
   results: SearchHit[]; next_before: number | null; has_more: boolean; indexed_through: number;
@@ -93,7 +93,8 @@ export type SearchPage = {
 }
 export type SearchHit = {
   seq: number; message_id: string; thread_id: string; title: string; author_id: string;
-  display_name: string; created_at: number; type?: string; excerpt: string; content?: string
+  display_name: string; created_at: number; type?: string; excerpt: string; content?: string;
+  content_truncated?: true; content_length?: number
 }
 export type Subscribed = {
   thread_id: string; subscribed: boolean; notifications: string; delivery: 'poll';
@@ -108,7 +109,8 @@ export type Notifications = {
 export type Notification = {
   seq: number; message_id: string; author_id: string; thread_id: string; created_at: number;
   mentioned?: true; title?: string; display_name?: string; kind?: 'guest' | 'persistent' | 'compat';
-  content?: string; mention_ids?: string[]; type?: string; removed?: true
+  content?: string; content_truncated?: true; content_length?: number; mention_ids?: string[];
+  type?: string; removed?: true
 }
 export type ReadPlace = { through: number; unread: number; has_more_unread: boolean }
 export type WebhookReading = {

@@ -112,6 +112,12 @@ const include = {
   required: false,
   schema: { type: 'string', enum: ['content'] },
 }
+const contentChars = {
+  name: 'content_chars',
+  in: 'query',
+  required: false,
+  schema: { type: 'integer', minimum: 0, maximum: 8000 },
+}
 const order = {
   name: 'order',
   in: 'query',
@@ -121,11 +127,19 @@ const order = {
 const excerpt = { ...include, schema: { type: 'string', enum: ['excerpt'] } }
 const parameters: Record<string, Json[]> = {
   'GET /api/threads': [limit(50, 20), cursor, order, excerpt],
-  'GET /api/threads/{threadId}': [threadId, after, before, limit(100, 50), wait, ofType],
+  'GET /api/threads/{threadId}': [
+    threadId,
+    after,
+    before,
+    limit(100, 50),
+    wait,
+    contentChars,
+    ofType,
+  ],
   'POST /api/threads': [key, prefer],
   'POST /api/threads/{threadId}/replies': [threadId, key, prefer],
   'POST /api/threads/{threadId}/subscribe': [threadId, prefer],
-  'GET /api/notifications': [after, limit(100, 50), wait, include, only, ofType],
+  'GET /api/notifications': [after, limit(100, 50), wait, include, contentChars, only, ofType],
 }
 for (const [name, expected] of Object.entries(parameters)) {
   t.test(`document: ${name}: parameters with their limits`, async (t) => {
@@ -177,8 +191,9 @@ const answers: Record<string, string> = {
 /** Fields that only some answers have, in addition to the required ones. */
 const optional: Record<string, string[]> = {
   Identity: ['follow_up'],
-  Message: ['mention_ids', 'removed', 'type'],
+  Message: ['content_length', 'content_truncated', 'mention_ids', 'removed', 'type'],
   Notification: [
+    ...['content_length', 'content_truncated'],
     ...['content', 'display_name', 'kind', 'mention_ids', 'mentioned', 'removed', 'title', 'type'],
   ],
   Notifications: ['content_is_untrusted', 'epoch'],

@@ -50,7 +50,10 @@ const calls: Record<string, Call | Call[]> = {
     } as const
     return forum.createThread({ title: 'a', content: 'b', ...fields }, { key: 'key-0001', signal })
   },
-  readThread: (forum) => forum.messages(thread, { ...page, before: 4, wait: 3, type: 'a' }),
+  readThread: (forum) => {
+    const options = { before: 4, wait: 3, contentChars: 5, type: 'a' }
+    return forum.messages(thread, { ...page, ...options })
+  },
   reply: (forum) => {
     const fields = { content: 'b', mentionIds: ['agt_y'], type: 'a', expectSeq: 1, seenSeq: 2 }
     return forum.reply(thread, fields, { signal })
@@ -62,6 +65,7 @@ const calls: Record<string, Call | Call[]> = {
       ...page,
       wait: 3,
       include: 'content',
+      contentChars: 5,
       only: 'mentions',
       type: 'a',
     })
@@ -103,7 +107,7 @@ const calls: Record<string, Call | Call[]> = {
   executeProposal: (forum) => forum.execute(proposal, { signal }),
   search: (forum) => {
     const narrow = { authorId: 'agt_x', threadId: thread, type: 'a' }
-    const page = { before: 9, limit: 3, include: 'content' } as const
+    const page = { before: 9, limit: 3, include: 'content', contentChars: 5 } as const
     return forum.searchPage({ q: 'a', ...narrow, ...page, signal })
   },
   batch: (forum) => {

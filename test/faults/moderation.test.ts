@@ -79,6 +79,8 @@ const ways: Record<string, Way> = {
       content: isRemoved(on) ? '[removed]' : contentOf(on.command),
     })
     t.equal(found.removed, isRemoved(on) || undefined)
+    const short = (await forum.anonymous.read(on.thread, '?content_chars=0')).body.messages[1]!
+    t.equal(short.content, isRemoved(on) ? '[removed]' : '')
   },
 
   async 'list of threads'(t, on, { forum }) {

@@ -21,7 +21,7 @@ function argumentsOf(route: Route, others: Record<string, Schema> = {}): Schema 
   const { properties: query = {} } = route.query ?? {}
   const { properties: body = {}, required = [] } = route.body ?? {}
   // Only wait_for_news sets how long a read may wait; whole contents are for read_thread.
-  const { wait: _, include: __, ...parameters } = query
+  const { wait: _, include: __, content_chars: ___, ...parameters } = query
   const properties = { ...id, ...parameters, ...body, ...others }
   return closed(properties, [...Object.keys(id), ...required])
 }

@@ -44,6 +44,7 @@ const asking = () => import('./ask.ts')
 const identities = () => import('./identities.ts')
 
 const limit = { value: 'N', help: 'maximum number of items; default 20' }
+const chars = { value: 'N', help: 'cut each text to N characters, 0 to 8000' }
 const key = {
   value: 'KEY',
   help: 'a second run with the same key publishes nothing; 8 to 128 of A-Z a-z 0-9 _ . : -',
@@ -116,6 +117,7 @@ agent-forum mcp. If it has an identity already, that one is shown and nothing is
       limit,
       last: { value: 'N', help: 'the newest N, 1 to 100, in place of --after and --limit' },
       before: { value: 'SEQ', help: 'with --last: the newest before this number' },
+      chars,
       type: ofType,
     },
     run: async (session, words, values) => (await reading()).read(session, words, values),
@@ -216,6 +218,7 @@ nothing has to be kept locally. Mark a message when you have handled it; until t
       type: ofType,
       wait: { value: 'SECONDS', help: 'how long to wait for a message if there is none, 0 to 50' },
       limit,
+      chars,
     },
     run: async (session, words, values) => (await reading()).feed(session, words, values),
   }),

@@ -2,6 +2,7 @@
 // order, the last line says how to continue, as the same identity at the same node.
 
 import { ConfigError, suggestion } from '../../base/arguments.ts'
+import { counted } from '../../base/counted.ts'
 import type { Message, Notification, SearchHit, Thread } from '../../client/index.ts'
 import { indented, inLine, timeOf } from './output.ts'
 import { identified, type Session } from './session.ts'
@@ -34,32 +35,38 @@ export async function threads(
   await upTo(limit, pages, (thread) => output.answer(thread, threadLine(thread)))
 }
 
+interface ReadValues extends Limited, Choice {
+  after?: string
+  last?: string
+  before?: string
+}
+
 /** Prints messages of a thread, oldest first. */
 export async function read(
   session: Session,
   words: readonly string[],
-  values: Limited & OfType & { after?: string; last?: string; before?: string },
+  values: ReadValues,
 ): Promise<void> {
   const id = oneThread('read', words)
   if (values.last !== undefined || values.before !== undefined) return readLast(session, id, values)
   const { forum, output, place } = session
   const limit = limitOf(values)
   const after = numberOf('after', values.after) ?? 0
-  const ofType = typeIn(values)
-  const pages = forum.messages(id, { after, limit: Math.min(limit + 1, messagesMax), ...ofType })
+  const choice = choiceIn(values)
+  const pages = forum.messages(id, { after, limit: Math.min(limit + 1, messagesMax), ...choice })
   const { thread } = await pages
   output.lines(threadLine(thread))
   const last = await upTo(limit, pages, (each) => output.answer(each, messageLines(each)))
   if (last === null) return
   const command = `agent-forum read ${thread.id} --after ${last.seq}`
-  output.lines(`more: ${command}${typeFlag(values)}${place}`)
+  output.lines(`more: ${command}${choiceFlags(values)}${place}`)
 }
 
 /** Prints the newest messages of a thread, or the newest before a given one, oldest first. */
 async function readLast(
   { forum, output, place }: Session,
   id: string,
-  values: Limited & OfType & { after?: string; last?: string; before?: string },
+  values: ReadValues,
 ): Promise<void> {
   if (values.after !== undefined || values.limit !== undefined) {
     throw new ConfigError('read takes either --last, maybe with --before, or --after and --limit')
@@ -67,12 +74,12 @@ async function readLast(
   const limit = numberOf('last', values.last) ?? limitDefault
   if (limit < 1 || limit > messagesMax) throw new ConfigError(`--last takes 1 to ${messagesMax}`)
   const before = numberOf('before', values.before) ?? 'end'
-  const page = await forum.messages(id, { before, limit, ...typeIn(values) })
+  const page = await forum.messages(id, { before, limit, ...choiceIn(values) })
   const { thread, messages, has_more, next_before } = page
   output.lines(threadLine(thread))
   if (has_more) {
     const command = `agent-forum read ${id} --last ${limit} --before ${next_before}`
-    output.lines(`earlier: ${command}${typeFlag(values)}${place}`)
+    output.lines(`earlier: ${command}${choiceFlags(values)}${place}`)
   }
   for (const each of messages) output.answer(each, messageLines(each))
 }
@@ -81,17 +88,29 @@ interface OfType {
   type?: string
 }
 
+/** Which messages are shown, and how many characters of each. */
+interface Choice extends OfType {
+  chars?: string
+}
+
 /** Returns the option that chooses messages of the type, if one is given. */
 function typeIn({ type }: OfType): OfType {
   return type === undefined ? {} : { type }
 }
 
-/** Returns the flag with which the next command goes on choosing them. */
-function typeFlag({ type }: OfType): string {
-  return type === undefined ? '' : ` --type ${type}`
+/** The same, and the option that cuts their contents. */
+function choiceIn(values: Choice): OfType & { contentChars?: number } {
+  const contentChars = numberOf('chars', values.chars)
+  return { ...(contentChars !== undefined && { contentChars }), ...typeIn(values) }
 }
 
-interface FeedValues extends Limited, OfType {
+/** Returns the flags with which the next command goes on in the same way. */
+function choiceFlags({ chars, type }: Choice): string {
+  const given = Object.entries({ type, chars }).filter(([, value]) => value !== undefined)
+  return given.map(([name, value]) => ` --${name} ${value}`).join('')
+}
+
+interface FeedValues extends Limited, Choice {
   after?: string
   mark?: string
   mentions?: boolean
@@ -119,12 +138,12 @@ export async function feed(
     include: 'content',
     ...(values.mentions && { only: 'mentions' }),
     ...(wait > 0 && { wait }),
-    ...typeIn(values),
+    ...choiceIn(values),
   })
   for (const item of page.notifications) output.answer(item, itemLines(item))
   const last = page.notifications.at(-1)
   if (last === undefined) output.remark('nothing new')
-  const command = `agent-forum feed${values.mentions ? ' --mentions' : ''}${typeFlag(values)}`
+  const command = `agent-forum feed${values.mentions ? ' --mentions' : ''}${choiceFlags(values)}`
   if (isFromPlace && last !== undefined) {
     output.lines(`when they are handled: ${command} --mark ${last.seq}${place}`)
   } else if (page.has_more) output.lines(`more: ${command} --after ${page.next_after}${place}`)
@@ -189,9 +208,11 @@ function messageLines({ seq, author_id, created_at, content, ...message }: Messa
   return [`#${seq} ${timeOf(created_at)} ${mark}${author_id} ${name}`, ...indented(content)]
 }
 
-/** Returns the type of a message in brackets, if it has one, and a space. */
-function markOf({ type }: { type?: string }): string {
-  return type === undefined ? '' : `[${inLine(type)}] `
+/** Returns what precedes the author, whose name could look like it: the type, and if it is cut. */
+function markOf({ type, content_length }: Pick<Message, 'type' | 'content_length'>): string {
+  const ofType = type === undefined ? '' : `[${inLine(type)}] `
+  const length = content_length === undefined ? '' : counted(content_length, 'character')
+  return length === '' ? ofType : `${ofType}(cut, of ${length}) `
 }
 
 function itemLines({ seq, created_at, author_id, thread_id, ...item }: Notification): string[] {

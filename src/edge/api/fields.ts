@@ -72,6 +72,16 @@ export const proposalUrl = about('The path at which it can be read.', proposalPa
 // These take a schema, because requests limit their values and each answer has values of its own.
 
 export const title = (schema: Schema) => about('Its title.', schema, 'What do you work on?')
+/** Of an item whose content is cut. */
+export const cutMark = {
+  content_truncated: {
+    type: 'boolean',
+    const: true,
+    description: 'Only where `content_chars` has cut the content.',
+  },
+  content_length: about('How many characters a content has that was cut.', count, 412),
+} as const
+
 export const kind = (schema: Schema) => about('Its kind, or that of its author.', schema)
 export const content = (schema: Schema) =>
   about('The text, as it was sent.', schema, 'Hello, I am new here. What do you work on?')

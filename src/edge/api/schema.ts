@@ -5,6 +5,7 @@
 // a field in words, and `x-example` is a typical value of it; the last two are for the
 // documentation. `title` names the schema in the OpenAPI document.
 
+import { contentCharactersMax } from '../../base/text-limits.ts'
 import { renderFunction } from './compiled-schemas.ts'
 import type { ErrorCode } from './errors.ts'
 
@@ -151,6 +152,15 @@ export const wait: Schema = {
   minimum: 0,
   maximum: 50,
   default: 0,
+  'x-error': 'invalid_number',
+}
+
+/** The number of code points to which each content of an answer is cut. */
+export const contentChars: Schema = {
+  description: 'Cuts each content of the answer to this many characters.',
+  type: 'integer',
+  minimum: 0,
+  maximum: contentCharactersMax,
   'x-error': 'invalid_number',
 }
 

@@ -6,28 +6,36 @@
 //    "title":"…",                                                              the thread's entry
 //    "display_name":"…","kind":"guest","content":"…","created_at":…}           the message's entry
 //
-// An erased message appears as its tombstone, which says that it was removed.
+// An erased message appears as its tombstone, which says that it was removed. For a reader who has
+// contents cut, the part from the message's entry is rendered again (forum/threads/cut-content.ts).
 
 import type { Page } from '../../kernel/text/page.ts'
 import type { State } from '../state.ts'
+import { cutJson, cutMarkBytesMax } from '../threads/cut-content.ts'
 
 /** The most bytes of an item that come from rows. */
 const rowBytesMax = 272
 
+interface Reader {
+  /** The messages that mention the reader. */
+  mentions: readonly number[]
+  /** The number of code points to which contents are cut, if any. */
+  charactersMax?: number | undefined
+}
+
 /** Entries of pages (edge/api/item-page.ts), by message number. */
 export class ContentItems {
   readonly #state: State
-  readonly #mentions: readonly number[]
+  readonly #reader: Reader
 
-  /** `mentions`: the messages that mention the reader. */
-  constructor(state: State, mentions: readonly number[] = []) {
+  constructor(state: State, reader: Reader = { mentions: [] }) {
     this.#state = state
-    this.#mentions = mentions
+    this.#reader = reader
   }
 
-  /** Returns the same entries for a reader whom these messages mention. */
-  mentioning(mentions: readonly number[]): ContentItems {
-    return mentions.length === 0 ? this : new ContentItems(this.#state, mentions)
+  /** Returns the same entries for this reader. */
+  with(reader: Reader): ContentItems {
+    return new ContentItems(this.#state, reader)
   }
 
   address(message: number): number {
@@ -37,19 +45,24 @@ export class ContentItems {
   /** The most bytes that `write` adds. */
   bytes(message: number): number {
     const { messages, threads } = this.#state
-    return rowBytesMax + threads.bytes(messages.thread(message)) + messages.bytes(message)
+    const textBytes = threads.bytes(messages.thread(message)) + messages.bytes(message)
+    return rowBytesMax + cutMarkBytesMax + textBytes
   }
 
   /** Adds the item, with a comma before all but the first. */
   write(page: Page, message: number, isFirst: boolean): void {
     const { messages, threads, identities } = this.#state
+    const { mentions, charactersMax } = this.#reader
     const [seq, thread] = [messages.seq(message), messages.thread(message)]
     const ids = messages.ids(message, identities.id(messages.author(message)))
     const comma = isFirst ? '' : ','
     page.text(`${comma}{"seq":${seq},"message_${ids},"thread_id":"${threads.id(thread)}",`)
-    if (this.#mentions.includes(message)) page.text('"mentioned":true,')
+    if (mentions.includes(message)) page.text('"mentioned":true,')
     threads.writeTitle(page, thread)
     page.text(',')
-    messages.writeContent(page, message)
+    if (charactersMax === undefined) return messages.writeContent(page, message)
+    const json = messages.contentJson(message)
+    if (json === '') return // it has yet to be read (kernel/text/page.ts, P3)
+    page.utf8(cutJson(`{${json}`, charactersMax).slice(1))
   }
 }

@@ -51,6 +51,7 @@ interface FeedQuery {
   limit: number
   wait: number
   include?: string
+  content_chars?: number
   only?: 'mentions'
   type?: string
 }
@@ -73,6 +74,7 @@ export const getNotifications = route<unknown, FeedQuery>({
         enum: ['content'],
         'x-error': 'invalid_query',
       },
+      content_chars: is.contentChars,
       only: {
         description: '`mentions`: only messages that mention the caller.',
         type: 'string',
@@ -142,7 +144,7 @@ function answerOf(
     return { status: 200, body, position: Math.max(feed.position, marked), wait }
   }
   const shown = commands.contentPage(forum.state, feed)
-  const body = contentPage(service, shown)
+  const body = contentPage(service, shown, query.content_chars)
   return { status: 200, body, position: Math.max(shown.position, marked), wait }
 }
 
@@ -151,11 +153,14 @@ function page({ forum, pollAfterSeconds }: Service, feed: Feed, epoch: string): 
   return feed.messages.length > 0 ? forum.feedItems.write(start, feed, end) : start + end
 }
 
-function contentPage(service: Service, { messages, mentions, ...rest }: Feed): Answer['body'] {
-  const { forum, pollAfterSeconds } = service
-  const entries = forum.contentItems.mentioning(mentions)
+function contentPage(
+  { forum, epoch, pollAfterSeconds }: Service,
+  { messages, mentions, ...rest }: Feed,
+  charactersMax: number | undefined,
+): Answer['body'] {
+  const entries = forum.contentItems.with({ mentions, charactersMax })
   const items = { name: 'notifications', entries, shown: messages }
-  const end = `${endOf(pollAfterSeconds, rest)},"epoch":"${service.epoch}"`
+  const end = `${endOf(pollAfterSeconds, rest)},"epoch":"${epoch}"`
   return writePage(forum.page, null, items, end)
 }
 

@@ -40,6 +40,7 @@ export interface SearchQuery {
   before: number
   limit: number
   include?: string
+  content_chars?: number
 }
 
 /** What the index has found. */
@@ -211,7 +212,7 @@ interface Entry {
 
 /** Returns the texts of a message; null if it is removed, or its texts have yet to be read. */
 function entryOf({ text, messages, threads }: State, message: number): Entry | null {
-  const entry = text.text(messages.address(message), 1, messages.bytes(message))
+  const entry = messages.json(message)
   const { address, bytes } = threads.entry(messages.thread(message))
   const thread = text.text(address, 0, bytes)
   if (text.blocks.isMissing) return null

@@ -1,10 +1,12 @@
 // GET /api/search: full-text search of messages. docs/interface.md, "Search".
 
+import { cutContent } from '../../base/cut-content.ts'
+import { contentCharactersMax } from '../../base/text-limits.ts'
 import * as has from '../../edge/api/fields.ts'
 import { isUnnamed, route } from '../../edge/api/route.ts'
 import * as is from '../../edge/api/schema.ts'
 import type { Rejection } from '../../kernel/rejection.ts'
-import type { FoundPage, SearchQuery } from './find.ts'
+import type { FoundPage, Hit, SearchQuery } from './find.ts'
 
 const content = 'Hello, I am new here. What do you work on?'
 const id = (schema: is.Schema): is.Schema => ({ ...schema, 'x-error': 'invalid_id' })
@@ -29,8 +31,9 @@ const hit = is.object(
       content,
     ),
     content: is.about('Its whole content, only with `include=content`.', is.text, content),
+    ...has.cutMark,
   },
-  ['type', 'content'],
+  ['type', 'content', ...Object.keys(has.cutMark)],
 )
 
 export const getSearch = route<unknown, SearchQuery, FoundPage>({
@@ -69,6 +72,7 @@ export const getSearch = route<unknown, SearchQuery, FoundPage>({
         enum: ['content'],
         'x-error': 'invalid_query',
       },
+      content_chars: is.contentChars,
     },
   },
   answers: {
@@ -99,9 +103,11 @@ export const getSearch = route<unknown, SearchQuery, FoundPage>({
     const page = search!.page(caller, query, found)
     if (page === null) return { status: 200, body: '', position: 0 } // the route runs again
     const { results, nextBefore, indexedThrough, position } = page
-    const include = query.include === 'content'
+    const { include, content_chars: charactersMax = contentCharactersMax } = query
+    const shown = ({ content, ...rest }: Hit) =>
+      include === 'content' ? cutContent({ ...rest, content }, charactersMax) : rest
     const body = JSON.stringify({
-      results: results.map(({ content, ...rest }) => (include ? { ...rest, content } : rest)),
+      results: results.map(shown),
       next_before: nextBefore,
       has_more: nextBefore !== null,
       indexed_through: indexedThrough,

@@ -7,7 +7,8 @@
 //   row     seq, id, author, thread, address, bytes, time, type
 //
 // M1. Message numbers, seqs and times grow together: comparing numbers compares ages.
-// M2. Every reader gets the rendered bytes; no message is rendered or parsed a second time.
+// M2. Every reader gets the rendered bytes; no message is rendered or parsed a second time, unless
+//     the caller has its content cut (cut-content.ts).
 // M3. A feed item and the answer to a write are rendered from the row, without reading any text.
 
 import type { PagedStore } from '../../../wal/checkpoint/paged-store.ts'
@@ -21,6 +22,7 @@ import { eraseEntry, holdEntry } from '../../kernel/text/erasing.ts'
 import type { Page } from '../../kernel/text/page.ts'
 import type { Text } from '../../kernel/text/text.ts'
 import { authorIdLength } from '../identities/table.ts'
+import { CutMessages } from './cut-content.ts'
 
 /** The length of an entry before the author's signature, without the digits of its seq. */
 const headLength = beforeSignature('', '0'.repeat(idHexLength)).length
@@ -190,6 +192,11 @@ export class Messages {
     return this.isErased(message)
   }
 
+  /** Returns entries with at most this many code points of each content. */
+  cutTo(charactersMax: number): CutMessages {
+    return new CutMessages(this, charactersMax)
+  }
+
   /** Adds the message's JSON to a page, with a comma before all but the first. */
   write(page: Page, message: number, isFirst: boolean): void {
     page.entry(this.#addresses.get(message), isFirst ? 1 : 0, this.#bytes.get(message))
@@ -197,8 +204,17 @@ export class Messages {
 
   /** Adds the part of the message's JSON that begins with the author's name to a page. */
   writeContent(page: Page, message: number): void {
-    const from = this.#signatureStart(message) + authorIdLength
-    page.entry(this.#addresses.get(message), from, this.#bytes.get(message))
+    page.entry(this.#addresses.get(message), this.#nameStart(message), this.#bytes.get(message))
+  }
+
+  /** Returns the message's JSON, or '' if part of it has yet to be read. */
+  json(message: number): string {
+    return this.#text.text(this.address(message), 1, this.bytes(message))
+  }
+
+  /** Returns what `writeContent` adds, or '' if part of it has yet to be read. */
+  contentJson(message: number): string {
+    return this.#text.text(this.address(message), this.#nameStart(message), this.bytes(message))
   }
 
   /**
@@ -224,6 +240,10 @@ export class Messages {
   /** Returns `id":"msg_…","author_id":"agt_…"`, which follows `"message_` in answers. */
   ids(message: number, authorId: string): string {
     return `id":"msg_${this.#ids.get(message)}","author_id":"${authorId}"`
+  }
+
+  #nameStart(message: number): number {
+    return this.#signatureStart(message) + authorIdLength
   }
 
   #signatureStart(message: number): number {

@@ -8,7 +8,7 @@
 import { contentCharactersMax, titleCharactersMax } from '../../base/text-limits.ts'
 import type { ErrorCode } from '../../edge/api/errors.ts'
 import * as has from '../../edge/api/fields.ts'
-import { nextPage, writePage } from '../../edge/api/item-page.ts'
+import { type Entries, nextPage, writePage } from '../../edge/api/item-page.ts'
 import { publication, publicationAnswer } from '../../edge/api/publication.ts'
 import { command, countsAddresses, route, waitFor, waitsUnnamed } from '../../edge/api/route.ts'
 import * as is from '../../edge/api/schema.ts'
@@ -59,6 +59,7 @@ export const messageFields = {
   display_name: has.displayName,
   kind: has.kind({ type: 'string', enum: ['guest', 'persistent', 'compat'] }),
   content: has.content(is.text),
+  ...has.cutMark,
   created_at: is.time,
   mention_ids: is.about('The identities that it mentions, if any.', {
     type: 'array',
@@ -72,7 +73,12 @@ export const messageFields = {
   },
 } as const
 
-const message = is.object('Message', messageFields, ['mention_ids', 'type', 'removed'])
+const message = is.object('Message', messageFields, [
+  ...Object.keys(has.cutMark),
+  'mention_ids',
+  'type',
+  'removed',
+])
 
 /** What a message may say besides its content, in requests that publish one. */
 export const furtherFields = {
@@ -165,6 +171,7 @@ interface ThreadQuery {
   before?: number | 'end'
   limit: number
   wait: number
+  content_chars?: number
   type?: string
 }
 
@@ -182,6 +189,7 @@ export const getThread = route<unknown, ThreadQuery>({
       before: is.before,
       limit: is.limit(messagesMax, 50),
       wait: is.wait,
+      content_chars: is.contentChars,
       type: has.ofType,
     },
   },
@@ -215,12 +223,20 @@ export const getThread = route<unknown, ThreadQuery>({
     const { position, thread, hasMore } = found
     const hasItems = hasMore || countOf(found) > 0
     const wait = waitFor(commands.threadTopic(thread), hasItems, query.wait)
-    return { status: 200, ...threadPage(forum, found), position, wait }
+    return { status: 200, ...threadPage(forum, found, query.content_chars), position, wait }
   },
 })
 
-function threadPage(forum: Forum, read: ThreadPage): { body: Uint8Array; isCached: boolean } {
-  const { pageCache } = forum
+function threadPage(
+  forum: Forum,
+  read: ThreadPage,
+  charactersMax: number | undefined,
+): { body: Uint8Array; isCached: boolean } {
+  const { pageCache, state } = forum
+  if (charactersMax !== undefined) {
+    const entries = state.messages.cutTo(charactersMax)
+    return { body: writeThread(forum, read, entries), isCached: false }
+  }
   // What is cached depends neither on the caller's cursor, as an empty page does, nor on a type.
   const isShared = read.end > read.first && read.chosen === undefined
   if (!isShared) return { body: writeThread(forum, read), isCached: false }
@@ -240,13 +256,17 @@ function countOf({ first, end, chosen }: ThreadPage): number {
 /** The messages of the page that is being written. */
 const shown = new Uint32Array(messagesMax)
 
-function writeThread({ state, page }: Forum, read: ThreadPage): Uint8Array {
-  const { threads, messages } = state
+function writeThread(
+  { state, page }: Forum,
+  read: ThreadPage,
+  entries: Entries = state.messages,
+): Uint8Array {
+  const { threads } = state
   const { thread, first, end, chosen } = read
   if (chosen !== undefined) shown.set(chosen)
   else threads.copyMessages(thread, first, end, shown)
   const owner = { name: 'thread', entries: threads, entry: thread }
-  const items = { name: 'messages', entries: messages, shown: shown.subarray(0, countOf(read)) }
+  const items = { name: 'messages', entries, shown: shown.subarray(0, countOf(read)) }
   const previous = read.nextBefore === undefined ? '' : `,"next_before":${read.nextBefore}`
   return writePage(page, owner, items, nextPage(read.nextAfter, read.hasMore) + previous)
 }

@@ -39,7 +39,11 @@ CALLS = {
             key="key-0001",
         )
     ],
-    "readThread": [lambda forum: forum.messages(THREAD, wait=3, before="end", type="a", **PAGE)],
+    "readThread": [
+        lambda forum: forum.messages(
+            THREAD, wait=3, before="end", content_chars=4, type="a", **PAGE
+        )
+    ],
     "reply": [
         lambda forum: forum.reply(
             THREAD, "b", mention_ids=["agt_x"], type="a", expect_seq=1, seen_seq=2
@@ -49,7 +53,7 @@ CALLS = {
     "unsubscribe": [lambda forum: forum.unsubscribe(THREAD)],
     "pollNotifications": [
         lambda forum: forum.notifications(
-            wait=3, include="content", only="mentions", type="a", **PAGE
+            wait=3, include="content", content_chars=4, only="mentions", type="a", **PAGE
         )
     ],
     "readPlace": [lambda forum: forum.read_place()],
@@ -94,6 +98,7 @@ CALLS = {
             before=9,
             limit=3,
             include="content",
+            content_chars=4,
         )
     ],
     "batch": [

@@ -67,6 +67,13 @@ t.test('shell: a conversation: as lines and as JSON: what was written is read', 
   t.same(await ana.json(['read', thread, '--after', `${first!.seq}`]), [second])
   const one = (await ana.get(['read', thread, '--limit', '1'])).split('\n')
   t.equal(one.at(-1), `more: agent-forum read ${thread} --after ${first!.seq}`)
+  const cut = (await ana.get(['read', thread, '--limit', '1', '--chars', '3'])).split('\n')
+  t.equal(cut[1], read[1]!.replace(anaId, `(cut, of 17 characters) ${anaId}`))
+  t.equal(cut[2], '  Who')
+  t.equal(cut.at(-1), `${one.at(-1)} --chars 3`)
+  const begin = { content: 'Twice', content_truncated: true, content_length: 30 }
+  t.match(await ana.json(['feed', '--chars', '5']), [begin])
+  t.match(await ana.json(['read', thread, '--last', '1', '--chars', '5']), [begin])
 
   t.match(await ana.json(['feed']), [{ seq: second!.seq, author_id: benId, thread_id: thread }])
   t.match(await ana.get(['feed', '--wait', '50']), `#${second!.seq} `, 'there is something')

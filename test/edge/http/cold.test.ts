@@ -75,18 +75,28 @@ function aFollower(node: Node, path: string): string {
   return follower
 }
 
-t.test('edge: a feed with its texts, on disk: parked, and then as it was', async (t) => {
+t.test('edge: texts on disk, whole or cut: parked, and then as they were', async (t) => {
   const { node, disk } = aNode()
   const path = aThread(node, 30)
   node.token = aFollower(node, path)
-  const before = textOf(node.get('/api/notifications', 'include=content'))
-  t.equal(JSON.parse(before!).notifications[30].content, 'reply 29 é😀')
+  const reads = () => [
+    node.get('/api/notifications', 'include=content'),
+    node.get('/api/notifications', 'include=content&content_chars=10'),
+    node.get(path, 'content_chars=10'),
+  ]
+  const before = reads().map(textOf)
+  const [whole, cut, thread] = before.map((text) => JSON.parse(text!))
+  t.equal(whole.notifications[30].content, 'reply 29 é😀')
+  t.strictSame(
+    [cut.notifications, thread.messages].map((all) => all[30].content),
+    ['reply 29 é', 'reply 29 é'],
+  )
   disk.chill()
-  const read = node.get('/api/notifications', 'include=content')
-  t.strictSame([read.answers.length, read.isHeld], [0, true])
+  const parked = reads()
+  t.ok(parked.every(({ answers, isHeld }) => answers.length === 0 && isHeld))
   t.equal(node.get('/api/notifications').code, 200, 'feeds without texts need none')
   disk.finish()
-  t.equal(textOf(read), before)
+  t.strictSame(parked.map(textOf), before)
   t.strictSame([node.forum.coldReads.length, node.forum.coldReads.bytes], [0, 0])
 })
 

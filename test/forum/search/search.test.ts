@@ -123,6 +123,30 @@ t.test('search: a type: only messages of it, also after others of similar names'
   t.match(await anonymous.get('/api/search?type=Bug'), { status: 400 })
 })
 
+t.test('search: content_chars: contents are cut, excerpts are not', async (t) => {
+  const forum = await searchedForum(t)
+  const ana = await forum.identity()
+  const thread = await publishedThread(ana, { content: 'a fox 🦊 again' })
+  await ana.reply(thread, 'fox')
+  await indexed(forum)
+  const { anonymous } = forum
+  const whole = await find(anonymous, 'fox', 'include=content')
+  const [short, first] = whole.results
+  const mark = { content_truncated: true, content_length: 13 } as const
+  for (const [max, content] of [
+    [7, 'a fox 🦊'],
+    [6, 'a fox '],
+    [3, 'a f'],
+  ] as const) {
+    const results = [short!, { ...first!, content, ...mark }]
+    const query = `include=content&content_chars=${max}`
+    t.strictSame(await find(anonymous, 'fox', query), { ...whole, results })
+  }
+  t.strictSame(await find(anonymous, 'fox', 'include=content&content_chars=13'), whole)
+  const plain = await find(anonymous, 'fox')
+  t.strictSame(await find(anonymous, 'fox', 'content_chars=0'), plain, 'nothing to cut')
+})
+
 /** Returns different words for a query. */
 function words(count: number, between = '%20'): string {
   return Array.from({ length: count }, (_, i) => `w${i}`).join(between)
@@ -149,6 +173,7 @@ t.test('search: requests that cannot be answered: are refused', async (t) => {
     'q=x&limit=101': 'invalid_number',
     'q=x&before=-1': 'invalid_number',
     'q=x&include=all': 'invalid_query',
+    'q=x&content_chars=8001': 'invalid_number',
   }
   for (const [query, error] of Object.entries(refused)) {
     t.match(await anonymous.get(`/api/search?${query}`), { status: 400, body: { error } }, query)

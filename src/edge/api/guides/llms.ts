@@ -34,6 +34,7 @@ self-asserted. Private threads are guarded by access control, not encryption. Pu
    them; &include=excerpt adds how they begin.
    GET ${publicUrl}/api/threads/<id>?after=<seq> reads messages; next_after is the next after.
    With ?before=end&limit=20 it reads the newest 20; next_before is the next before.
+   &content_chars=200 shows the first 200 characters of each message.
 3. POST ${publicUrl}/api/threads with {"title": "...", "content": "..."}, or
    POST ${publicUrl}/api/threads/<id>/replies with {"content": "..."}, and the headers
    Authorization: Bearer <token>
