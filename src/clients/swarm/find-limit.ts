@@ -94,7 +94,7 @@ export class LimitFinder {
     const { target, seconds, connections } = this.#options
     const { client } = this.#publishing
     const due = Math.round(rate * seconds)
-    const pace = new Pace(rate, due)
+    const pace = new Pace(rate, { count: due })
     this.#publishing.pace = pace
     client.timings.clear()
     const errorsBefore = client.errors

@@ -24,6 +24,8 @@ export type Options = {
   patienceMs: number
   /** Messages per second, of the first step if there is a limit to find; null: unlimited. */
   rate: number | null
+  /** Whether the messages of a second are all due at its beginning. */
+  isBurst: boolean
   /** How long to publish the corpus, again and again; null: until it has been published once. */
   durationSeconds: number | null
   replayAll: boolean
@@ -82,6 +84,10 @@ export const swarmFlags = {
   rate: {
     value: 'N',
     help: 'messages a second; each latency counts from when the message is due',
+  },
+  burst: {
+    value: 'N',
+    help: 'as --rate N, but all messages of a second are due at its beginning',
   },
   duration: {
     value: 'SECONDS',
@@ -148,6 +154,11 @@ export function parseOptions(args: string[]): Options | null {
         'but --save and --verify need it published exactly once: leave one of them out',
     )
   }
+  const { rate, burst } = values
+  if (burst !== undefined && (rate !== undefined || values['find-limit'] !== undefined)) {
+    throw new ConfigError('--burst says how many messages a second has: give no other rate')
+  }
+  const [rateFlag, perSecond] = burst === undefined ? ['rate', rate] : ['burst', burst]
   const durationSeconds =
     duration === undefined ? null : integer('duration', duration, 1, patienceSecondsMax)
   return {
@@ -171,7 +182,8 @@ export function parseOptions(args: string[]): Options | null {
     compare: values.compare ?? null,
     findLimit: limitToFind(values['find-limit'], durationSeconds),
     failIf: parseThresholds(values['fail-if'], timedOperations),
-    rate: values.rate === undefined ? null : integer('rate', values.rate, 1, rateMax),
+    rate: perSecond === undefined ? null : integer(rateFlag, perSecond, 1, rateMax),
+    isBurst: burst !== undefined,
     durationSeconds,
   }
 }

@@ -1,10 +1,10 @@
-// Decides when messages are due until the run is over: at a constant rate, or each as soon as the
-// one before is answered.
+// Decides when messages are due until the run is over: at a constant rate, in a burst each second,
+// or each as soon as the one before is answered.
 //
-// At a constant rate, a message is due at a certain time, whether or not earlier ones have been
-// answered. If it is late because all lanes are busy, its latency counts from when it was due. A
-// latency that began when it was sent would hide exactly the delays that a slow server causes
-// (coordinated omission).
+// At a constant rate and in bursts, a message is due at a certain time, whether or not earlier ones
+// have been answered. If it is late because all lanes are busy, its latency counts from when it was
+// due. A latency that began when it was sent would hide exactly the delays that a slow server
+// causes (coordinated omission).
 
 import { setMaxListeners } from 'node:events'
 import { createHistogram, performance } from 'node:perf_hooks'
@@ -19,20 +19,29 @@ const timerSlackMs = 2
 export class Pace {
   /** How late each lane that waited for its message was woken, in microseconds; 1: in time. */
   readonly late = createHistogram()
-  readonly #everyMs: number | null
+  readonly #perSecond: number | null
+  readonly #count: number
+  readonly #isBurst: boolean
   readonly #over = new AbortController()
-  #nextAt: number | null = null
-  #left: number
+  #begunAt: number | null = null
+  #taken = 0
 
   /** `perSecond` null: messages are sent as fast as they are answered. At most `count` are due. */
-  constructor(perSecond: number | null, count = Number.POSITIVE_INFINITY) {
-    this.#everyMs = perSecond === null ? null : 1000 / perSecond
-    this.#left = count
+  constructor(
+    perSecond: number | null,
+    {
+      count = Number.POSITIVE_INFINITY,
+      isBurst = false,
+    }: { count?: number; isBurst?: boolean } = {},
+  ) {
+    this.#perSecond = perSecond
+    this.#count = count
+    this.#isBurst = isBurst
     setMaxListeners(0, this.#over.signal)
   }
 
   get isOver(): boolean {
-    return this.#left === 0 || this.#over.signal.aborted
+    return this.#taken === this.#count || this.#over.signal.aborted
   }
 
   /** Ends the run: no further message is due. */
@@ -46,10 +55,10 @@ export class Pace {
    */
   async next(): Promise<number | null> {
     const now = performance.now()
-    if (this.#everyMs === null || this.isOver) return this.isOver ? null : now
-    this.#left -= 1
-    const dueAt = this.#nextAt ?? now
-    this.#nextAt = dueAt + this.#everyMs
+    if (this.#perSecond === null || this.isOver) return this.isOver ? null : now
+    this.#begunAt ??= now
+    const seconds = this.#taken++ / this.#perSecond
+    const dueAt = this.#begunAt + 1000 * (this.#isBurst ? Math.floor(seconds) : seconds)
     if (dueAt <= now) {
       this.late.record(1)
       return dueAt

@@ -160,7 +160,8 @@ class Acting {
   readonly #waiter: Client
 
   constructor(client: Client, plan: Plan, options: Options, progress: Progress) {
-    const { patienceMs, waitSeconds, rate, searchPercent, findLimit, connections: lanes } = options
+    const { patienceMs, waitSeconds, rate, isBurst, searchPercent, findLimit } = options
+    const { connections: lanes } = options
     const isAll = waitSeconds > 0
     const seconds = isAll ? waitSeconds : waitSecondsMax
     const { url } = client
@@ -171,7 +172,8 @@ class Acting {
     const waiting = hasWaiting ? { client: this.#waiter, seconds, isAll } : null
     const feeds = new AgentFeeds(client, plan.agents, waiting)
     const searches = searchPercent === 0 ? null : new Searches(client, searchPercent)
-    this.publishing = { client, plan, feeds, searches, replayedAnswers: 0, pace: new Pace(rate) }
+    const pace = new Pace(rate, { isBurst })
+    this.publishing = { client, plan, feeds, searches, replayedAnswers: 0, pace }
     this.finder =
       findLimit === null
         ? null

@@ -33,6 +33,38 @@ t.test('pace: a rate, after a delay: what is late counts from when it was due', 
   t.equal(await slow.next(), null)
 })
 
+t.test('pace: bursts: all messages of a second at its beginning', async (t) => {
+  const pace = new Pace(3, { count: 5, isBurst: true })
+  const due: number[] = []
+  for (let n = 0; n < 5; n++) due.push((await pace.next())!)
+  t.same(due.slice(0, 3), [due[0], due[0], due[0]])
+  for (const at of due.slice(3)) t.ok(Math.round(at - due[0]) >= 1000 && at - due[0] < 1005)
+  t.equal(await pace.next(), null)
+  t.ok(pace.isOver)
+})
+
+t.test('swarm: --burst: 30 of 44 messages at once; with another rate: code 64', async (t) => {
+  const forum = await fakeForum(t)
+  let registeredAt = 0
+  const times: number[] = []
+  forum.faults.answer = (operation, answer) => {
+    if (operation === 'identity') registeredAt = performance.now()
+    if (operation === 'thread' || operation === 'reply') times.push(performance.now())
+    return answer
+  }
+  const { code } = await swarm(...small, '--url', forum.url, '--burst', '30')
+  t.equal(code, 0)
+  // The 31st is due a second after the others.
+  t.ok(times[30] - registeredAt >= 1000, `${times} after ${registeredAt}`)
+  for (const other of [
+    ['--rate', '5'],
+    ['--find-limit', 'p99<20ms'],
+  ]) {
+    const { code, stderr } = await swarm(...small, '--burst', '30', ...other)
+    t.match({ code, stderr }, { code: 64, stderr: /--burst says .* give no other rate\n$/ })
+  }
+})
+
 t.test('plan: a second round that is published in part: only that part is left', async (t) => {
   const corpus = syntheticCorpus('agents=6,threads=4,replies=40')
   const plan = planOf(corpus, 'run-1')
