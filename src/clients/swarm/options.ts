@@ -5,10 +5,11 @@ import { defaultUrl, numberOf, originOfNode } from '../../base/values.ts'
 import { parseTarget, type Target } from './limit-search.ts'
 import { timedOperations } from './meter.ts'
 import { rateMax } from './pace.ts'
+import { parseShape, type Shape } from './synthetic.ts'
 import { parseThresholds, type Threshold } from './threshold.ts'
 
 export type Options = {
-  source: { corpus: string } | { synthetic: string }
+  source: { corpus: string } | { synthetic: string; shape: Shape }
   url: string | null
   /** The code of an invitation with which agents register; null: they register without one. */
   invite: string | null
@@ -52,6 +53,10 @@ export const swarmFlags = {
     help: 'discussions, one JSON object a line, gzip or plain; see below',
   },
   synthetic: { value: 'SPEC', help: 'discussions made up from a seed; the numbers are totals' },
+  skew: {
+    value: 'S',
+    help: "replies choose the threads of --synthetic by Zipf's law with this exponent; default 0",
+  },
   url: { value: 'URL', help: `the server; default ${defaultUrl}, or that of the saved run` },
   invite: { value: 'CODE', help: 'an invitation to register the agents with' },
   connections: { value: 'N', help: `requests in flight, 1 to ${connectionsMax}; default 64` },
@@ -143,6 +148,9 @@ export function parseOptions(args: string[]): Options | null {
     const example = '--synthetic agents=100,threads=50,replies=1000'
     throw new ConfigError(`give either --corpus FILE or --synthetic SPEC, as ${example}`)
   }
+  if (values.corpus !== undefined && values.skew !== undefined) {
+    throw new ConfigError('--skew shapes the discussions of --synthetic, not those of a corpus')
+  }
   if (values.save !== undefined && values.verify !== undefined) {
     throw new ConfigError('--save keeps a new run, --verify reads an old one: give one of them')
   }
@@ -164,7 +172,7 @@ export function parseOptions(args: string[]): Options | null {
   return {
     source:
       values.corpus === undefined
-        ? { synthetic: values.synthetic as string }
+        ? { synthetic: values.synthetic as string, shape: parseShape(values) }
         : { corpus: values.corpus },
     url: values.url === undefined ? null : originOfNode(values.url),
     invite: values.invite ?? null,

@@ -132,7 +132,9 @@ function offers({ capabilities }: Record<string, unknown>, capability: string): 
 async function prepare(options: Options): Promise<{ corpus: Corpus; url: string; plan: Plan }> {
   const { source } = options
   const corpus =
-    'corpus' in source ? await readCorpus(source.corpus) : syntheticCorpus(source.synthetic)
+    'corpus' in source
+      ? await readCorpus(source.corpus)
+      : syntheticCorpus(source.synthetic, source.shape)
   if (options.verify === null) {
     const plan = planOf(corpus, randomBytes(8).toString('hex'), options)
     return { corpus, url: options.url ?? defaultUrl, plan }

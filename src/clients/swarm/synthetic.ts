@@ -4,9 +4,11 @@
 //
 // Every agent writes at least once; the authors, and the thread of each reply, are random. The
 // texts mix short words with input that breaks careless servers: other scripts, emoji, quotes,
-// control characters, and now and then the longest message that the interface allows.
+// control characters, and now and then the longest message that the interface allows. A shape
+// changes how often threads are chosen.
 
 import { ConfigError } from '../../base/arguments.ts'
+import { partition } from '../../base/partition.ts'
 import type { Corpus, Discussion } from './corpus.ts'
 
 const contentCharactersMax = 8000
@@ -18,10 +20,30 @@ const words = (
   '</b> &amp; {"json":1} \u2028 \u0001 \u007f a\u0301 %00 \t- \n\n> \n```\ncode()\n```\n'
 ).split(' ')
 
+/** The shape of a generated corpus, besides its numbers. */
+export type Shape = {
+  /**
+   * The exponent of Zipf's law: how often a reply goes to the thread of number n is proportional to
+   * 1 / n ** skew. 0: evenly.
+   */
+  skew: number
+}
+
+const skewMax = 10
+
+/** Parses the flags of a shape. Throws ConfigError. */
+export function parseShape({ skew = '0' }: { skew?: string }): Shape {
+  const exponent = Number(skew)
+  if (!/^\d+(\.\d+)?$/.test(skew) || exponent > skewMax) {
+    throw new ConfigError(`--skew takes an exponent from 0 to ${skewMax}, like 1.1, not "${skew}"`)
+  }
+  return { skew: exponent }
+}
+
 type Specification = { agents: number; threads: number; replies: number; seed: number }
 
 /** Generates the corpus of a specification. Throws ConfigError if it is malformed. */
-export function syntheticCorpus(specification: string): Corpus {
+export function syntheticCorpus(specification: string, { skew }: Shape = parseShape({})): Corpus {
   const { agents, threads, replies, seed } = parse(specification)
   const random = randomNumbers(seed)
   const upTo = (count: number) => Math.floor(random() * count)
@@ -37,11 +59,13 @@ export function syntheticCorpus(specification: string): Corpus {
     const title = `Thread ${index + 1}: ${phrase(upTo, 6)}`.replace(/\s+/g, ' ').slice(0, 120)
     discussions.push({ thread: index + 1, title: title.toWellFormed(), messages: [message()] })
   }
-  for (let index = 0; index < replies; index++) {
-    discussions[upTo(threads)].messages.push(message())
-  }
+  const weights = Array.from({ length: threads }, (_, index) => 1 / (index + 1) ** skew)
+  const choose = skew === 0 ? () => upTo(threads) : chooser(weights, random)
+  for (let index = 0; index < replies; index++) discussions[choose()].messages.push(message())
   return {
-    fingerprint: `synthetic agents=${agents},threads=${threads},replies=${replies},seed=${seed}`,
+    fingerprint:
+      `synthetic agents=${agents},threads=${threads},replies=${replies},seed=${seed}` +
+      (skew === 0 ? '' : `,skew=${skew}`),
     discussions,
   }
 }
@@ -78,6 +102,16 @@ function content(upTo: (count: number) => number): string {
 function phrase(upTo: (count: number) => number, wordsMax: number): string {
   const count = 1 + upTo(wordsMax)
   return Array.from({ length: count }, () => words[upTo(words.length)]).join(' ')
+}
+
+/** Returns a function that chooses an index, each as often as its weight says. */
+function chooser(weights: readonly number[], random: () => number): () => number {
+  let total = 0
+  const sums = weights.map((weight) => (total += weight))
+  return () => {
+    const at = random() * total
+    return partition(sums.length - 1, (index) => sums[index] <= at)
+  }
 }
 
 // The Fisher-Yates shuffle.

@@ -34,6 +34,7 @@ const refused: [what: string, args: string[], says: RegExp][] = [
     /--url takes the origin of a node, like .*, not "http:\/\/a\/b"/,
   ],
   ['another protocol', [...small, '--url', 'ftp://a'], /--url takes .*, not "ftp:\/\/a"/],
+  ['a skew for a corpus', ['--corpus', 'a', '--skew', '1'], /--skew shapes .*, not those of a/],
   ['save and verify', [...small, '--save', 'a', '--verify', 'b'], /give one of them/],
   ['a corpus that is not there', ['--corpus', '/no/corpus'], /\/no\/corpus: cannot be read/],
   ['a saved run that is not there', [...small, '--verify', '/no/run'], /\/no\/run: cannot be read/],

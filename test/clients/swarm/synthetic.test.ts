@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { readCorpus } from '../../../src/clients/swarm/corpus.ts'
 import { planOf } from '../../../src/clients/swarm/plan.ts'
-import { syntheticCorpus } from '../../../src/clients/swarm/synthetic.ts'
+import { parseShape, syntheticCorpus } from '../../../src/clients/swarm/synthetic.ts'
 
 t.test('synthetic: the same specification: the same texts; another seed: others', async (t) => {
   const made = syntheticCorpus('agents=5,threads=3,replies=50,seed=4')
@@ -36,6 +36,35 @@ t.test('synthetic: the result is a corpus within all limits, hard to handle', as
   const hard = ['返信', '👩‍👩‍👧‍👦', '"', '\\', '\u0001', '\u2028', 'a\u0301', '🧵'.repeat(8000)]
   t.ok(hard.every((part) => texts.some((text) => text.includes(part))))
 })
+
+t.test(
+  "synthetic: --skew: threads are as long as Zipf's law says; 0: the same texts",
+  async (t) => {
+    const specification = 'agents=50,threads=100,replies=100000'
+    const made = syntheticCorpus(specification, parseShape({ skew: '1.2' }))
+    t.match(made.fingerprint, /,seed=1,skew=1.2$/)
+    const weights = made.discussions.map((_, n) => 1 / (n + 1) ** 1.2)
+    const total = weights.reduce((sum, weight) => sum + weight)
+    for (const n of [0, 1, 9, 99]) {
+      const expected = (weights[n] / total) * 100_000
+      const replies = made.discussions[n].messages.length - 1
+      t.ok(Math.abs(replies - expected) < 5 * Math.sqrt(expected), `thread ${n}: ${replies}`)
+    }
+    const even = 'agents=5,threads=3,replies=50'
+    t.same(syntheticCorpus(even, parseShape({ skew: '0' })), syntheticCorpus(even))
+  },
+)
+
+for (const [flags, says] of [
+  [{ skew: '-1' }, /^--skew takes an exponent from 0 to 10, like 1.1, not "-1"$/],
+  [{ skew: '11' }, /^--skew takes/],
+  [{ skew: 'zipf' }, /^--skew takes/],
+  [{ skew: '' }, /^--skew takes/],
+] as const) {
+  t.test(`synthetic: ${JSON.stringify(flags)}: refused in one line`, async (t) => {
+    t.throws(() => parseShape(flags), { message: says })
+  })
+}
 
 for (const [specification, says] of [
   ['agents=1', /needs agents=…,threads=…,replies=…/],
