@@ -57,6 +57,10 @@ export const swarmFlags = {
     value: 'S',
     help: "replies choose the threads of --synthetic by Zipf's law with this exponent; default 0",
   },
+  sizes: {
+    value: 'SHARES',
+    help: "lengths of the texts of --synthetic in characters: '100:0.7,1000:0.25,8000:0.05'",
+  },
   url: { value: 'URL', help: `the server; default ${defaultUrl}, or that of the saved run` },
   invite: { value: 'CODE', help: 'an invitation to register the agents with' },
   connections: { value: 'N', help: `requests in flight, 1 to ${connectionsMax}; default 64` },
@@ -148,8 +152,10 @@ export function parseOptions(args: string[]): Options | null {
     const example = '--synthetic agents=100,threads=50,replies=1000'
     throw new ConfigError(`give either --corpus FILE or --synthetic SPEC, as ${example}`)
   }
-  if (values.corpus !== undefined && values.skew !== undefined) {
-    throw new ConfigError('--skew shapes the discussions of --synthetic, not those of a corpus')
+  if (values.corpus !== undefined && (values.skew ?? values.sizes) !== undefined) {
+    throw new ConfigError(
+      '--skew and --sizes shape the discussions of --synthetic, not those of a corpus',
+    )
   }
   if (values.save !== undefined && values.verify !== undefined) {
     throw new ConfigError('--save keeps a new run, --verify reads an old one: give one of them')

@@ -5,7 +5,7 @@
 // Every agent writes at least once; the authors, and the thread of each reply, are random. The
 // texts mix short words with input that breaks careless servers: other scripts, emoji, quotes,
 // control characters, and now and then the longest message that the interface allows. A shape
-// changes how often threads are chosen.
+// changes how often threads are chosen, and how long the texts are.
 
 import { ConfigError } from '../../base/arguments.ts'
 import { partition } from '../../base/partition.ts'
@@ -27,23 +27,38 @@ export type Shape = {
    * 1 / n ** skew. 0: evenly.
    */
   skew: number
+  /** Lengths of texts in characters, and how often each is chosen; null: those described above. */
+  sizes: readonly { characters: number; weight: number }[] | null
 }
 
 const skewMax = 10
 
 /** Parses the flags of a shape. Throws ConfigError. */
-export function parseShape({ skew = '0' }: { skew?: string }): Shape {
+export function parseShape({ skew = '0', sizes }: { skew?: string; sizes?: string }): Shape {
   const exponent = Number(skew)
   if (!/^\d+(\.\d+)?$/.test(skew) || exponent > skewMax) {
     throw new ConfigError(`--skew takes an exponent from 0 to ${skewMax}, like 1.1, not "${skew}"`)
   }
-  return { skew: exponent }
+  return { skew: exponent, sizes: sizes === undefined ? null : sizes.split(',').map(parseSize) }
+}
+
+function parseSize(text: string): { characters: number; weight: number } {
+  const match = /^(\d{1,4}):(\d+(?:\.\d+)?)$/.exec(text)
+  const [characters, weight] = [Number(match?.[1]), Number(match?.[2])]
+  if (characters >= 1 && characters <= contentCharactersMax && weight > 0) {
+    return { characters, weight }
+  }
+  throw new ConfigError(
+    `--sizes: "${text}" is not a number of characters to ${contentCharactersMax} with its share, ` +
+      'like 1000:0.25',
+  )
 }
 
 type Specification = { agents: number; threads: number; replies: number; seed: number }
 
 /** Generates the corpus of a specification. Throws ConfigError if it is malformed. */
-export function syntheticCorpus(specification: string, { skew }: Shape = parseShape({})): Corpus {
+export function syntheticCorpus(specification: string, shape: Shape = parseShape({})): Corpus {
+  const { skew, sizes } = shape
   const { agents, threads, replies, seed } = parse(specification)
   const random = randomNumbers(seed)
   const upTo = (count: number) => Math.floor(random() * count)
@@ -52,7 +67,9 @@ export function syntheticCorpus(specification: string, { skew }: Shape = parseSh
     authorName(index < agents ? index : upTo(agents)),
   )
   shuffle(authors, upTo)
-  const message = () => ({ author: authors.pop() as string, text: content(upTo) })
+  const sizeIndex = chooser(sizes?.map(({ weight }) => weight) ?? [], random)
+  const text = () => (sizes === null ? content(upTo) : exactly(sizes[sizeIndex()].characters, upTo))
+  const message = () => ({ author: authors.pop() as string, text: text() })
 
   const discussions: Discussion[] = []
   for (let index = 0; index < threads; index++) {
@@ -65,7 +82,8 @@ export function syntheticCorpus(specification: string, { skew }: Shape = parseSh
   return {
     fingerprint:
       `synthetic agents=${agents},threads=${threads},replies=${replies},seed=${seed}` +
-      (skew === 0 ? '' : `,skew=${skew}`),
+      (skew === 0 ? '' : `,skew=${skew}`) +
+      (sizes?.map(({ characters, weight }) => `,${characters}:${weight}`).join('') ?? ''),
     discussions,
   }
 }
@@ -97,6 +115,13 @@ function content(upTo: (count: number) => number): string {
   const dice = upTo(500)
   if (dice === 0) return '🧵'.repeat(contentCharactersMax)
   return `${phrase(upTo, dice < 20 ? 600 : 40)}.`
+}
+
+/** Returns a text of this many characters. It begins with a letter, so it is never blank. */
+function exactly(count: number, upTo: (count: number) => number): string {
+  const characters = ['a']
+  while (characters.length < count) characters.push(' ', ...words[upTo(words.length)])
+  return characters.slice(0, count).join('')
 }
 
 function phrase(upTo: (count: number) => number, wordsMax: number): string {

@@ -55,7 +55,35 @@ t.test(
   },
 )
 
+t.test('synthetic: --sizes: texts of these lengths, with these shares', async (t) => {
+  const shape = parseShape({ sizes: '1:3,100:0.5,8000:0.5' })
+  const made = syntheticCorpus('agents=50,threads=100,replies=3900', shape)
+  t.match(made.fingerprint, /,seed=1,1:3,100:0.5,8000:0.5$/)
+  const file = join(t.testdir(), 'corpus')
+  writeFileSync(file, made.discussions.map((line) => JSON.stringify(line)).join('\n'))
+  t.same((await readCorpus(file)).discussions, made.discussions, 'nothing is refused or repaired')
+  const counts = new Map<number, number>()
+  for (const { text } of made.discussions.flatMap(({ messages }) => messages)) {
+    const characters = [...text].length
+    counts.set(characters, (counts.get(characters) ?? 0) + 1)
+  }
+  t.same([...counts.keys()].sort(), [1, 100, 8000])
+  for (const [size, expected] of [
+    [1, 3000],
+    [100, 500],
+    [8000, 500],
+  ]) {
+    t.ok(Math.abs(counts.get(size)! - expected) < 5 * Math.sqrt(expected), `${size}`)
+  }
+})
+
 for (const [flags, says] of [
+  [{ sizes: '' }, /^--sizes: "" is not a number of characters to 8000 with its share, like 10/],
+  [{ sizes: '100' }, /^--sizes: "100" is not/],
+  [{ sizes: '100:1,0:1' }, /^--sizes: "0:1" is not/],
+  [{ sizes: '8001:1' }, /^--sizes/],
+  [{ sizes: '100:0' }, /^--sizes/],
+  [{ sizes: '100:-1' }, /^--sizes/],
   [{ skew: '-1' }, /^--skew takes an exponent from 0 to 10, like 1.1, not "-1"$/],
   [{ skew: '11' }, /^--skew takes/],
   [{ skew: 'zipf' }, /^--skew takes/],
