@@ -20,7 +20,7 @@ const { version } = JSON.parse(ownText('../../package.json')) as { version: stri
 const commands: Record<string, (args: string[]) => Promise<number>> = {
   serve: async (args) => (await import('./serve-command.ts')).runServe(args, version),
   mcp: async (args) => (await import('./mcp-command.ts')).runMcp(args, version),
-  swarm: async (args) => (await import('../clients/swarm/swarm.ts')).runSwarm(args),
+  swarm: async (args) => (await import('../clients/swarm/swarm.ts')).runSwarm(args, version),
   backup: async (args) => (await import('./backup-command.ts')).runBackup(args),
   export: async (args) => (await import('./export-command.ts')).runExport(args),
   import: async (args) => (await import('./import-command.ts')).runImport(args),

@@ -44,7 +44,7 @@ export function compare(before: Earlier, now: Earlier): Compared[] {
   })
 }
 
-/** What a run measures besides the server. A report without one of these does not say. */
+/** What a run measures besides the code of the server. A report without one does not say. */
 const setUp = {
   url: ({ url }: Partial<Report>) => url,
   version: ({ server }: Partial<Report>) => server?.version,
@@ -54,6 +54,15 @@ const setUp = {
   identities: ({ identities }: Partial<Report>) => identities,
   idle: ({ idle }: Partial<Report>) => idle,
   threads: ({ threads }: Partial<Report>) => threads,
+  swarm: ({ setUp }: Partial<Report>) => setUp?.version,
+  node: ({ setUp }: Partial<Report>) => setUp?.node,
+  machine: ({ setUp }: Partial<Report>) => setUp?.machine,
+  ...Object.fromEntries(
+    (['burst', 'duration', 'mentions', 'search', 'sizes', 'skew', 'wait'] as const).map((flag) => [
+      flag,
+      ({ setUp }: Partial<Report>) => setUp && (setUp.flags[flag] ?? 'none'),
+    ]),
+  ),
 }
 
 /** Returns a warning that names everything in which the set-ups of the runs differ, or nothing. */

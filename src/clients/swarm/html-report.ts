@@ -6,6 +6,7 @@ import type { Compared } from './comparison.ts'
 import { type FoundLimit, limitInWords, limitTable } from './find-limit.ts'
 import type { Interval } from './meter.ts'
 import type { OperationReport, Report } from './report.ts'
+import { setUpInWords } from './set-up.ts'
 
 const width = 900
 const height = 200
@@ -34,6 +35,7 @@ export function htmlReport(report: Report, compared: readonly Compared[] | null)
 ${report.connections} connections, ${target(report)}, ${report.messages} messages in
 ${report.threads} threads by ${report.identities} agents.
 Lost answers: ${report.errors}. Differences: ${difference}.</p>
+<p>${setUpInWords(report.setUp)}</p>
 <h2>Requests a second</h2>
 ${plot(intervals, [['a', 'requests', ({ rate }) => rate]])}
 <h2>Latency in ms</h2>

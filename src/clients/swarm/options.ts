@@ -9,6 +9,8 @@ import { parseShape, type Shape } from './synthetic.ts'
 import { parseThresholds, type Threshold } from './threshold.ts'
 
 export type Options = {
+  /** All flags as they were given, except --invite. */
+  flags: Record<string, string | boolean>
   source: { corpus: string } | { synthetic: string; shape: Shape }
   url: string | null
   /** The code of an invitation with which agents register; null: they register without one. */
@@ -175,13 +177,15 @@ export function parseOptions(args: string[]): Options | null {
   const [rateFlag, perSecond] = burst === undefined ? ['rate', rate] : ['burst', burst]
   const durationSeconds =
     duration === undefined ? null : integer('duration', duration, 1, patienceSecondsMax)
+  const { invite, ...flags } = values
   return {
+    flags,
     source:
       values.corpus === undefined
         ? { synthetic: values.synthetic as string, shape: parseShape(values) }
         : { corpus: values.corpus },
     url: values.url === undefined ? null : originOfNode(values.url),
-    invite: values.invite ?? null,
+    invite: invite ?? null,
     connections: integer('connections', values.connections ?? '64', 1, connectionsMax),
     waitSeconds: integer('wait', values.wait ?? '0', 0, waitSecondsMax),
     idle: integer('idle', values.idle ?? '0', 0, idleMax),

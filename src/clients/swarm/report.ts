@@ -7,6 +7,7 @@ import { type FoundLimit, limitInWords, limitTable } from './find-limit.ts'
 import { type Interval, timedOperations } from './meter.ts'
 import type { Plan } from './plan.ts'
 import { grouped, groupedCount } from './progress.ts'
+import { type SetUp, setUpInWords } from './set-up.ts'
 import type { FeedTally, VerifyResult } from './verify.ts'
 
 /**
@@ -33,6 +34,7 @@ export type OperationReport = {
 export type Report = {
   url: string
   server: { name: string; version: string; durability: string }
+  setUp: SetUp
   runId: string
   connections: number
   /** The messages that were due per second; null: as fast as they were answered. */
@@ -55,6 +57,7 @@ export type Report = {
 }
 
 export type Run = {
+  setUp: SetUp
   client: Client
   status: Record<string, unknown>
   connections: number
@@ -78,6 +81,7 @@ export function reportOf(run: Run): Report {
       version: statusText('version'),
       durability: statusText('durability'),
     },
+    setUp: run.setUp,
     runId: plan.runId,
     connections: run.connections,
     targetRate: run.targetRate,
@@ -145,6 +149,7 @@ export function summary(report: Report): string {
     '',
     `${server.name} ${server.version} at ${report.url}, durability ${server.durability}`,
     `run ${report.runId}, ${report.connections} connections`,
+    setUpInWords(report.setUp),
     '',
     ...table([...report.operations, report.all]),
     latencyInWords(report),

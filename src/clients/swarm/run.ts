@@ -17,9 +17,10 @@ import { Pace } from './pace.ts'
 import { keepPublished, type Plan, planOf } from './plan.ts'
 import { groupedCount, type Output, type Progress } from './progress.ts'
 import { introduce, type Publishing, publishThreads } from './publish.ts'
-import { type Report, reportOf, summary } from './report.ts'
+import { type Run, reportOf, summary } from './report.ts'
 import { loadRun, saveRun } from './saved.ts'
 import { Searches } from './searches.ts'
+import { setUpOf } from './set-up.ts'
 import { syntheticCorpus } from './synthetic.ts'
 import { crossed } from './threshold.ts'
 import { type VerifyResult, verify } from './verify.ts'
@@ -31,7 +32,12 @@ const standardOutput = '-'
 const exitCodes = { same: 0, differs: 1, thresholdPassed: 2, interrupted: 130 }
 
 /** Resolves to the exit code. Throws an error of failures.ts. */
-export async function run(options: Options, outputs: Outputs, progress: Progress): Promise<number> {
+export async function run(
+  options: Options,
+  version: string,
+  outputs: Outputs,
+  progress: Progress,
+): Promise<number> {
   const { corpus, url, plan } = await prepare(options)
   const earlier = options.compare === null ? null : await readReport(options.compare)
   for (const file of [options.save, options.json, options.html]) {
@@ -43,7 +49,8 @@ export async function run(options: Options, outputs: Outputs, progress: Progress
       `${groupedCount(plan.agents.length, 'agent')} ` +
       `(${corpus.fingerprint})`,
   )
-  const report = await reported(options, outputs, progress, corpus, url, plan)
+  const measured = await measure(options, outputs, progress, corpus, url, plan)
+  const report = reportOf({ ...measured, setUp: setUpOf(options.flags, version) })
   const compared = earlier && compare(earlier, report)
   const { json, html } = options
   if (json === standardOutput) outputs.stdout.write(`${JSON.stringify(report)}\n`)
@@ -64,15 +71,15 @@ export async function run(options: Options, outputs: Outputs, progress: Progress
 
 const toLines = (output: Output) => (line: string) => void output.write(`${line}\n`)
 
-/** Publishes and verifies, until all is done or the user interrupts it. Resolves to the report. */
-async function reported(
+/** Publishes and verifies, until all is done or the user interrupts it. Resolves to the results. */
+async function measure(
   options: Options,
   outputs: Outputs,
   progress: Progress,
   corpus: Corpus,
   url: string,
   plan: Plan,
-): Promise<Report> {
+): Promise<Omit<Run, 'setUp'>> {
   const { connections, patienceMs, replayAll, rate } = options
   const { meter } = progress
   if (options.json === standardOutput) {
@@ -111,7 +118,7 @@ async function reported(
     meter.stop()
     await acting.end()
   }
-  return reportOf({
+  return {
     client,
     status,
     connections,
@@ -122,7 +129,7 @@ async function reported(
     intervals: meter.intervals,
     limit: acting.finder?.found ?? null,
     verification,
-  })
+  }
 }
 
 function offers({ capabilities }: Record<string, unknown>, capability: string): boolean {

@@ -17,8 +17,12 @@ import { help, parseOptions } from './options.ts'
 import { Progress } from './progress.ts'
 import type { Outputs } from './run.ts'
 
-/** Runs the swarm and returns the exit code: see --help. */
-export async function runSwarm(args: string[], outputs: Outputs = process): Promise<number> {
+/** Runs the swarm of this version and returns the exit code: see --help. */
+export async function runSwarm(
+  args: string[],
+  version: string,
+  outputs: Outputs = process,
+): Promise<number> {
   const progress = new Progress(outputs.stderr)
   try {
     const options = parseOptions(args)
@@ -27,7 +31,7 @@ export async function runSwarm(args: string[], outputs: Outputs = process): Prom
       return 0
     }
     const { run } = await import('./run.ts')
-    return await run(options, outputs, progress)
+    return await run(options, version, outputs, progress)
   } catch (error) {
     progress.stop()
     const code = exitCodeOf(error)

@@ -170,13 +170,29 @@ t.test('swarm: --json to standard output: a line each second, and the report', a
   }
 })
 
+t.test('swarm: a report: flags, versions and machine, but no invitation', async (t) => {
+  const forum = await fakeForum(t)
+  const file = join(t.testdir(), 'report.json')
+  const { stdout } = await swarm(...small, '--url', forum.url, '--invite', 'secret', '--json', file)
+  const report = readFileSync(file, 'utf8')
+  t.notMatch(stdout + report, 'secret')
+  const { setUp } = JSON.parse(report) as Report
+  const [, synthetic, , patience] = small
+  t.same(setUp.flags, { synthetic, patience, url: forum.url, json: file })
+  t.match(setUp, { version: '1.2.3', node: process.version, machine: /., \d+ cores, \d+ GB, / })
+  t.match(
+    stdout,
+    `\nswarm 1.2.3, Node ${process.version}, ${setUp.machine}\n--synthetic ${synthetic} `,
+  )
+})
+
 t.test('swarm: --fail-if: a limit that is crossed: exit code 2, with its value', async (t) => {
   const forum = await fakeForum(t)
   const limits = (text: string) => swarm(...small, '--url', forum.url, '--fail-if', text)
   const passing = await limits('p99>0.001ms, rate<1000000/s,reply.p50>100s,errors>0')
   t.equal(passing.code, 2)
   t.match(passing.stdout, /\n--fail-if p99>0.001ms: it is [\d.]+\n--fail-if rate<1000000\/s: it is/)
-  t.notMatch(passing.stdout, /errors>0|reply.p50/)
+  t.notMatch(passing.stdout, /--fail-if (errors>0|reply.p50)/)
   t.equal((await limits('create-thread.max>100s')).code, 0)
   const wrong = ['p95>1ms', 'p99>1/s', 'rate<9s', 'errors>1ms', 'reply.errors>0', 'p99=1', '']
   for (const text of [...wrong, 'sleep.p99>1ms']) {
@@ -196,8 +212,11 @@ t.test('swarm: --compare: the operations of both runs, with ratios', async (t) =
   t.match(readFileSync(html, 'utf8'), '<h2>Beside the earlier run</h2>')
   t.notMatch(next.stdout, 'the set-ups differ')
   const other = ['--url', forum.url, '--compare', file, '--connections', '3', '--rate', '1000']
-  const { stdout } = await swarm(...small, ...other)
-  t.match(stdout, /\nthe set-ups differ: connections 64 -> 3, rate none -> 1000\n/)
+  const { stdout } = await swarm(...small, ...other, '--mentions', '5')
+  t.match(
+    stdout,
+    /\nthe set-ups differ: connections 64 -> 3, rate none -> 1000, mentions none -> 5\n/,
+  )
   for (const text of ['', '{}', '{"operations":[{}],"all":{}}']) {
     writeFileSync(file, text)
     const { code, stderr } = await swarm(...small, '--compare', file)
@@ -211,6 +230,7 @@ const operation: OperationReport = {
 const report = {
   url: 'http://127.0.0.1:1',
   server: { name: '<b>name</b>', version: '"1"', durability: 'always' },
+  setUp: { flags: { rate: '9' }, version: '<i>', node: 'v0', machine: 'one core' },
   limit: null,
   ...{ runId: 'run-1', connections: 1, targetRate: 9, identities: 1, threads: 1, messages: 10 },
   ...{ errors: 0, operations: [operation], all: { ...operation, operation: 'all' } },
@@ -229,6 +249,7 @@ t.test('html: a report: stands alone, and escapes what the server says', async (
   const page = htmlReport(report, compared)
   t.notMatch(page, /<script|<link|<img|src=|href=|url\(|@import|<b>/)
   t.match(page, '&lt;b&gt;name&lt;/b&gt; &quot;1&quot;')
+  t.match(page, '<p>swarm &lt;i&gt;, Node v0, one core\n--rate 9</p>')
   t.equal(page.match(/<polyline class="[abc]" points="[\d., ]+"\/>/g)?.length, 5)
   t.match(page, '<td>4.0</td><td>2.0</td><td>0.50</td>')
   for (const intervals of [[], report.intervals.slice(0, 1)]) {

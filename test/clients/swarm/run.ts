@@ -18,7 +18,7 @@ export async function fakeForum(t: Test, faults: Faults = {}): Promise<FakeForum
 
 export async function swarm(...args: string[]): Promise<Run> {
   const run: Run = { code: -1, stdout: '', stderr: '' }
-  run.code = await runSwarm(args, {
+  run.code = await runSwarm(args, '1.2.3', {
     stdout: { write: (text) => (run.stdout += text) },
     stderr: { write: (text) => (run.stderr += text) },
   })
