@@ -3,6 +3,7 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { performance } from 'node:perf_hooks'
 import t, { type Test } from 'tap'
 import { Client } from '../../../src/clients/swarm/client.ts'
 import { AgentFeeds } from '../../../src/clients/swarm/feeds.ts'
@@ -24,8 +25,14 @@ import { fakeForum, small, swarm } from './run.ts'
 const corpus = syntheticCorpus('agents=2,threads=1,replies=1000')
 const connections = 4
 
+/** Has the event loop seem idle, however busy the machine is. */
+function beIdle(t: Test): void {
+  t.capture(performance, 'eventLoopUtilization', () => ({ idle: 1, active: 0, utilization: 0 }))
+}
+
 /** Returns a finder whose steps take a fifth of a second, and what it says. */
 async function finderAt(t: Test, forum: FakeForum, text: string, rate: number) {
+  beIdle(t)
   const client = new Client({
     ...{ url: forum.url, connections, patienceMs: 5000, answerTimeoutMs: 300 },
   })
@@ -54,11 +61,10 @@ t.test('find-limit: a forum that answers 503 above a rate: the highest one below
   }
   await finder.run(corpus)
   const { rate, steps } = finder.found
-  t.ok(rate !== null && rate >= 40 && rate <= 112, `${rate}`)
+  t.ok(rate !== null && rate >= 100 && rate <= 112, `${rate}`)
   const due = Math.round(rate! / 5)
   t.match(steps.at(-1), { rate, outcome: 'kept', errors: 0, due, sent: due })
-  // On a busy machine a step may be late.
-  for (const { due, outcome } of steps) t.not(outcome, due <= 22 ? 'errors' : 'kept')
+  for (const { due, outcome } of steps) t.equal(outcome, due <= 22 ? 'kept' : 'errors')
   t.equal(publishing.plan.threads.length, connections, 'all steps continue the same threads')
   t.match(said(), /^80\/s: 16 messages in [\d.]+ s: p50 [\d.]+ ms, kept\n/m)
   t.match(said(), /^160\/s: .*, not kept: answers were lost$/m)
@@ -115,6 +121,7 @@ t.test('find-limit: in words: whether it is the swarm that ends the search', asy
 })
 
 t.test('swarm: --find-limit: no rate keeps it: in all reports, exit code 2', async (t) => {
+  beIdle(t)
   const forum = await fakeForum(t)
   const json = join(t.testdir(), 'report.json')
   const args = ['--find-limit', 'p99<0.05ms', '--rate', '1', '--duration', '1']
