@@ -60,6 +60,7 @@ const ofSystem = [
     'client/agents',
     'client/python',
     'client/runtimes',
+    'client/simulations',
     'clients/mcp/clients',
     'cli/forms',
     'cli/unprivileged',
