@@ -6,7 +6,9 @@
 //     chunks/                         what they import from the sources and from packages
 //     edge/  people/  commit           files that they read, at their paths in dist/src/
 //     THIRD-PARTY                     the packages in it, with their licences
-//     uws-pack/                       the package, with the binding of Node 22 for this platform
+//     uws-pack/                       the binding of uWebSockets.js for this platform and Node 22;
+//                                     or for Node 24, in the folder of another package, if that
+//                                     runs the build and its binding loads here
 //
 // G1. An unchanged file is not written: a build of the same sources does not disturb a running
 //     node.
@@ -27,6 +29,7 @@ import {
 import { dirname, join, relative } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
 import { startedModules } from '../src/base/program-files.ts'
+import { repackagings, unsuited } from '../src/edge/http/uws-binding.ts'
 import { common, programFiles, top } from './parts.ts'
 import { thirdParty } from './third-party.ts'
 
@@ -48,9 +51,13 @@ const options = {
 } satisfies BuildOptions
 
 const { outputFiles, metafile } = await build(options)
-const { files, inputs } = await programFiles()
-const all = Object.keys({ ...metafile.inputs, ...inputs })
-files.set('THIRD-PARTY', Buffer.from(thirdParty(all)))
+/** `process.versions.modules` of Node 22 and 24. */
+const [abi22, abi24] = ['127', '137']
+const has24 = repackagings.some((each) => each.abis.includes(abi24) && unsuited(each) === null)
+const { files, inputs } = await programFiles(
+  process.versions.modules === abi24 && has24 ? abi24 : abi22,
+)
+files.set('THIRD-PARTY', Buffer.from(thirdParty([...Object.keys(metafile.inputs), ...inputs])))
 for (const { path, contents } of outputFiles) files.set(relative(directory, path), contents)
 
 for (const [path, contents] of files) {

@@ -2,7 +2,7 @@
 // needs nothing installed, not even Node
 // (https://nodejs.org/api/single-executable-applications.html).
 //
-//   the binary of Node 22
+//   the binary of Node 22, or of Node 24 where its binding of uWebSockets.js loads
 //     └── a blob: cli/executable.ts with everything that it imports, as one CommonJS script
 //           └── assets: the files that the program reads by their paths, among them the binding of
 //               uWebSockets.js, which is loaded from a temporary file
@@ -24,6 +24,7 @@ import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type BuildOptions, build } from 'esbuild'
 import { startedModules } from '../src/base/program-files.ts'
+import { repackagings, unsuited } from '../src/edge/http/uws-binding.ts'
 import { common, programFiles, top } from './parts.ts'
 import { nodePart, thirdParty } from './third-party.ts'
 
@@ -42,13 +43,17 @@ const options = {
   banner: { js: `const ownUrl = require('node:url').pathToFileURL(process.execPath).href` },
 } satisfies BuildOptions
 
-/** Returns the version. Throws unless the binary suits the binding, and has FTS5 in node:sqlite. */
-function checkNode(node: string): string {
+/** Returns the version and ABI. Throws unless the binding suits both, and node:sqlite has FTS5. */
+function checkNode(node: string): { version: string; abi: string } {
   const script = 'process.versions.modules + " " + process.versions.node'
-  const [abi, version] = execFileSync(node, ['-p', script], { encoding: 'utf8' }).trim().split(' ')
-  const [, minor] = version!.split('.').map(Number)
-  if (abi === '127' && minor! >= 16) return version!
-  throw new Error(`${node} is Node ${version}, and an executable is made of Node 22.16 or newer 22`)
+  const output = execFileSync(node, ['-p', script], { encoding: 'utf8' })
+  const [abi, version] = output.trim().split(' ') as [string, string]
+  const [major, minor] = version.split('.').map(Number)
+  const packed = repackagings.find(({ abis }) => abis.includes(abi))
+  const hasSearch = major! > 22 || (major === 22 && minor! >= 16)
+  if (hasSearch && packed !== undefined && unsuited(packed) === null) return { version, abi }
+  const usable = 'Node 22.16 or newer 22, or of Node 24 on glibc 2.38 or newer'
+  throw new Error(`${node} is Node ${version}, and an executable is made of ${usable}`)
 }
 
 function findNode(): string {
@@ -75,16 +80,16 @@ function put(path: string, contents: string | Uint8Array): string {
 }
 
 const node = findNode()
-const version = checkNode(node)
+const { version, abi } = checkNode(node)
 const script = await build({ ...options, entryPoints: ['src/cli/executable.ts'] })
 const thread = await build({
   ...options,
   entryPoints: [join('src', startedModules.textReader.replace(/js$/, 'ts'))],
 })
-const { files, inputs } = await programFiles()
+const { files, inputs } = await programFiles(abi)
 files.set(startedModules.textReader, thread.outputFiles[0]!.contents)
 files.set('../../package.json', readFileSync(join(top, 'package.json')))
-const all = Object.keys({ ...script.metafile.inputs, ...thread.metafile.inputs, ...inputs })
+const all = [...Object.keys({ ...script.metafile.inputs, ...thread.metafile.inputs }), ...inputs]
 files.set('THIRD-PARTY', Buffer.from(thirdParty(all, [nodePart(node, version)])))
 
 const assets = Object.fromEntries(

@@ -3,8 +3,9 @@
 
 import { copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type BuildOptions, build, type Metafile } from 'esbuild'
+import { type BuildOptions, build } from 'esbuild'
 import { compiledFile } from '../src/edge/api/compiled-schemas.ts'
+import { bindingFile, repackagings } from '../src/edge/http/uws-binding.ts'
 
 export const top = join(import.meta.dirname, '../..')
 /** The output of `tsc`. */
@@ -28,26 +29,36 @@ export const common = {
 /** Files of the program that are not modules of their own, by path (program-files.ts, F1). */
 type ProgramFiles = Map<string, Uint8Array>
 
-/** Returns the files that the program reads, and the inputs of those that were bundled. */
-export async function programFiles(): Promise<{ files: ProgramFiles; inputs: Metafile['inputs'] }> {
+/**
+ * Returns the files that the program reads, with the binding for Node of this ABI, and the paths of
+ * the files of which they are made.
+ */
+export async function programFiles(
+  abi: string,
+): Promise<{ files: ProgramFiles; inputs: string[] }> {
   copyPlot()
   const files: ProgramFiles = new Map()
   for (const path of [...browserFiles(), 'commit']) {
     const file = join(compiled, path)
     if (existsSync(file)) files.set(path, readFileSync(file))
   }
-  for (const path of ['package.json', join('dist/bin', bindingName)]) {
-    const file = join(modules, 'uws-pack', path)
-    if (existsSync(file)) files.set(join('uws-pack', path), readFileSync(file))
-  }
+  const binding = bindingOf(abi)
+  for (const path of binding) files.set(path, readFileSync(join(modules, path)))
   const entryPoints = [join(compiled, compiledFile)]
   const schemas = await build({ ...common, entryPoints, format: 'cjs', outdir: compiled })
   files.set(compiledFile, schemas.outputFiles[0]!.contents)
-  return { files, inputs: schemas.metafile.inputs }
+  const inputs = binding.map((path) => join('node_modules', path))
+  return { files, inputs: [...inputs, ...Object.keys(schemas.metafile.inputs)] }
 }
 
-/** The only binding of uWebSockets.js that is packed: that of Node 22 for this platform. */
-const bindingName = `uws_${process.platform}_${process.arch}_127.node`
+/** Returns the paths in node_modules of the binding for this platform, or none. */
+function bindingOf(abi: string): string[] {
+  const packed = repackagings.find(({ abis }) => abis.includes(abi))
+  if (packed === undefined) return []
+  const paths = [`${packed.folder}${bindingFile(abi)}`, 'package.json']
+  const files = paths.map((path) => `${packed.name}/${path}`)
+  return files.every((path) => existsSync(join(modules, path))) ? files : []
+}
 
 /** Copies the package files of the dashboard to where it looks for them, in dist/src/ as well. */
 function copyPlot(): void {

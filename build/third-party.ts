@@ -14,9 +14,9 @@ interface Part {
   texts: string[]
 }
 
-/** Returns the text of the list, for these inputs of esbuild and parts that are not packages. */
+/** Returns the text of the list, for files of these packages and parts that are not packages. */
 export function thirdParty(inputs: Iterable<string>, others: readonly Part[] = []): string {
-  const folders = new Set<string>(['node_modules/uws-pack', 'node_modules/uplot'])
+  const folders = new Set<string>(['node_modules/uplot'])
   for (const input of inputs) {
     const folder = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0]
     if (folder !== undefined) folders.add(folder)

@@ -178,7 +178,7 @@ const alone: Record<string, readonly string[]> = {
   ],
 }
 
-// Node's own HTTP server serves where uWebSockets.js does not run, as on Node 24: there
+// Node's own HTTP server serves where uWebSockets.js does not run:
 // `npm run test:node -- 24` runs the suites over it. The deep run repeats all suites over it here,
 // except those that send no requests, wait long for webhooks, or test the code behind the edge.
 // `limits` is left to the deep run: how far node:http grows before the heap is collected (up to 193
@@ -224,7 +224,7 @@ function repeatedJobs(): Job[] {
       if (suite === undefined) return false
       return isDeep ? !never.includes(suite) : sample.includes(suite)
     })
-  const onlyDeep: string[] = [] // Node 24 serves so anyway
+  const onlyDeep: string[] = [] // test:node runs some of them
   const overNode = { AGENT_FORUM_HTTP: 'node' }
   const onDisk = { TEST_TEXT: 'cold' }
   const withReaders = { TEST_READERS: '2' }

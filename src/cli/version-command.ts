@@ -1,7 +1,8 @@
-// agent-forum version: prints the version, what an executable consists of, and all licences.
+// agent-forum version: prints the version, the native parts that run here, and all licences.
 
 import { ConfigError, type Flags, flagHelp, readFlags } from '../base/arguments.ts'
-import { isExecutable, ownText, textOf } from '../base/program-files.ts'
+import { textOf } from '../base/program-files.ts'
+import { loadBinding } from '../edge/http/uws-binding.ts'
 import { withCommit } from '../operators/ops/commit.ts'
 import { CommandError } from './command-error.ts'
 
@@ -14,8 +15,8 @@ agent-forum version [--licenses]        also -v, -V, --version
 
   agent-forum version --licenses | less
 
-Prints the version, with the commit where it is known. An executable, which is one file, also names
-the Node and the native parts in it.
+Prints the version, with the commit where it is known. The second line names the Node that runs the
+program, and the package of uWebSockets.js that serves, or says why Node's own HTTP server does.
 
 ${flagHelp(versionFlags)}
   -h, --help
@@ -27,7 +28,7 @@ export function runVersion(args: string[], version: string): number {
   const { values } = readFlags(args, versionFlags, refuse)
   if (values.help) return say(versionHelp)
   if (values.licenses) return say(licenses())
-  return say(`${withCommit(version)}\n${isExecutable ? partsOfExecutable() : ''}`)
+  return say(`${withCommit(version)}\n${nativeParts()}\n`)
 }
 
 function licenses(): string {
@@ -36,12 +37,16 @@ function licenses(): string {
   throw new CommandError(65, 'only the bundle and the executable have the list of licences')
 }
 
-function partsOfExecutable(): string {
+function nativeParts(): string {
   const { node, v8, sqlite } = process.versions
-  const uws = JSON.parse(ownText('uws-pack/package.json')) as { version: string }
-  return `${process.platform} ${process.arch}, Node ${node}, V8 ${v8}, SQLite ${sqlite}, \
-uws-pack ${uws.version}; version --licenses prints all parts
-`
+  const unusable: string[] = []
+  const binding = loadBinding((name, reason) => unusable.push(`${name}: ${reason}`))
+  const server = binding === null ? 'node:http' : `${binding.name} ${binding.version}`
+  return [
+    `${process.platform} ${process.arch}, Node ${node}, V8 ${v8}`,
+    ...(sqlite === undefined ? [] : [`SQLite ${sqlite}`]),
+    [`HTTP by ${server}`, ...unusable].join('; '),
+  ].join(', ')
 }
 
 function say(text: string): number {

@@ -8,6 +8,8 @@ import { canShare, listenNode } from '../edge/http/node.ts'
 import { listenUws } from '../edge/http/uws.ts'
 import { loadBinding } from '../edge/http/uws-binding.ts'
 
+const hint = "without a binding, Node's own HTTP server gives the same answers more slowly"
+
 /** Returns uWebSockets.js if its binding loads, unless configured otherwise. */
 export function chooseHttp(
   { http, readers }: Config,
@@ -18,7 +20,9 @@ export function chooseHttp(
     return { name: 'node:http', listen: listenNode }
   }
   if (http === 'node') return ofNode()
-  const binding = loadBinding((name, reason) => log.warn({ name, reason }, 'binding_unusable'))
+  const binding = loadBinding((name, reason) =>
+    log.warn({ name, reason, hint }, 'binding_unusable'),
+  )
   if (binding !== null) {
     const { name, version, file } = binding
     log.info({ name, version, file }, 'binding_loaded')

@@ -142,7 +142,7 @@ t.test('version: with --licenses: every package of the bundle, with its licence'
   }
 })
 
-t.test('version: a version, with the commit of a clone, and nothing else', async (t) => {
+t.test('version: a version, with the commit of a clone, and the native parts', async (t) => {
   const top = join(import.meta.dirname, '../../..')
   const { version } = JSON.parse(readFileSync(join(top, 'package.json'), 'utf8'))
   const git = spawnSync('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: top, encoding: 'utf8' })
@@ -152,7 +152,10 @@ t.test('version: a version, with the commit of a clone, and nothing else', async
     const { code, stdout, stderr } = await run([args])
     t.strictSame([code, stderr], [0, ''])
     t.ok(stdout.startsWith(version), args)
-    t.match(stdout.slice(version.length, -1), build)
-    t.ok(stdout.endsWith('\n'))
+    const [first, second, ...rest] = stdout.split('\n')
+    t.match(first!.slice(version.length), build)
+    t.ok(second!.startsWith(`${process.platform} ${process.arch}, Node ${process.versions.node},`))
+    t.match(second, /, HTTP by (?:\S+ \d+\.\d+\.\d+|node:http; \S+: .+)$/)
+    t.same(rest, [''])
   }
 })

@@ -3,9 +3,10 @@
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import t from 'tap'
 import { parseConfig, unknownVariables } from '../../src/config/config.ts'
+import { bindingFile, repackagings, unsuited } from '../../src/edge/http/uws-binding.ts'
 import { startForum } from '../api/harness.ts'
 import { freePort } from '../free-port.ts'
 
@@ -57,17 +58,31 @@ t.test('Dockerfile: what the second stage takes: is what the first one makes', a
   for (const path of taken) t.ok(existsSync(join(top, path!)), path)
 })
 
-t.test('Dockerfile: the binding of the bundle: is that of its Node', async (t) => {
-  const [, major] = /^node:(\d+)-/.exec(only(served, 'FROM'))!
+t.test('Dockerfile: its C library: loads the binding of its Node', async (t) => {
+  const [, major, release] = /^node:(\d+)-(\w+)-slim$/.exec(only(served, 'FROM'))!
   // https://nodejs.org/en/about/previous-releases: NODE_MODULE_VERSION.
-  const abi = { 20: '115', 22: '127' }[major!]
-  const [binding, ...more] = readdirSync(join(top, 'dist/agent-forum/uws-pack/dist/bin'))
-  t.equal(binding, `uws_${process.platform}_${process.arch}_${abi}.node`)
-  t.same(more, [])
-  // `npm ci` keeps only the bindings for this machine (build/prune.ts). Version 20.0.8 of the
-  // package has bindings for Linux on x64 and on arm64. If you raise the version, check for both.
+  const abi = { 22: '127', 24: '137' }[major!]!
+  const glibc = { bookworm: '2.36', trixie: '2.41' }[release!]!
+  const packed = repackagings.find(({ abis }) => abis.includes(abi))!
+  t.ok(glibc.localeCompare(packed.glibcMin, 'en', { numeric: true }) >= 0)
+  // Of these versions it is known that they have bindings for Linux on x64 and on arm64. If you
+  // raise one, check for both.
   const { packages } = JSON.parse(read('package-lock.json'))
   t.equal(packages['node_modules/uws-pack'].version, '20.0.8')
+  t.equal(packages['node_modules/@btc-vision/uwebsockets.js'].version, '20.56.0')
+})
+
+t.test('bundle: of the bindings it has one, for the Node that built it', async (t) => {
+  const bundle = join(top, 'dist/agent-forum')
+  const files = readdirSync(bundle, { recursive: true, encoding: 'utf8' })
+  const bindings = files.filter((file) => file.endsWith('.node'))
+  const { modules } = process.versions
+  const packed = repackagings.find(({ abis }) => abis.includes('137'))!
+  const abi = modules === '137' && unsuited(packed) === null ? '137' : '127'
+  t.same(
+    bindings.map((file) => basename(file)),
+    [bindingFile(abi)],
+  )
 })
 
 t.test('Dockerfile: the process: is no root, and serves with variables that exist', async (t) => {

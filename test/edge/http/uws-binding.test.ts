@@ -7,10 +7,13 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { loadBinding } from '../../../src/edge/http/uws-binding.ts'
+import { bindingFile, loadBinding, repackagings } from '../../../src/edge/http/uws-binding.ts'
 
-const packed = dirname(dirname(fileURLToPath(import.meta.resolve('uws-pack'))))
-/** Whether `uws-pack` has a binding for this version of Node. */
+/** The package for this version of Node, with its folder. */
+const packed = repackagings.find(({ abis }) => abis.includes(process.versions.modules))
+const name = packed?.name ?? 'uWebSockets.js'
+const home = join(import.meta.dirname, '../../../../node_modules', name)
+/** Whether its binding loads on this machine. */
 const hasPacked = loadBinding() !== null
 
 const program = `
@@ -35,20 +38,27 @@ interface Package {
   main?: string
 }
 
-const binary = `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`
+const binary = bindingFile(process.versions.modules)
 const loadsBinary = `module.exports = require('./${binary}')`
 
+interface Installation {
+  upstream?: Package
+  isPacked?: boolean
+  /** Runs before the program. */
+  before?: string
+}
+
 /** Returns the outcome of loading the binding with these packages installed. */
-function load(t: Test, { upstream, isPacked = true }: { upstream?: Package; isPacked?: boolean }) {
-  const home = mkdtempSync(join(tmpdir(), 'agent-forum-binding-'))
-  t.teardown(() => rmSync(home, { recursive: true, force: true }))
+function load(t: Test, { upstream, isPacked = true, before = '' }: Installation): Outcome {
+  const place = mkdtempSync(join(tmpdir(), 'agent-forum-binding-'))
+  t.teardown(() => rmSync(place, { recursive: true, force: true }))
   const put = (path: string, text: string) => {
-    mkdirSync(dirname(join(home, path)), { recursive: true })
-    writeFileSync(join(home, path), text)
+    mkdirSync(dirname(join(place, path)), { recursive: true })
+    writeFileSync(join(place, path), text)
   }
   put('package.json', '{"type":"module"}')
   for (const folder of ['base', 'edge/http', 'node_modules']) {
-    mkdirSync(join(home, folder), { recursive: true })
+    mkdirSync(join(place, folder), { recursive: true })
   }
   for (const file of [
     'base/program-files.js',
@@ -56,38 +66,44 @@ function load(t: Test, { upstream, isPacked = true }: { upstream?: Package; isPa
     'edge/http/exchange.js',
   ]) {
     const compiled = fileURLToPath(new URL(`../../../src/${file}`, import.meta.url))
-    copyFileSync(compiled, join(home, file))
+    copyFileSync(compiled, join(place, file))
   }
-  if (isPacked) symlinkSync(packed, join(home, 'node_modules/uws-pack'))
+  if (isPacked && packed !== undefined) {
+    mkdirSync(dirname(join(place, 'node_modules', name)), { recursive: true })
+    symlinkSync(home, join(place, 'node_modules', name))
+  }
   if (upstream !== undefined) {
     const { name = 'uWebSockets.js', version = '20.51.0', main = loadsBinary } = upstream
     const manifest = JSON.stringify({ name, version, main: 'uws.js' })
     put('node_modules/uWebSockets.js/package.json', manifest)
     put('node_modules/uWebSockets.js/uws.js', main)
     if (hasPacked) {
-      const to = join(home, 'node_modules/uWebSockets.js', binary)
-      copyFileSync(join(packed, 'dist/bin', binary), to)
+      const to = join(place, 'node_modules/uWebSockets.js', binary)
+      copyFileSync(join(home, packed!.folder, binary), to)
     }
   }
-  const flags = ['--input-type=module', '--eval', program]
-  const output = execFileSync(process.execPath, flags, { cwd: home, encoding: 'utf8' })
+  const flags = ['--input-type=module', '--eval', before + program]
+  const output = execFileSync(process.execPath, flags, { cwd: place, encoding: 'utf8' })
   return JSON.parse(output) as Outcome
 }
 
-/** Checks that `uws-pack` was loaded after these packages had been skipped. */
+/** Checks that the packed binding was loaded after these packages had been skipped. */
 function fromPacked(t: Test, outcome: Outcome, passedBy: [name: string, reason: RegExp][]): void {
-  const none: [string, RegExp] = ['uws-pack', /^no binding for Node \d+/]
-  t.equal(outcome.name, hasPacked ? 'uws-pack' : undefined)
+  const none: [string, RegExp] = [name, /^(?:no binding for Node \d+|it needs glibc)/]
+  t.equal(outcome.name, hasPacked ? name : undefined)
   t.match(outcome.unusable, hasPacked ? passedBy : [...passedBy, none])
   t.equal(outcome.unusable.length, passedBy.length + (hasPacked ? 0 : 1))
 }
 
-t.test('binding: nothing else is installed: from uws-pack, with version and file', (t) => {
-  const outcome = load(t, {})
-  fromPacked(t, outcome, [])
-  if (hasPacked) t.match(outcome, { version: /^20\./, file: join('dist/bin', binary) })
-  t.end()
-})
+t.test(
+  'binding: nothing else is installed: from the package for this Node, with version and file',
+  (t) => {
+    const outcome = load(t, {})
+    fromPacked(t, outcome, [])
+    if (hasPacked) t.match(outcome, { version: /^20\./, file: join(name, packed!.folder, binary) })
+    t.end()
+  },
+)
 
 t.test("binding: upstream's package is installed: preferred", (t) => {
   const main = hasPacked ? loadsBinary : 'module.exports = {}'
@@ -114,11 +130,54 @@ t.test('binding: an older release, or a repacking of that name: never loaded', (
 })
 
 t.test('binding: nothing is installed: none, and the report says for which Node', (t) => {
-  const { name, unusable } = load(t, { isPacked: false })
-  t.match(
-    { name, unusable },
-    { name: undefined, unusable: [['uws-pack', /^no binding for Node \d/]] },
-  )
-  t.equal(unusable.length, 1)
+  const outcome = load(t, { isPacked: false })
+  t.equal(outcome.name, undefined)
+  t.equal(outcome.unusable.length, 1)
+  t.match(outcome.unusable, [[name, /^(?:no binding for Node \d|it needs glibc)/]])
   t.end()
 })
+
+/** Has the program run on another version of Node, or with another C library. */
+function pretending(changes: { versions?: object; glibc?: string | undefined }): string {
+  const { versions = {}, glibc } = changes
+  const all = JSON.stringify({ ...process.versions, ...versions })
+  const report = JSON.stringify({ header: { glibcVersionRuntime: glibc } })
+  return `
+    Object.defineProperty(process, 'versions', { value: ${all} })
+    process.report.getReport = () => (${report})`
+}
+
+t.test('binding: Node 26: none, and one report', (t) => {
+  const before = pretending({ versions: { node: '26.1.0', modules: '147' } })
+  const { unusable, ...binding } = load(t, { before })
+  t.same(binding, {})
+  const { platform, arch } = process
+  t.same(unusable, [['uWebSockets.js', `no binding for Node 26.1.0 on ${platform} ${arch}`]])
+  t.end()
+})
+
+// Only bindings for Linux need a C library.
+const onLinux = { skip: process.platform === 'linux' ? false : 'it is for Linux' }
+
+t.test(
+  'binding: Node 24 on an older C library, or another one: the report says so',
+  onLinux,
+  (t) => {
+    const versions = { node: '24.21.0', modules: '137' }
+    for (const [glibc, here] of [
+      ['2.36', '2.36'],
+      ['2.4', '2.4'],
+      [undefined, 'another C library'],
+    ]) {
+      const { unusable } = load(t, { before: pretending({ versions, glibc }), isPacked: false })
+      const reason = `it needs glibc 2.38, and here is ${here}`
+      t.same(unusable, [['@btc-vision/uwebsockets.js', reason]])
+    }
+    const { unusable } = load(t, {
+      before: pretending({ versions, glibc: '2.41' }),
+      isPacked: false,
+    })
+    t.match(unusable, [['@btc-vision/uwebsockets.js', /^no binding for Node 24\.21\.0 on linux/]])
+    t.end()
+  },
+)
