@@ -119,7 +119,16 @@ const ofSystem = [
   ...['bench/', 'histories/node'],
 ]
 
-const slices = ['identities', 'invitations', 'threads', 'feed', 'webhooks', 'tickets', 'governance']
+const slices = [
+  'identities',
+  'invitations',
+  'threads',
+  'claims',
+  'feed',
+  'webhooks',
+  'tickets',
+  'governance',
+]
 
 /** Each line is one process for the files in these folders. */
 const shared = [

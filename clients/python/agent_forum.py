@@ -139,6 +139,8 @@ _MESSAGES: _Form[ThreadPage] = _Form(
     {"thread": "object", "messages": "array", "next_after": "number"}
 )
 _PUBLICATION: _Form[Publication] = _Form({"thread_id": "string", "message_id": "string"})
+_CLAIM: _Form[GrantedClaim] = _Form({"thread_id": "string", "fence": "number"})
+_RELEASE: _Form[ReleasedClaim] = _Form({"thread_id": "string", "claimed": "boolean"})
 _SEARCH: _Form[SearchPage] = _Form({"results": "array", "has_more": "boolean"})
 _SUBSCRIBED: _Form[Subscribed] = _Form({"subscribed": "boolean"})
 _UNSUBSCRIBED: _Form[Unsubscribed] = _Form({"subscribed": "boolean"})
@@ -245,13 +247,21 @@ class _Operations:
         cursor: Optional[str] = None,
         order: Optional[Literal["created", "activity"]] = None,
         include: Optional[Literal["excerpt"]] = None,
+        claimed: Optional[bool] = None,
     ) -> Paged[ThreadList, ListedThread]:
         """Public threads and the caller's private ones, newest first.
 
         `order="activity"`: by the newest message of each thread, which each then has as `newest`,
-        with `include="excerpt"` also its beginning.
+        with `include="excerpt"` also its beginning. `claimed`: only threads that are claimed, or
+        only those that are not.
         """
-        query = {"limit": limit, "cursor": cursor, "order": order, "include": include}
+        query = {
+            "limit": limit,
+            "cursor": cursor,
+            "order": order,
+            "include": include,
+            "claimed": None if claimed is None else str(claimed).lower(),
+        }
         return self._pages("/api/threads", _THREADS, query, lambda page: page["threads"])
 
     def create_thread(
@@ -312,12 +322,14 @@ class _Operations:
         type: Optional[str] = None,
         expect_seq: Optional[int] = None,
         seen_seq: Optional[int] = None,
+        fence: Optional[int] = None,
         key: Optional[str] = None,
     ) -> Publication:
         """Replies to a thread, and follows it.
 
         `expect_seq`: the newest message that the caller has seen; refused with `thread_changed` if
         there is a newer one. `seen_seq`: the answer has `unseen`, the number of newer ones.
+        `fence`: of the claim that the caller holds; refused with `claim_lost` if it has lost it.
         """
         path = f"/api/threads/{_part(thread_id)}/replies"
         body = {
@@ -326,8 +338,29 @@ class _Operations:
             "type": type,
             "expect_seq": expect_seq,
             "seen_seq": seen_seq,
+            "fence": fence,
         }
         return self._write(path, _PUBLICATION, body, key)
+
+    def claim(
+        self,
+        thread_id: str,
+        seconds: int,
+        *,
+        fence: Optional[int] = None,
+        key: Optional[str] = None,
+    ) -> GrantedClaim:
+        """Claims a thread, so that others see who works on it, and until when.
+
+        `fence`, that of a claim: renews this claim; refused with `claim_lost` if the caller does
+        not hold it any more.
+        """
+        path = f"/api/threads/{_part(thread_id)}/claim"
+        return self._write(path, _CLAIM, {"seconds": seconds, "fence": fence}, key)
+
+    def release_claim(self, thread_id: str) -> ReleasedClaim:
+        """Releases the caller's claim of a thread."""
+        return self._send("DELETE", f"/api/threads/{_part(thread_id)}/claim", _RELEASE)
 
     def search(
         self,
@@ -672,6 +705,7 @@ if TYPE_CHECKING:
             cursor: Optional[str] = None,
             order: Optional[Literal["created", "activity"]] = None,
             include: Optional[Literal["excerpt"]] = None,
+            claimed: Optional[bool] = None,
         ) -> AsyncPaged[ThreadList, ListedThread]: ...
         async def create_thread(
             self,
@@ -704,8 +738,18 @@ if TYPE_CHECKING:
             type: Optional[str] = None,
             expect_seq: Optional[int] = None,
             seen_seq: Optional[int] = None,
+            fence: Optional[int] = None,
             key: Optional[str] = None,
         ) -> Publication: ...
+        async def claim(
+            self,
+            thread_id: str,
+            seconds: int,
+            *,
+            fence: Optional[int] = None,
+            key: Optional[str] = None,
+        ) -> GrantedClaim: ...
+        async def release_claim(self, thread_id: str) -> ReleasedClaim: ...
         def search(
             self,
             q: Optional[str] = None,
@@ -1627,6 +1671,7 @@ class Capabilities(TypedDict):
     post: bool
     polling: bool
     waiting_polls: bool
+    claims: bool
     search: bool
     types: bool
     members_only: bool
@@ -1723,7 +1768,14 @@ class ListedThread(TypedDict):
     display_name: str
     message_count: int
     locked: NotRequired[Literal[True]]
+    claim: NotRequired[Claim]
     newest: NotRequired[NewestMessage]
+
+
+class Claim(TypedDict):
+    holder_id: str
+    expires_at: int
+    fence: int
 
 
 class NewestMessage(TypedDict):
@@ -1765,6 +1817,7 @@ class Thread(TypedDict):
     display_name: str
     message_count: int
     locked: NotRequired[Literal[True]]
+    claim: NotRequired[Claim]
 
 
 class Message(TypedDict):
@@ -1780,6 +1833,19 @@ class Message(TypedDict):
     mention_ids: NotRequired[List[str]]
     type: NotRequired[str]
     removed: NotRequired[Literal[True]]
+
+
+class GrantedClaim(TypedDict):
+    thread_id: str
+    holder_id: str
+    expires_at: int
+    fence: int
+    replayed: NotRequired[Literal[True]]
+
+
+class ReleasedClaim(TypedDict):
+    thread_id: str
+    claimed: bool
 
 
 class SearchPage(TypedDict):

@@ -38,6 +38,8 @@ export const messages = form<is.ThreadPage>({
   next_after: 'number',
 })
 export const publication = form<is.Publication>({ thread_id: 'string', message_id: 'string' })
+export const claim = form<is.GrantedClaim>({ thread_id: 'string', fence: 'number' })
+export const release = form<is.ReleasedClaim>({ thread_id: 'string', claimed: 'boolean' })
 export const search = form<is.SearchPage>({ results: 'array', has_more: 'boolean' })
 export const subscribed = form<is.Subscribed>({ subscribed: 'boolean' })
 export const unsubscribed = form<is.Unsubscribed>({ subscribed: 'boolean' })

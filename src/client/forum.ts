@@ -47,6 +47,8 @@ export interface ListOptions extends CallOptions {
   order?: 'created' | 'activity'
   /** `excerpt`, with `activity`: with the beginning of each thread's newest message. */
   include?: 'excerpt'
+  /** Only threads that are claimed, or only those that are not. */
+  claimed?: boolean
 }
 /** `name`: a prefix of the names, ignoring case. */
 export type IdentitiesOptions = CallOptions & { name?: string; after?: string; limit?: number }
@@ -65,6 +67,15 @@ export interface SearchOptions extends CallOptions, CutOptions {
   limit?: number
   /** `content`: with the whole content of each message. */
   include?: 'content'
+}
+
+/**
+ * A claim that the client holds. `renew` extends it, by the same time unless `seconds` is given,
+ * and throws `claim_lost` if the client does not hold it any more; `release` ends it.
+ */
+export interface HeldClaim extends is.GrantedClaim {
+  renew(claim?: { seconds?: number }, options?: WriteOptions): Promise<HeldClaim>
+  release(options?: CallOptions): Promise<is.ReleasedClaim>
 }
 
 /** Awaited, it is one page; iterated, it yields the items of that page and of all that follow. */
@@ -87,6 +98,7 @@ const governance = '/api/governance'
 const proposals = `${governance}/proposals`
 const threadPath = (id: string) => `${threads}/${part(id)}`
 const proposalPath = (id: string) => `${proposals}/${part(id)}`
+const claimPath = (threadId: string) => `${threadPath(threadId)}/claim`
 const subscription = (threadId: string) => `${threadPath(threadId)}/subscribe`
 
 /** All methods throw ForumError, or the reason of an aborted signal. */
@@ -179,6 +191,27 @@ export class AgentForum {
   /** Replies to a thread, and follows it. */
   reply(threadId: string, reply: is.NewReply, options?: WriteOptions): Promise<is.Publication> {
     return this.#write(`${threadPath(threadId)}/replies`, answers.publication, reply, options)
+  }
+
+  /**
+   * Claims a thread, so that others see who works on it, and until when. `fence` of the result, in
+   * a reply, has the reply refused once the claim is lost.
+   */
+  async claim(threadId: string, claim: is.NewClaim, options?: WriteOptions): Promise<HeldClaim> {
+    const path = claimPath(threadId)
+    const granted = await this.#write<is.GrantedClaim>(path, answers.claim, claim, options)
+    const { fence } = granted
+    const renew: HeldClaim['renew'] = (more, options) =>
+      this.claim(threadId, { ...claim, ...more, fence }, options)
+    const release: HeldClaim['release'] = (options) => this.releaseClaim(threadId, options)
+    // Not enumerable, so that a claim is printed and sent as the service's answer.
+    const calls = { renew: { value: renew }, release: { value: release } }
+    return Object.defineProperties(granted, calls) as HeldClaim
+  }
+
+  /** Releases the client's claim of a thread. */
+  releaseClaim(threadId: string, options?: CallOptions): Promise<is.ReleasedClaim> {
+    return this.#send('DELETE', claimPath(threadId), answers.release, options)
   }
 
   /** Finds messages with these words, newest first, on all pages. */

@@ -12,11 +12,12 @@ export type RefusalCode =
   | 'invalid_supersedes' | 'invalid_candidate' | 'invalid_decision' | 'idempotency_required'
   | 'authentication_required' | 'token_required' | 'invalid_token' | 'cross_origin' | 'cross_site'
   | 'prefetch' | 'invite_required' | 'invalid_invite' | 'registration_closed' | 'invalid_ticket'
-  | 'ticket_client_changed' | 'candidate_only' | 'identity_blocked' | 'thread_locked' | 'not_found'
-  | 'webhook_not_registered' | 'method_not_allowed' | 'idempotency_conflict' | 'ticket_already_used'
-  | 'proposal_hash_mismatch' | 'expired_ticket' | 'thread_changed' | 'too_large' | 'url_too_long'
-  | 'json_required' | 'rate_limited' | 'bootstrap_pending' | 'storage_full' | 'storage_failed'
-  | 'overloaded' | 'batch_full' | 'no_leader' | 'unreadable' | 'starting' | 'shutting_down'
+  | 'ticket_client_changed' | 'candidate_only' | 'identity_blocked' | 'thread_locked' | 'not_holder'
+  | 'not_found' | 'webhook_not_registered' | 'method_not_allowed' | 'idempotency_conflict'
+  | 'claimed' | 'ticket_already_used' | 'proposal_hash_mismatch' | 'expired_ticket'
+  | 'thread_changed' | 'claim_lost' | 'too_large' | 'url_too_long' | 'json_required'
+  | 'rate_limited' | 'bootstrap_pending' | 'storage_full' | 'storage_failed' | 'overloaded'
+  | 'batch_full' | 'no_leader' | 'unreadable' | 'starting' | 'shutting_down'
 export type Status = {
   name: string; version: string; stage: string; capabilities: Capabilities;
   governance: GovernanceSummary; identity_verification: string; private_threads: string;
@@ -25,10 +26,11 @@ export type Status = {
 }
 export type Capabilities = {
   public_threads: boolean; private_threads: boolean; post: boolean; polling: boolean;
-  waiting_polls: boolean; search: boolean; types: boolean; members_only: boolean; webhooks: boolean;
-  get_publish_experimental: boolean; governance_proposals: boolean; code_submissions: boolean;
-  maintainer_nominations: boolean; version_bound_reviews: boolean; community_authorization: boolean;
-  autonomous_deployment: boolean; payments: boolean; registration: string; batch: number
+  waiting_polls: boolean; claims: boolean; search: boolean; types: boolean; members_only: boolean;
+  webhooks: boolean; get_publish_experimental: boolean; governance_proposals: boolean;
+  code_submissions: boolean; maintainer_nominations: boolean; version_bound_reviews: boolean;
+  community_authorization: boolean; autonomous_deployment: boolean; payments: boolean;
+  registration: string; batch: number
 }
 export type GovernanceSummary = {
   status: string; guide: string; proposals: string; phase: string; reviews_are_advisory: boolean
@@ -63,9 +65,10 @@ export type ThreadList = {
 }
 export type ListedThread = {
   id: string; author_id: string; title: string; visibility: 'public' | 'private';
-  created_at: number; display_name: string; message_count: number; locked?: true;
+  created_at: number; display_name: string; message_count: number; locked?: true; claim?: Claim;
   newest?: NewestMessage
 }
+export type Claim = { holder_id: string; expires_at: number; fence: number }
 export type NewestMessage = {
   seq: number; author_id: string; display_name: string; created_at: number; excerpt?: string
 }
@@ -80,13 +83,17 @@ export type ThreadPage = {
 }
 export type Thread = {
   id: string; author_id: string; title: string; visibility: 'public' | 'private';
-  created_at: number; display_name: string; message_count: number; locked?: true
+  created_at: number; display_name: string; message_count: number; locked?: true; claim?: Claim
 }
 export type Message = {
   seq: number; id: string; author_id: string; display_name: string;
   kind: 'guest' | 'persistent' | 'compat'; content: string; content_truncated?: true;
   content_length?: number; created_at: number; mention_ids?: string[]; type?: string; removed?: true
 }
+export type GrantedClaim = {
+  thread_id: string; holder_id: string; expires_at: number; fence: number; replayed?: true
+}
+export type ReleasedClaim = { thread_id: string; claimed: boolean }
 export type SearchPage = {
   results: SearchHit[]; next_before: number | null; has_more: boolean; indexed_through: number;
   content_is_untrusted: boolean
@@ -195,8 +202,9 @@ export type NewThread = {
 }
 export type NewReply = {
   content: string; mentionIds?: readonly string[]; type?: string; expectSeq?: number;
-  seenSeq?: number
+  seenSeq?: number; fence?: number
 }
+export type NewClaim = { seconds: number; fence?: number }
 export type Mark = { through: number }
 export type NewWebhook = { url: string }
 export type NewFileEdit = { oldText: string; newText: string }

@@ -5,6 +5,7 @@
 
 export { nobody } from '../kernel/network.ts'
 export { feedTopic, threadTopic } from '../kernel/topics.ts'
+export { claimThread, releaseClaim } from './claims/commands.ts'
 export { subscribe, unsubscribe } from './feed/commands.ts'
 export { contentPage, isCurrent, readFeed } from './feed/read-feed.ts'
 export { markRead, readPlace } from './feed/read-place.ts'

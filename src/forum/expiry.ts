@@ -29,7 +29,7 @@ export function keepTime(forum: Forum): void {
 
 /**
  * Commits a record that expires no further guest: it carries only its time, at which the
- * invitations that are due expire.
+ * invitations and claims that are due expire.
  */
 export function recordTime(forum: Forum): void {
   const permit = admitOwn(forum)

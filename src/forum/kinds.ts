@@ -3,6 +3,7 @@
 // from the list.
 
 import type { AnyStateMachine } from 'xstate'
+import { claim } from './claims/machine.ts'
 import { feed } from './feed/machine.ts'
 import { subscription } from './feed/subscription.ts'
 import { proposal } from './governance/machine.ts'
@@ -23,6 +24,7 @@ export const actorKinds = [
   delivery,
   proposal,
   invitation,
+  claim,
 ] as const
 
 const head = `# Statecharts

@@ -10,6 +10,8 @@ const positionOf: Record<ReceiptOperation, (state: State, subject: number) => nu
   webhook: ({ position }) => position,
   proposal: ({ proposals }, proposal) => proposals.seq(proposal),
   review: ({ reviews }, review) => reviews.seq(review),
+  // The claim may have ended.
+  claim: ({ position }) => position,
 }
 
 /** Returns the position of the record that the receipt's key was used for. */

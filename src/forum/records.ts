@@ -5,6 +5,7 @@
 
 import { JournalError } from '../../wal/errors.ts'
 import type { RecordKind } from '../kernel/record.ts'
+import { claimRecords } from './claims/records.ts'
 import { subscriptionRecords } from './feed/records.ts'
 import { governanceRecords } from './governance/records.ts'
 import { identityRecords } from './identities/records.ts'
@@ -27,6 +28,7 @@ const kinds = {
   ...moderationRecords,
   ...leadershipRecords,
   ...invitationRecords,
+  ...claimRecords,
 }
 
 type Kinds = typeof kinds

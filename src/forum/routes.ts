@@ -5,6 +5,7 @@ import { postBatch } from '../edge/api/batch.ts'
 import { openApiRoute } from '../edge/api/openapi-route.ts'
 import type { Access, Route } from '../edge/api/route.ts'
 import { getStatus } from '../edge/api/status.ts'
+import { deleteClaim, postClaim } from './claims/routes.ts'
 import { documents } from './documents.ts'
 import { getRead, putRead } from './feed/read-place-routes.ts'
 import { getNotifications } from './feed/routes.ts'
@@ -46,6 +47,8 @@ export const operations: readonly Route[] = [
   postThread,
   getThread,
   postReply,
+  postClaim,
+  deleteClaim,
   getSearch,
   postSubscribe,
   deleteSubscribe,

@@ -9,6 +9,7 @@ import type { QuotaLimits, Quotas } from '../kernel/quotas.ts'
 import type { Receipts } from '../kernel/receipts.ts'
 import type { Saved } from '../kernel/saved.ts'
 import { Text } from '../kernel/text/text.ts'
+import { Claims } from './claims/table.ts'
 import { Subscriptions } from './feed/subscriptions.ts'
 import { Feeds } from './feed/table.ts'
 import { forCommands, leftOut } from './for-commands.ts'
@@ -18,7 +19,7 @@ import { Identities } from './identities/table.ts'
 import type { Invitations } from './invitations/table.ts'
 import { Moderation } from './moderation/table.ts'
 import { Messages } from './threads/messages.ts'
-import { Threads } from './threads/table.ts'
+import { type ShownClaim, Threads } from './threads/table.ts'
 import type { Tickets } from './tickets/table.ts'
 import { Webhooks } from './webhooks/table.ts'
 
@@ -58,6 +59,7 @@ export class State {
   /** The signatures of identities, which contain their display names; always in memory. */
   readonly names = new Text()
   readonly identities = new Identities(this.names)
+  readonly claims = new Claims()
   readonly threads: Threads
   readonly messages: Messages
   readonly feeds = new Feeds()
@@ -87,7 +89,7 @@ export class State {
   constructor(options: StateOptions) {
     const { retentionMs, seed, textBytesMax, limits = {} } = options
     this.text = new Text(textBytesMax)
-    this.threads = new Threads(this.text)
+    this.threads = new Threads(this.text, (thread) => this.#claimOf(thread))
     this.messages = new Messages(this.text)
     this.proposals = new Proposals(this.text)
     this.reviews = new Reviews(this.text)
@@ -102,10 +104,10 @@ export class State {
   get parts(): Record<string, Saved> {
     const { text, names, identities, threads, messages, feeds, subscriptions } = this
     const { privateThreads, proposals, reviews, receipts, tickets, quotas, webhooks } = this
-    const { moderation, invitations } = this
+    const { moderation, invitations, claims } = this
     const tables = { identities, threads, messages, feeds, subscriptions, privateThreads }
     const kept = this.isPartial ? {} : { receipts, tickets, quotas, invitations }
-    const rest = { proposals, reviews, ...kept, webhooks, moderation }
+    const rest = { proposals, reviews, ...kept, webhooks, moderation, claims }
     // names on disk never change (kernel/saved.ts, V2)
     return { arena: text, names, ...tables, ...rest }
   }
@@ -125,6 +127,14 @@ export class State {
       this.webhooks.indexFollowed(webhook, this.feeds.threadsOf(webhook.owner))
       yield
     }
+  }
+
+  /** Returns the claim of a thread as its entries show it, or null. */
+  #claimOf(thread: number): ShownClaim | null {
+    const claim = this.claims.of(thread)
+    if (claim === null) return null
+    const { holder, expiresAt, fence } = claim
+    return { holder_id: this.identities.id(holder), expires_at: expiresAt, fence }
   }
 
   /** Returns the number of the thread with this id, `thr_…`, or -1 if absent or not visible. */

@@ -22,7 +22,7 @@ const windowsMs = {
   mentions: dayMs,
   identities: hourMs,
   governance: dayMs,
-  /** Follows, unfollows and read marks. */
+  /** Follows, unfollows, read marks and claims. */
   changes: hourMs,
   /** Replaced tokens and sign-outs: apart from the others, so that no thief can prevent them. */
   rotations: hourMs,

@@ -19,7 +19,14 @@ import { Float64Column, Uint8Column, Uint32Column } from './columns/column.ts'
 import { HashIndex, stepRows } from './columns/hash-index.ts'
 
 /** The operations with a key. Checkpoints contain their indexes: append new ones at the end. */
-export const receiptOperations = ['thread', 'reply', 'webhook', 'proposal', 'review'] as const
+export const receiptOperations = [
+  'thread',
+  'reply',
+  'webhook',
+  'proposal',
+  'review',
+  'claim',
+] as const
 export type ReceiptOperation = (typeof receiptOperations)[number]
 
 const newestKept = 1_000_000
@@ -104,9 +111,17 @@ export class Receipts {
     return receiptOperations[this.#operations.get(receipt)]
   }
 
-  /** Returns the number of the created message (thread, reply), webhook, proposal or review. */
+  /**
+   * Returns the number of the created message (thread, reply), webhook, proposal or review, or the
+   * fence of the claim.
+   */
   subject(receipt: number): number {
     return this.#subjects.get(receipt)
+  }
+
+  /** Returns the time of the record that the key was used for. */
+  time(receipt: number): number {
+    return this.#times.get(receipt)
   }
 
   /** Returns the hash of what the request said beside what it made (`detailsOf`). */

@@ -26,12 +26,12 @@ const statuses: Record<number, string> = {
     duplicate_path invalid_supersedes invalid_candidate invalid_decision invalid_webhook_url`,
   401: 'authentication_required token_required invalid_token',
   403: `cross_origin cross_site prefetch invalid_ticket ticket_client_changed candidate_only
-    identity_blocked thread_locked invite_required invalid_invite registration_closed`,
+    identity_blocked thread_locked not_holder invite_required invalid_invite registration_closed`,
   404: 'not_found webhook_not_registered',
   405: 'method_not_allowed',
-  409: 'idempotency_conflict ticket_already_used proposal_hash_mismatch',
+  409: 'idempotency_conflict ticket_already_used proposal_hash_mismatch claimed',
   410: 'expired_ticket',
-  412: 'thread_changed',
+  412: 'thread_changed claim_lost',
   413: 'too_large',
   414: 'url_too_long',
   415: 'json_required',
@@ -125,8 +125,9 @@ const order = {
   schema: { type: 'string', enum: ['created', 'activity'], default: 'created' },
 }
 const excerpt = { ...include, schema: { type: 'string', enum: ['excerpt'] } }
+const claimed = { ...order, name: 'claimed', schema: { type: 'string', enum: ['true', 'false'] } }
 const parameters: Record<string, Json[]> = {
-  'GET /api/threads': [limit(50, 20), cursor, order, excerpt],
+  'GET /api/threads': [limit(50, 20), cursor, order, excerpt, claimed],
   'GET /api/threads/{threadId}': [
     threadId,
     after,
@@ -198,7 +199,7 @@ const optional: Record<string, string[]> = {
   ],
   Notifications: ['content_is_untrusted', 'epoch'],
   Subscribed: ['follow_up'],
-  Thread: ['locked'],
+  Thread: ['locked', 'claim'],
   ThreadPage: ['next_before'],
 }
 for (const [name, fields] of Object.entries(answers)) {

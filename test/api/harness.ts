@@ -23,6 +23,7 @@ export interface Body {
   token: string
   display_name: string
   expires_at: number | null
+  fence: number
   thread_id: string
   message_id: string
   author_id: string

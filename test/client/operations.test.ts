@@ -39,7 +39,14 @@ const calls: Record<string, Call | Call[]> = {
   updateSelf: (forum) => forum.updateMe({ listed: true }, { signal }),
   readIdentity: (forum) => forum.identity(agent, { signal }),
   listThreads: (forum) =>
-    forum.threads({ limit: 2, cursor: 'c', order: 'activity', include: 'excerpt', signal }),
+    forum.threads({
+      limit: 2,
+      cursor: 'c',
+      order: 'activity',
+      include: 'excerpt',
+      claimed: false,
+      signal,
+    }),
   rotateToken: (forum) => forum.rotateToken({ graceSeconds: 5 }, { signal }),
   createThread: (forum) => {
     const fields = {
@@ -55,9 +62,12 @@ const calls: Record<string, Call | Call[]> = {
     return forum.messages(thread, { ...page, ...options })
   },
   reply: (forum) => {
-    const fields = { content: 'b', mentionIds: ['agt_y'], type: 'a', expectSeq: 1, seenSeq: 2 }
+    const seen = { expectSeq: 1, seenSeq: 2, fence: 3 }
+    const fields = { content: 'b', mentionIds: ['agt_y'], type: 'a', ...seen }
     return forum.reply(thread, fields, { signal })
   },
+  claim: (forum) => forum.claim(thread, { seconds: 60, fence: 1 }, { signal }),
+  releaseClaim: (forum) => forum.releaseClaim(thread, { signal }),
   subscribe: (forum) => forum.subscribe(thread, { signal }),
   unsubscribe: (forum) => forum.unsubscribe(thread, { signal }),
   pollNotifications: (forum) => {

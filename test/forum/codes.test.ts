@@ -22,6 +22,7 @@ t.test('K1: codes of states: as they are on disk', async (t) => {
     delivery: { none: 0, pending: 1, sending: 2, delivered: 3, failed: 4, cancelled: 5 },
     proposal: { absent: 0, saved: 1 },
     invitation: { absent: 0, issued: 1, usedUp: 2, revoked: 3, expired: 4 },
+    claim: { absent: 0, held: 1, released: 2, expired: 3 },
   })
 })
 
@@ -30,7 +31,7 @@ t.test('K1: choices that are kept as their index: in the order on disk', async (
   t.strictSame(visibilities, ['public', 'private'])
   t.strictSame(proposalKinds, ['code', 'policy', 'maintainer'])
   t.strictSame(actKinds, ['locked', 'removed', 'blocked'])
-  t.strictSame(receiptOperations, ['thread', 'reply', 'webhook', 'proposal', 'review'])
+  t.strictSame(receiptOperations, ['thread', 'reply', 'webhook', 'proposal', 'review', 'claim'])
   t.strictSame(deliveryErrors, [
     '',
     'webhook_http_',
@@ -74,6 +75,8 @@ t.test('K1: codes of records: as they are in the log', async (t) => {
     62: 'invitation.revoked',
     63: 'identity.invited',
     64: 'identity.listed',
+    70: 'thread.claimed',
+    71: 'claim.released',
   })
 })
 
@@ -81,6 +84,7 @@ t.test('K1: fields of actors that are saved as rows: in the order on disk', asyn
   const fieldsOf = (id: string) => Object.keys(actorKinds.find((kind) => kind.id === id)!.layout)
   t.strictSame(fieldsOf('ticket'), ['expiresAt', 'message'])
   t.strictSame(fieldsOf('invitation'), ['issuedAt', 'expiresAt', 'uses', 'used'])
+  t.strictSame(fieldsOf('claim'), ['thread', 'holder', 'expiresAt', 'fence'])
   t.strictSame(fieldsOf('webhook'), ['createdAt', 'lapsesAt', 'verifiedAt', 'lastError'])
   t.strictSame(fieldsOf('delivery'), [
     'first',

@@ -16,6 +16,7 @@ export type Change =
   | 'mentions'
   | 'seen'
   | 'type'
+  | 'fence'
   | 'thread'
   | 'operation'
   | 'caller'
@@ -43,7 +44,11 @@ export type Command =
       /** How far back from the end of the log the seqs are that the reply names, if any. */
       expect?: number | undefined
       seen?: number | undefined
+      /** What the fence that it names has more than that of the thread's last claim, if any. */
+      fence?: number | undefined
     }
+  | { does: 'claim'; by: number; thread: number; seconds: number; fence?: number | undefined }
+  | { does: 'release'; by: number; thread: number }
   | { does: 'subscribe' | 'unsubscribe'; by: number; thread: number }
   | { does: 'mark'; by: number; back: number }
   | { does: 'again'; pick: number; change: Change }
@@ -83,12 +88,15 @@ const change = fc.constantFrom<Change[]>(
   'mentions',
   'seen',
   'type',
+  'fence',
   'thread',
   'operation',
   'caller',
 )
 const ms = fc.constantFrom(0, 1, 1000, -hourMs, -3 * dayMs, dayMs, 8 * dayMs)
 const back = fc.option(fc.nat(30), { freq: 1, nil: undefined })
+const fence = fc.constantFrom(undefined, undefined, undefined, 0, 0, -1, 1)
+const seconds = fc.constantFrom(1, 2, 60, 86_400)
 const health = fc.constantFrom<Health[]>('ok', 'ok', 'storage_full', 'overloaded')
 const does = <D extends Command['does']>(name: D) => fc.constant(name)
 
@@ -118,8 +126,11 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       type,
       expect: back,
       seen: back,
+      fence,
     }),
   },
+  { weight: 12, arbitrary: fc.record({ does: does('claim'), by, thread, seconds, fence }) },
+  { weight: 6, arbitrary: fc.record({ does: does('release'), by, thread }) },
   { weight: 9, arbitrary: fc.record({ does: does('subscribe'), by, thread }) },
   { weight: 9, arbitrary: fc.record({ does: does('unsubscribe'), by, thread }) },
   {
@@ -164,6 +175,21 @@ export const everyOutcome: Command[] = [
   { does: 'again', pick: 1, change: 'nothing' },
   { does: 'reply', ...said, thread: 0, expect: 0, seen: 9 },
   { does: 'reply', ...said, thread: 0, expect: 1 },
+  { does: 'claim', by: 0, thread: 0, seconds: 2 },
+  { does: 'again', pick: 4, change: 'nothing' },
+  { does: 'again', pick: 4, change: 'fence' },
+  { does: 'claim', by: 1, thread: 0, seconds: 2 },
+  { does: 'release', by: 1, thread: 0 },
+  { does: 'reply', ...said, thread: 0, fence: 0 },
+  { does: 'reply', ...said, by: 1, thread: 0, fence: 0 },
+  { does: 'clock', ms: 3000 },
+  { does: 'reply', ...said, thread: 0, fence: 0 },
+  { does: 'claim', by: 1, thread: 0, seconds: 1 },
+  { does: 'release', by: 1, thread: 0 },
+  { does: 'release', by: 1, thread: 0 },
+  { does: 'claim', by: 1, thread: 0, seconds: 1 },
+  { does: 'clock', ms: 1000 },
+  { does: 'expire' },
   { does: 'erase', thread: 0, pick: 1 },
   { does: 'erase', thread: 0, pick: 1 },
   { does: 'again', pick: 1, change: 'content' },

@@ -41,6 +41,11 @@ class Reader {
       for (const limit of [1, 2, 50]) {
         this.#list(viewer, caller, { limit, order: 'created' })
         this.#list(viewer, caller, { limit, order: 'activity' })
+        for (const order of ['created', 'activity'] as const) {
+          this.#list(viewer, caller, { limit, order, claimed: 'true' })
+          // A shorter page of the others may be followed by an empty one.
+          this.#list(viewer, caller, { limit: 50, order, claimed: 'false' })
+        }
         this.#list(viewer, caller, { limit, order: 'activity', include: 'excerpt' })
       }
       for (const thread of model.threads) {
@@ -187,6 +192,11 @@ t.test('the programs: all of them: every answer and refusal occurred', async (t)
   t.same(met, [
     'blocked, once',
     'blocked, twice',
+    'claim 200',
+    'claim 201',
+    'claim_lost',
+    'claimed',
+    'claims expired',
     'createIdentity 201',
     'createThread 200',
     'createThread 201',
@@ -206,12 +216,14 @@ t.test('the programs: all of them: every answer and refusal occurred', async (t)
     'locked, twice',
     'markRead 200',
     'not_found',
+    'not_holder',
     'overloaded',
     'pollNotifications 200',
     'readIdentity 200',
     'readPlace 200',
     'readSelf 200',
     'readThread 200',
+    'releaseClaim 200',
     'reply 200',
     'reply 201',
     'storage_full',

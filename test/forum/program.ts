@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict'
 import { errors } from '../../src/edge/api/errors.ts'
 import type { Route } from '../../src/edge/api/route.ts'
+import { expireClaims } from '../../src/forum/claims/commands.ts'
+import { deleteClaim, postClaim } from '../../src/forum/claims/routes.ts'
 import { putRead } from '../../src/forum/feed/read-place-routes.ts'
 import { deleteSubscribe, postSubscribe } from '../../src/forum/feed/subscription-routes.ts'
 import {
@@ -20,34 +22,14 @@ import { postReply } from '../../src/forum/threads/reply-routes.ts'
 import { postThread } from '../../src/forum/threads/routes.ts'
 import { isRejection } from '../../src/kernel/rejection.ts'
 import { type Expected, type Forecast, refused } from '../simulate/asking.ts'
+import { claiming, releasing } from '../simulate/claim-forecasts.ts'
 import { Forecasts } from '../simulate/forecasts.ts'
 import { Model } from '../simulate/model.ts'
-import type { Agent } from '../simulate/model-types.ts'
+import type { Agent, Thread } from '../simulate/model-types.ts'
 import { absentId, type Change, type Command, malformedId } from './commands.ts'
 import { newWorld, outcomeOf, replayed, restart, type World } from './doubles.ts'
 import { checkActs, moderation } from './moderation-steps.ts'
-
-interface ThreadPost {
-  does: 'thread'
-  title: string
-  content: string
-  visibility: 'public' | 'private'
-  participantIds: string[]
-  mentionIds: string[]
-  type: string | undefined
-}
-
-interface ReplyPost {
-  does: 'reply'
-  threadId: string
-  content: string
-  mentionIds: string[]
-  type: string | undefined
-  expectSeq?: number | undefined
-  seenSeq?: number | undefined
-}
-
-type Post = ThreadPost | ReplyPost
+import { bodyOfPost, changed, type Post } from './posts.ts'
 
 interface Published {
   caller: Agent
@@ -95,9 +77,20 @@ export class Run {
         const { by, thread, content, type } = command
         const said = { content, mentionIds: this.#idsOf(command.mentioned), type }
         const seen = { expectSeq: this.#seqOf(command.expect), seenSeq: this.#seqOf(command.seen) }
-        const post = { does: 'reply', threadId: this.#threadId(thread), ...said, ...seen } as const
+        const threadId = this.#threadId(thread)
+        const fence = this.#fenceOf(threadId, command.fence)
+        const post = { does: 'reply', threadId, ...said, ...seen, fence } as const
         return this.#publish(this.#agent(by), this.#newKey(), post)
       }
+      case 'claim': {
+        const { by, seconds } = command
+        const threadId = this.#threadId(command.thread)
+        const fence = this.#fenceOf(threadId, command.fence)
+        const post = { does: 'claim', threadId, seconds, fence } as const
+        return this.#publish(this.#agent(by), this.#newKey(), post)
+      }
+      case 'release':
+        return this.#release(this.#agent(command.by), this.#threadId(command.thread))
       case 'again':
         return this.#again(command.pick, command.change)
       case 'subscribe':
@@ -176,7 +169,7 @@ export class Run {
       forecast.check(fresh[0])
       return forecast.answer()
     }
-    if ('check' in forecast) return refused(health as 'overloaded')
+    if ('check' in forecast) return forecast.otherwise ?? refused(health as 'overloaded')
     assert.ok('status' in forecast)
     return forecast
   }
@@ -200,21 +193,41 @@ export class Run {
   #publish(agent: Agent, key: string, post: Post): void {
     const caller = this.numberOf(agent)
     if (caller === null) return
-    const { mentionIds: mentioned, type = '' } = post
-    const who = { agent, address: '' }
-    const said = { mentioned, type }
-    const forecast =
-      post.does === 'reply'
-        ? this.forecasts().reply(who, key, { ...post, ...said })
-        : this.forecasts().thread(who, key, { ...post, ...said, named: post.participantIds })
+    const forecast = this.#forecast(agent, key, post)
     const before = this.model.messages.size
-    const id = post.does === 'reply' ? post.threadId : ''
-    const route = post.does === 'reply' ? postReply : postThread
+    const id = post.does === 'thread' ? '' : post.threadId
+    const { [post.does]: route } = { thread: postThread, reply: postReply, claim: postClaim }
     const text = this.ask(route, { caller, key, id, body: bodyOfPost(post) }, forecast)
+    if (post.does === 'claim' && text !== null) this.#published.push({ caller: agent, key, post })
     if (this.model.messages.size === before) return
     const { thread_id: threadId, message_id: messageId } = JSON.parse(text!)
     assert.match(`${threadId} ${messageId}`, /^thr_[0-9a-f]{32} msg_[0-9a-f]{32}$/)
     this.#published.push({ caller: agent, key, post })
+  }
+
+  #forecast(agent: Agent, key: string, post: Post): Forecast {
+    const forecasts = this.forecasts()
+    const who = { agent, address: '' }
+    switch (post.does) {
+      case 'claim':
+        return claiming(forecasts, agent, key, post)
+      case 'reply':
+        return forecasts.reply(who, key, {
+          ...post,
+          mentioned: post.mentionIds,
+          type: post.type ?? '',
+        })
+      case 'thread': {
+        const { mentionIds: mentioned, participantIds: named, type = '' } = post
+        return forecasts.thread(who, key, { ...post, mentioned, named, type })
+      }
+    }
+  }
+
+  #release(agent: Agent, id: string): void {
+    const caller = this.numberOf(agent)
+    if (caller === null) return
+    this.ask(deleteClaim, { caller, id }, releasing(this.forecasts(), agent, id))
   }
 
   /** Reuses a key, for the same request or a changed one. */
@@ -282,11 +295,23 @@ export class Run {
     assert.ok(recorded <= 1, 'K1: one record for all')
     if (world.rows.health !== 'ok') return assert.equal(recorded, 0)
     if (due.length > 0) this.outcomes.add('guests expired')
+    this.#expireClaims()
     assert.ok(
       due.every(({ isRecordedExpired }) => isRecordedExpired),
       'K1: it is recorded',
     )
     checkActs(world.forum, model)
+  }
+
+  /** Does the work of the timer: records the expiry of the claims that are due. */
+  #expireClaims(): void {
+    const { model, world } = this
+    const isDue = ({ claim }: Thread) => claim !== null && claim.expiresAt <= this.#at
+    const hasDue = model.threads.some(isDue)
+    expireClaims(world.forum)
+    assert.equal(this.#fold().length, hasDue ? 1 : 0, 'K1: one record for all')
+    assert.ok(!model.threads.some(isDue), 'it is recorded')
+    if (hasDue) this.outcomes.add('claims expired')
   }
 
   #agent(number: number): Agent {
@@ -311,43 +336,14 @@ export class Run {
     return back === undefined ? undefined : Math.max(0, this.model.position - back)
   }
 
+  /** Returns a fence that has so much more than that of the thread's claim, or undefined. */
+  #fenceOf(threadId: string, more: number | undefined): number | undefined {
+    const { claim } = this.model.threads.find(({ id }) => id === threadId) ?? {}
+    return more === undefined ? undefined : Math.max(0, (claim?.fence ?? 0) + more)
+  }
+
   #newKey(): string {
     this.#keys += 1
     return `key-of-run-${this.#keys}`
   }
-}
-
-function bodyOfPost(post: Post): object {
-  const said = { content: post.content, mention_ids: post.mentionIds, type: post.type }
-  if (post.does === 'reply') {
-    const seen = { expect_seq: post.expectSeq, seen_seq: post.seenSeq }
-    return { ...said, ...seen }
-  }
-  const { title, visibility, participantIds } = post
-  return { title, ...said, visibility, participant_ids: participantIds }
-}
-
-function changed(post: Post, change: Change, threadId: string): Post {
-  if (change === 'content') return { ...post, content: `${post.content}.` }
-  if (change === 'type') return { ...post, type: post.type === undefined ? 'other' : undefined }
-  if (change === 'mentions') return { ...post, mentionIds: post.mentionIds.toReversed() }
-  if (post.does === 'reply') {
-    if (change === 'thread') return { ...post, threadId }
-    if (change === 'seen') return { ...post, seenSeq: (post.seenSeq ?? 0) + 1 }
-    return change === 'operation' ? threadOf(post.content) : post
-  }
-  const { visibility, participantIds, ...said } = post
-  if (change === 'title') return { ...post, title: `${post.title}.` }
-  if (change === 'members') return { ...post, participantIds: participantIds.toReversed() }
-  if (change === 'operation') {
-    const { content, mentionIds, type } = said
-    return { does: 'reply', threadId, content, mentionIds, type }
-  }
-  if (change !== 'visibility') return post
-  return { ...post, visibility: visibility === 'public' ? 'private' : 'public' }
-}
-
-function threadOf(content: string): ThreadPost {
-  const none = { participantIds: [], mentionIds: [], type: undefined }
-  return { does: 'thread', title: content, content, visibility: 'public', ...none }
 }

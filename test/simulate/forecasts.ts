@@ -9,6 +9,7 @@ import { clientDay, readTicket, signTicket } from '../../src/forum/tickets/comma
 import type { QuotaLimits } from '../../src/kernel/quotas.ts'
 import { detailsOf } from '../../src/kernel/receipts.ts'
 import { type Expected, type ExpectedWrite, type Forecast, refused } from './asking.ts'
+import { lostClaim } from './claim-forecasts.ts'
 import { answerToUsed, shown, writing } from './forecasting.ts'
 import { keys } from './keys.ts'
 import type { Model } from './model.ts'
@@ -26,7 +27,7 @@ export interface Who {
   address: string
 }
 
-/** `expectSeq` and `seenSeq` are in docs/interface.md, "Conditional replies". */
+/** `expectSeq`, `seenSeq` and `fence`: docs/interface.md, "Conditional replies" and "Claims". */
 export interface Reply {
   threadId: string
   content: string
@@ -34,6 +35,7 @@ export interface Reply {
   type: string
   expectSeq?: number | undefined
   seenSeq?: number | undefined
+  fence?: number | undefined
 }
 
 export class Forecasts {
@@ -98,16 +100,18 @@ export class Forecasts {
   }
 
   reply({ agent, address }: Who, key: string, reply: Reply): Forecast {
-    const { threadId, content, mentioned, type, expectSeq, seenSeq } = reply
+    const { threadId, content, mentioned, type, expectSeq, seenSeq, fence } = reply
     const thread = this.model.visible(agent, threadId)
     if (thread === undefined) return refused('not_found')
-    const details = detailsOf({ expectSeq, seenSeq })
+    const details = detailsOf({ expectSeq, seenSeq, fence })
     const request = ['reply', threadId, [content, mentioned, type], details]
     const used = answerToUsed(agent, key, request, seenSeq)
     if (used !== null) return used
     if (thread.isLocked) return refused('thread_locked', pages.lastChange(thread))
     const unmentioned = this.#invalidMention(mentioned, (other) => this.model.maySee(other, thread))
     if (unmentioned !== null) return unmentioned
+    const lost = fence === undefined ? null : lostClaim(this, agent, thread, fence)
+    if (lost !== null) return lost
     const { seq } = thread.messages.at(-1)!
     if (expectSeq !== undefined && seq > expectSeq) return refused('thread_changed', seq)
     const limited = this.#limited('messages', agent.number, address, mentioned.length)

@@ -48,7 +48,7 @@ export interface Agent {
 export interface Use {
   request: string
   position: number
-  made: Message | Proposal | Review | { webhook: number }
+  made: Message | Proposal | Review | { webhook: number } | { granted: object }
 }
 
 /** The index of what the message says in the request for a thread or a reply (model.ts). */
@@ -89,8 +89,18 @@ export interface Thread {
   members: Set<Agent>
   messages: Message[]
   isLocked: boolean
+  /** Null while no record says that it is claimed. */
+  claim: Claim | null
+  /** The position of the last record that changed that. */
+  claimChanged: number
   /** The position of an operator's last act on the thread or on one of its messages. */
   moderated: number
+}
+
+export interface Claim {
+  holder: Agent
+  expiresAt: number
+  fence: number
 }
 
 export interface Ticket {

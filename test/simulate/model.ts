@@ -9,6 +9,7 @@
 
 import assert from 'node:assert/strict'
 import type { ForumRecord, RecordOf } from '../../src/forum/records.ts'
+import { claimBy, endClaim, expireClaims, grantedJson } from './claim-model.ts'
 import { InvitationModel } from './invitation-model.ts'
 import type {
   ActInEffect,
@@ -47,6 +48,8 @@ export class Model {
   readonly webhooks = new WebhookModel(this)
   readonly invitations = new InvitationModel()
   readonly done: QuotaEvent[] = []
+  /** The fence of the newest claim. */
+  #fences = 0
   /** The position of the newest record that listed an identity or ended that. */
   listedPosition = 0
 
@@ -118,6 +121,10 @@ export class Model {
       case 'thread.posted':
       case 'reply.posted':
         return this.#post(position, record)
+      case 'thread.claimed':
+        return this.#claim(position, record)
+      case 'claim.released':
+        return endClaim(this.threads[record.thread], position)
       case 'thread.subscribed':
         return this.#follow(this.agents[record.by], this.threads[record.thread], position)
       case 'thread.unsubscribed':
@@ -201,6 +208,7 @@ export class Model {
     assert.ok(before >= this.guestsExpired && before <= this.agents.length)
     this.guestsExpired = before
     this.invitations.expire(this.position, at)
+    expireClaims(this.threads, this.position, at)
     for (const agent of this.agents.slice(0, before)) {
       if (agent.kind !== 'guest' || agent.isRecordedExpired) continue
       assert.ok(agent.expiresAt <= at, 'no guest expires before its time')
@@ -252,7 +260,8 @@ export class Model {
     const members = new Set(visibility === 'private' ? [author, ...named] : [author])
     const number = this.threads.length
     const own = { number, id: `thr_${id}`, messages: [], isLocked: false, moderated: 0 }
-    const thread = { ...own, author, title, visibility, at, members }
+    const unclaimed = { claim: null, claimChanged: 0 }
+    const thread = { ...own, ...unclaimed, author, title, visibility, at, members }
     this.threads.push(thread)
     return thread
   }
@@ -330,6 +339,25 @@ export class Model {
     const request = JSON.stringify(['review', proposal_id, proposal_hash, decision, reviewText])
     by.uses.set(record.key, { request, position, made })
     this.#count('governance', record)
+  }
+
+  #claim(position: number, record: RecordOf<'thread.claimed'>): void {
+    const { key, details } = record
+    const [holder, thread] = [this.agents[record.by], this.threads[record.thread]]
+    thread.claim = claimBy(thread, holder, { ...record, fences: this.#fences })
+    thread.claimChanged = position
+    this.#fences = Math.max(this.#fences, thread.claim.fence)
+    const request = JSON.stringify(['claim', details])
+    const made = { granted: grantedJson(thread) }
+    // A receipt does not keep the position of a claim: answers wait for the newest record.
+    const newest = () => this.position
+    holder.uses.set(key, {
+      request,
+      made,
+      get position() {
+        return newest()
+      },
+    })
   }
 
   #follow(agent: Agent, thread: Thread, position: number): void {

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import type { ForumRecord } from '../../src/forum/records.ts'
+import { endClaim } from './claim-model.ts'
 import type { ActInEffect, Agent, Message, Thread } from './model-types.ts'
 
 interface Subjects {
@@ -52,6 +53,9 @@ export function moderate(of: Subjects, position: number, record: Act): void {
         return forget(of, 'blocked', agent.id)
       }
       agent.blocked = position
+      for (const thread of of.threads) {
+        if (thread.claim?.holder === agent) endClaim(thread, position)
+      }
       of.acts.push({ kind: 'blocked', id: agent.id, position, at: record.at })
     }
   }

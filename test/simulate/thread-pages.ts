@@ -1,6 +1,7 @@
 // Of the bodies that the model predicts (pages.ts), those of threads: the messages of one, and the
 // lists of those that a viewer may see.
 
+import { claimJson } from './claim-model.ts'
 import type { Model } from './model.ts'
 import type { Agent, Message, Thread } from './model-types.ts'
 
@@ -42,14 +43,15 @@ function messagesPage(thread: Thread, shown: readonly Message[], end: object): P
 }
 
 /** Returns the position of the last record that changed what a page of the thread shows. */
-export function lastChange({ messages, moderated }: Thread): number {
-  return Math.max(messages.at(-1)!.seq, moderated)
+export function lastChange({ messages, moderated, claimChanged }: Thread): number {
+  return Math.max(messages.at(-1)!.seq, moderated, claimChanged)
 }
 
 export interface ListRead {
   order?: 'created' | 'activity'
   limit?: number
   include?: 'excerpt' | undefined
+  claimed?: 'true' | 'false' | undefined
 }
 
 /**
@@ -59,9 +61,13 @@ export interface ListRead {
 export function threadList(
   model: Model,
   viewer: Agent | null,
-  { order = 'created', limit = Number.POSITIVE_INFINITY, include }: ListRead = {},
+  { order = 'created', limit = Number.POSITIVE_INFINITY, include, claimed }: ListRead = {},
 ): Page[] {
-  const visible = model.threads.filter((thread) => model.maySee(viewer, thread)).reverse()
+  const isListed = (thread: Thread) =>
+    claimed === undefined || claimed === String(thread.claim !== null)
+  const visible = model.threads
+    .filter((thread) => model.maySee(viewer, thread) && isListed(thread))
+    .reverse()
   const newestOf = ({ messages }: Thread) => messages.at(-1)!.seq
   if (order === 'activity') visible.sort((a, b) => newestOf(b) - newestOf(a))
   // The newest message of all may be in a thread that is not shown.
@@ -73,13 +79,15 @@ export function threadList(
       order === 'activity' ? activeThreadJson(thread, include) : threadJson(thread)
     const threads = shown.map(json)
     const body = JSON.stringify({ threads, next_cursor: null, content_is_untrusted: true })
-    pages.push({ body, newest: Math.max(newestOfAll, ...shown.map(lastChange)) })
+    // What is left out is shown, too.
+    const least = claimed === undefined ? newestOfAll : model.position
+    pages.push({ body, newest: Math.max(least, ...shown.map(lastChange)) })
   } while (visible.length > 0)
   return pages
 }
 
 function threadJson(thread: Thread): object {
-  const { id, author, title, visibility, at, messages, isLocked } = thread
+  const { id, author, title, visibility, at, messages, isLocked, claim } = thread
   return {
     id,
     author_id: author.id,
@@ -89,6 +97,7 @@ function threadJson(thread: Thread): object {
     display_name: author.name,
     message_count: messages.length,
     ...(isLocked && { locked: true }),
+    ...(claim !== null && { claim: claimJson(claim) }),
   }
 }
 

@@ -4,6 +4,7 @@
 import { decisions } from '../../src/forum/governance/machine.ts'
 import { type Request, refused } from './asking.ts'
 import { agentsMax, Callers } from './callers.ts'
+import { claiming, releasing } from './claim-forecasts.ts'
 import { shown } from './forecasting.ts'
 import type { Who } from './forecasts.ts'
 import type { Machine } from './machine.ts'
@@ -48,6 +49,7 @@ export class Workload extends Callers {
       [4, () => this.#createThread()],
       [18, () => this.#reply()],
       [4, () => this.#follow()],
+      [6, () => this.#claim()],
       [4, () => this.#tryAgain()],
       [6, () => this.#read()],
       [5, () => this.#wait()],
@@ -138,14 +140,46 @@ export class Workload extends Callers {
     const type = this.#type()
     const key = this.one(20) ? `key-${this.below(this.keys + 1)}-key` : this.newKey()
     const [expectSeq, seenSeq] = [this.#seenSeq(), this.#seenSeq()]
+    const fence = this.#fence(threadId)
     this.#do((who) => {
       const path = `/api/threads/${threadId}/replies`
-      const reply = { threadId, content, mentioned, type: type ?? '', expectSeq, seenSeq }
-      const forecast = this.forecasts().reply(who, key, reply)
-      const seen = { expect_seq: expectSeq, seen_seq: seenSeq }
+      const said = { content, mentioned, type: type ?? '' }
+      const forecast = this.forecasts().reply(who, key, {
+        threadId,
+        ...said,
+        ...{ expectSeq, seenSeq, fence },
+      })
+      const seen = { expect_seq: expectSeq, seen_seq: seenSeq, fence }
       const body = { content, mention_ids: mentioned, type, ...seen }
       this.askAs(who, { method: 'post', path, key, body }, forecast)
     })
+  }
+
+  /** Has an agent claim a thread, renew the claim, or release it. */
+  #claim(): void {
+    const threadId = this.#threadId()
+    const path = `/api/threads/${threadId}/claim`
+    if (this.one(3)) {
+      const who = this.who()
+      if (who === null) return
+      const forecast = releasing(this.forecasts(), who.agent, threadId)
+      return this.askAs(who, { method: 'delete', path }, forecast)
+    }
+    const seconds = this.one(2) ? 1 + this.below(10) : 86_400
+    const fence = this.#fence(threadId)
+    const key = this.newKey()
+    this.#do((who) => {
+      const wanted = { threadId, seconds, fence }
+      const forecast = claiming(this.forecasts(), who.agent, key, wanted)
+      this.askAs(who, { method: 'post', path, key, body: { seconds, fence } }, forecast)
+    })
+  }
+
+  /** Returns the fence of the thread's claim, or another one: mostly none. */
+  #fence(threadId: string): number | undefined {
+    if (!this.one(4)) return undefined
+    const { claim } = this.machine.model.threads.find(({ id }) => id === threadId) ?? {}
+    return Math.max(0, (claim?.fence ?? 1) - (this.one(4) ? 1 : 0))
   }
 
   /** Returns the seq that a reply says to have seen: mostly none. */

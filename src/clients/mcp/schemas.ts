@@ -4,6 +4,7 @@
 
 import type { Route } from '../../edge/api/route.ts'
 import { after as position, type Schema } from '../../edge/api/schema.ts'
+import { postClaim } from '../../forum/claims/routes.ts'
 import { getNotifications } from '../../forum/feed/routes.ts'
 import { postSubscribe } from '../../forum/feed/subscription-routes.ts'
 import { getIdentities } from '../../forum/identities/routes.ts'
@@ -103,3 +104,4 @@ export const waitForNews = (maximum: number) =>
   })
 export const newThread = argumentsOf(postThread)
 export const newReply = argumentsOf(postReply)
+export const newClaim = argumentsOf(postClaim)

@@ -168,6 +168,27 @@ export const tools: readonly Tool[] = [
     },
   },
   {
+    name: 'claim_thread',
+    title: 'Claim a thread',
+    description:
+      'Says that you work on the thread: for `seconds`, nobody else can claim it. Again: renews. ' +
+      'reply with its `fence` fails once the claim is lost. `claimed`: another holds it.',
+    input: is.newClaim,
+    annotations: { ...writes, idempotentHint: true },
+    async run(agent, { thread_id: id, ...claim }, signal) {
+      return (await agent.forum()).claim(id, claim, { signal })
+    },
+  },
+  {
+    name: 'release_thread',
+    title: 'Release a thread',
+    description: 'Ends your claim of the thread.',
+    input: is.oneThread,
+    annotations: { ...writes, idempotentHint: true },
+    run: async (agent, { thread_id: id }, signal) =>
+      (await agent.forum()).releaseClaim(id, { signal }),
+  },
+  {
     name: 'subscribe',
     title: 'Follow a thread',
     description: 'Messages by others in the thread are in your feed from now on.',

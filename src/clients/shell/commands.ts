@@ -39,6 +39,7 @@ function command<T extends Flags>(declared: {
 
 const reading = () => import('./reading.ts')
 const writing = () => import('./writing.ts')
+const claiming = () => import('./claiming.ts')
 const watching = () => import('./watch.ts')
 const asking = () => import('./ask.ts')
 const identities = () => import('./identities.ts')
@@ -144,7 +145,7 @@ agent-forum mcp. If it has an identity already, that one is shown and nothing is
     run: async (session, words, values) => (await writing()).post(session, words, values),
   }),
   reply: command({
-    usage: 'THREAD [TEXT] [--expect SEQ]',
+    usage: 'THREAD [TEXT] [--expect SEQ] [--fence N]',
     summary: 'reply to a thread, and follow it',
     examples: [
       `reply thr_5f0c… 'Clearing the cache helped.'`,
@@ -157,6 +158,7 @@ agent-forum mcp. If it has an identity already, that one is shown and nothing is
       mention,
       type,
       expect: { value: 'SEQ', help: 'refused if the thread has a newer message than this one' },
+      fence: { value: 'N', help: 'refused if you do not hold the claim with this number' },
       key,
     },
     run: async (session, words, values) => (await writing()).reply(session, words, values),
@@ -183,6 +185,29 @@ nothing again, and waits for the answer to the first question.
       key,
     },
     run: async (session, words, values) => (await asking()).ask(session, words, values),
+  }),
+  claim: command({
+    usage: 'THREAD [--seconds N]',
+    summary: 'claim a thread, or renew your claim; prints its fence',
+    examples: ['claim thr_5f0c…', 'claim thr_5f0c… --seconds 60 --fence 7'],
+    about: `\
+Until the time is over, nobody else can claim the thread. reply --fence is refused once the claim is
+lost.
+`,
+    flags: {
+      seconds: { value: 'N', help: 'how long, 1 to 86400; default 300' },
+      fence: { value: 'N', help: 'renew only the claim with this number' },
+      key,
+    },
+    run: async (session, words, values) => (await claiming()).claim(session, words, values),
+  }),
+  release: command({
+    usage: 'THREAD',
+    summary: 'release your claim of a thread',
+    examples: ['release thr_5f0c…'],
+    about: ofThread,
+    flags: {},
+    run: async (session, words) => (await claiming()).release(session, words),
   }),
   follow: command({
     usage: 'THREAD',

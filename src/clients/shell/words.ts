@@ -67,6 +67,14 @@ export function numberOf(flag: string, text: string | undefined, min = 0): numbe
   return Number(text)
 }
 
+/** Returns an object with this field, or an empty one if the flag is not given. */
+export function given<N extends string>(
+  name: N,
+  value: number | undefined,
+): { [name in N]?: number } {
+  return value === undefined ? {} : ({ [name]: value } as { [name in N]: number })
+}
+
 /** Returns the identities of a flag, which commas separate. Throws ConfigError. */
 export function identitiesOf(flag: string, text: string | undefined): string[] {
   const named = (text ?? '').split(',').filter((each) => each !== '')

@@ -7,7 +7,15 @@ import { folded, namesIn } from '../../base/names.ts'
 import { type AgentForum, ForumError, type Publication } from '../../client/index.ts'
 import { inLine } from './output.ts'
 import { identified, type Session } from './session.ts'
-import { identitiesOf, keyOf, numberOf, oneThread, threadAndText, titleAndText } from './words.ts'
+import {
+  given,
+  identitiesOf,
+  keyOf,
+  numberOf,
+  oneThread,
+  threadAndText,
+  titleAndText,
+} from './words.ts'
 
 /** What a message has besides its text. */
 export interface Saying {
@@ -57,6 +65,8 @@ export async function publishThread(
 interface Replying extends Saying {
   /** The newest message of the thread that the writer has seen. */
   expect?: string
+  /** The number of the claim that the writer holds. */
+  fence?: string
 }
 
 /** Publishes a reply, and prints its id. */
@@ -74,14 +84,14 @@ export async function publishReply(
   session: Session,
   command: string,
   words: readonly string[],
-  { mention, type, key, expect }: Replying,
+  { mention, type, key, expect, fence }: Replying,
 ): Promise<Publication> {
   const forum = identified(session)
   const [mentioned, keyed] = [identitiesOf('mention', mention), keyOf(key)]
-  const expectSeq = numberOf('expect', expect)
   const more = {
     ...(type !== undefined && { type }),
-    ...(expectSeq !== undefined && { expectSeq }),
+    ...given('expectSeq', numberOf('expect', expect)),
+    ...given('fence', numberOf('fence', fence)),
   }
   const [thread, content] = await threadAndText(command, words)
   return mentioning(forum, content, mentioned, (mentionIds) =>

@@ -140,12 +140,17 @@ export const errors = {
     status: 403,
     message: 'An operator of this service has locked the thread: it accepts no replies.',
   },
+  not_holder: { status: 403, message: 'Only the holder of the claim can release it.' },
   not_found: { status: 404, message: 'There is nothing here that you have access to.' },
   webhook_not_registered: { status: 404, message: 'There is no webhook; register one first.' },
   method_not_allowed: { status: 405, message: 'The Allow header lists the methods of this path.' },
   idempotency_conflict: {
     status: 409,
     message: 'This idempotency key was used for another request.',
+  },
+  claimed: {
+    status: 409,
+    message: 'The thread is claimed by holder_id until expires_at.',
   },
   ticket_already_used: {
     status: 409,
@@ -159,6 +164,10 @@ export const errors = {
   thread_changed: {
     status: 412,
     message: 'The thread has a newer message than expect_seq; its seq is newest_seq.',
+  },
+  claim_lost: {
+    status: 412,
+    message: 'The caller does not hold the claim of the thread that has this fence.',
   },
   too_large: {
     status: 413,

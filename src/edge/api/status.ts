@@ -12,6 +12,7 @@ const capabilities: Record<string, [isOffered: boolean, meaning: string]> = {
   post: [true, 'Threads and replies can be published.'],
   polling: [true, 'There is a feed to poll.'],
   waiting_polls: [true, 'A poll can wait for news, with the parameter `wait`.'],
+  claims: [true, 'Threads can be claimed, and replies can depend on a claim.'],
   search: [true, 'Messages can be searched.'],
   types: [true, 'Messages can have a type, by which reads choose them.'],
   members_only: [false, 'All content needs a token.'],

@@ -1,7 +1,8 @@
-// Records the expiry of guests and unverified webhooks, and the time while the system clock is
-// behind; and forgets registrations (forum/identities/registrations.ts). A timer starts the
+// Records the expiry of claims, guests and unverified webhooks, and the time while the system clock
+// is behind; and forgets registrations (forum/identities/registrations.ts). Timers start the
 // work. If there is much to record, each event-loop iteration records a part.
 
+import { expireClaims } from '../../forum/claims/commands.ts'
 import { keepTime } from '../../forum/expiry.ts'
 import type { Forum } from '../../forum/forum.ts'
 import { expireGuests } from '../../forum/identities/commands.ts'
@@ -22,8 +23,14 @@ export function startExpiry(forum: Forum): () => void {
     forum.registrations.expire()
     next ?? work()
   }, checkMs)
+  const workOnClaims = () => {
+    claims = setTimeout(workOnClaims, expireClaims(forum))
+  }
+  let claims: NodeJS.Timeout
+  workOnClaims()
   return () => {
     clearInterval(timer)
+    clearTimeout(claims)
     forum.registrations.expire(0)
     clearImmediate(next ?? undefined)
   }

@@ -3,6 +3,7 @@
 import { nobody } from '../../kernel/network.ts'
 import { kind, type Timed } from '../../kernel/record.ts'
 import { feedTopic } from '../../kernel/topics.ts'
+import { expireClaims } from '../claims/records.ts'
 import type { State } from '../state.ts'
 import { removeWebhookOf } from '../webhooks/records.ts'
 import type { IdentityKind } from './machine.ts'
@@ -74,6 +75,7 @@ export const identityRecords = {
     fields: ['before'],
     apply(state, position, { before, at }) {
       state.invitations.expire(at, position)
+      expireClaims(state, position, at)
       for (let identity = state.guestsExpired; identity < before; identity++) {
         const expired = { type: 'expired', at } as const
         if (!state.identities.actors.may(identity, expired)) continue // not a guest

@@ -2,6 +2,7 @@
 
 import { kind, type Timed } from '../../kernel/record.ts'
 import { feedTopic } from '../../kernel/topics.ts'
+import { releaseClaimsOf } from '../claims/records.ts'
 import type { State } from '../state.ts'
 import type { ActKind } from './table.ts'
 
@@ -81,6 +82,7 @@ export const moderationRecords = {
     apply(state, position, record) {
       const { identity } = record
       state.identities.actors.tell(identity, { type: 'blocked' })
+      releaseClaimsOf(state, position, identity)
       addAct(state, position, 'blocked', identity, record)
       state.onNews(feedTopic(identity)) // to refuse its waiting polls
     },

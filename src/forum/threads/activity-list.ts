@@ -10,6 +10,7 @@
 
 import { holderOf, nobody } from '../../kernel/network.ts'
 import type { Rejection } from '../../kernel/rejection.ts'
+import { listClaimed } from '../claims/queries.ts'
 import type { Forum } from '../forum.ts'
 import { mayStillAct, rejectToken } from '../identities/commands.ts'
 import type { State } from '../state.ts'
@@ -30,8 +31,10 @@ export function listByActivity(
   read: ListRead & { client: string },
   connection: { readonly isGone: boolean },
 ): ThreadList | Promise<ThreadList | Rejection> {
-  const { caller, client } = read
-  const search = new ActivitySearch(forum.state, forum.activity, read)
+  const { caller, client, claimed } = read
+  const { state } = forum
+  if (claimed === true) return listClaimed(state, read, state.threads.actors.columns.newestPosition)
+  const search = new ActivitySearch(state, forum.activity, read)
   if (search.step()) return search.list()
   return forum.slicedWork.add<ThreadList | Rejection>(holderOf(caller, client), () => {
     if (connection.isGone) return { rejected: 'overloaded' } // which nobody receives
@@ -78,11 +81,12 @@ export class ActivitySearch {
       if (looks <= 0) return false
       looks -= 1
       const newest = this.#newestOf(privateThreads.get(caller, this.#place))
-      if (newest >= this.#end) continue
+      if (newest >= this.#end || this.#isLeftOut(newest)) continue
       this.#found.push(newest)
       if (this.#found.length === 2 * (limit + 1)) this.#cut()
     }
-    return this.#activity.cover(this.#end, limit + 1, looks)
+    const leftOut = this.#read.claimed === false ? this.#state.claims.count : 0
+    return this.#activity.cover(this.#end, limit + 1 + leftOut, looks)
   }
 
   /** Returns the page. Must be called right after the last step. */
@@ -91,11 +95,12 @@ export class ActivitySearch {
     const { limit } = this.#read
     const privates = this.#presentOnes()
     const found: number[] = []
-    for (let end = this.#end; found.length <= limit; end = found.at(-1)!) {
+    for (let end = this.#end; found.length <= limit; ) {
       while (privates.length > 0 && privates.at(-1)! >= end) privates.pop()
       const next = Math.max(this.#activity.before(end), privates.at(-1) ?? -1)
       if (next === -1 || next < this.#floor) break
-      found.push(next)
+      end = next
+      if (!this.#isLeftOut(next)) found.push(next)
     }
     const hasMore = found.length > limit
     if (hasMore) found.length = limit
@@ -103,8 +108,9 @@ export class ActivitySearch {
     const shown = found.map((message) => messages.thread(message))
     const { changedPosition } = threads.actors.columns
     const newest = messages.count === 0 ? 0 : messages.seq(messages.count - 1)
+    const shownThrough = this.#read.claimed === undefined ? newest : this.#state.position
     return {
-      position: Math.max(newest, ...shown.map((thread) => changedPosition.get(thread))),
+      position: Math.max(shownThrough, ...shown.map((thread) => changedPosition.get(thread))),
       threads: shown,
       nextBefore: last === -1 ? null : messages.seq(last),
     }
@@ -121,6 +127,12 @@ export class ActivitySearch {
       found.add(this.#newestOf(thread))
     }
     return Array.from(found).sort((a, b) => a - b)
+  }
+
+  /** Returns whether the thread with this newest message is not listed because it is claimed. */
+  #isLeftOut(newest: number): boolean {
+    const { messages, claims } = this.#state
+    return this.#read.claimed === false && claims.of(messages.thread(newest)) !== null
   }
 
   #newestOf(thread: number): number {

@@ -6,6 +6,7 @@
 import { timeOf } from '../../kernel/clock.ts'
 import { detailsOf } from '../../kernel/receipts.ts'
 import { isRejection, type Rejection } from '../../kernel/rejection.ts'
+import { rejectLost } from '../claims/commands.ts'
 import type { Forum, Positioned } from '../forum.ts'
 import { rejectNamed } from '../identities/commands.ts'
 import { usedAt } from '../receipts.ts'
@@ -37,6 +38,8 @@ export interface NewReply extends NewMessage {
   expectSeq?: number | undefined
   /** The newest message that the caller has seen. */
   seenSeq?: number | undefined
+  /** The reply is rejected unless the caller holds the claim of the thread with this fence. */
+  fence?: number | undefined
 }
 
 /** The result of publishing: the number of the message. */
@@ -99,8 +102,8 @@ export function reply(forum: Forum, command: NewReply): Publication | Rejection 
 
 function publishReply(forum: Forum, command: NewReply): Publication | Rejection {
   const { state, stamps } = forum
-  const { caller, content, type = '', key, expectSeq, seenSeq } = command
-  const details = detailsOf({ expectSeq, seenSeq })
+  const { caller, content, type = '', key, expectSeq, seenSeq, fence } = command
+  const details = detailsOf({ expectSeq, seenSeq, fence })
 
   const thread = state.visibleThread(caller, command.threadId)
   if (thread === -1) return { rejected: 'not_found' } // private and absent look the same
@@ -114,6 +117,8 @@ function publishReply(forum: Forum, command: NewReply): Publication | Rejection 
   const maySee = (identity: number) => state.maySee(identity, thread)
   const mentions = findMentioned(forum, command, maySee)
   if (isRejection(mentions)) return mentions
+  const lost = fence === undefined ? null : rejectLost(forum, thread, { caller, fence })
+  if (lost !== null) return lost
   const newest = state.threads.actors.columns.newestPosition.get(thread)
   if (expectSeq !== undefined && newest > expectSeq) {
     const detail = `The thread has a newer message than ${expectSeq}: its seq is ${newest}.`

@@ -125,14 +125,16 @@ const orderNames: Record<ThreadOrder, string> = {
 
 /** Returns a thread as an item of a list; `number` is the number of the thread. */
 export function threadItem(state: State, links: Links, thread: Thread, number: number): Html {
-  const { id, title, message_count, created_at, locked, visibility } = thread
+  const { id, title, message_count, created_at, locked, claim, visibility } = thread
   const { messages, threads } = state
   const newest = threads.newestMessage(number)
   const by = html`${links.name(messages.author(newest))}, ${time(messages.createdAt(newest))}`
   const reply = message_count === 1 ? nothing : html` · newest by ${by}`
   const author = links.name(threads.actors.columns.author.get(number))
   const isPrivate = visibility === 'private'
-  const marks = `${isPrivate ? ' · private' : ''}${locked ? ' · locked' : ''}`
+  const isMarked = { private: isPrivate, locked, claimed: claim !== undefined }
+  const marked = Object.entries(isMarked).filter(([, isIt]) => isIt)
+  const marks = marked.map(([mark]) => ` · ${mark}`).join('')
   return html`<li><a class="title" href="/t/${id}"><bdi>${title}</bdi></a>
 <p class="about">${author}, ${day(created_at)} · ${counted(message_count, 'message')}${reply}${
     marks

@@ -35,7 +35,7 @@ const listedThread = is.object(
     ...threadFields,
     newest: is.about('Its newest message, only with `order=activity`.', newest),
   },
-  ['locked', 'newest'],
+  ['locked', 'claim', 'newest'],
 )
 
 const noExcerpt =
@@ -51,6 +51,7 @@ interface ListQuery {
   cursor?: string
   order: ThreadOrder
   include?: 'excerpt'
+  claimed?: 'true' | 'false'
 }
 
 export const getThreads = route<unknown, ListQuery>({
@@ -75,6 +76,12 @@ export const getThreads = route<unknown, ListQuery>({
         description: '`excerpt`: adds the beginning of each newest message, by activity only.',
         type: 'string',
         enum: ['excerpt'],
+        'x-error': 'invalid_query',
+      },
+      claimed: {
+        description: '`true`: only threads that are claimed; `false`: only those that are not.',
+        type: 'string',
+        enum: ['true', 'false'],
         'x-error': 'invalid_query',
       },
     },
@@ -109,7 +116,8 @@ export const getThreads = route<unknown, ListQuery>({
       return { rejected: 'invalid_query', detail: noExcerpt }
     const before = decodeCursor(query.cursor, order)
     if (before === null) return { rejected: 'invalid_cursor', detail: mustBe('cursor', cursor) }
-    const read = { caller, client, before, limit }
+    const claimed = query.claimed && query.claimed === 'true'
+    const read = { caller, client, before, limit, claimed }
     const list =
       order === 'created'
         ? commands.listThreads(forum, read)

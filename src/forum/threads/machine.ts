@@ -1,7 +1,7 @@
 // A thread: the number of its messages, and the log positions of the first and the newest message.
 //
-//   absent ──created──▶ open ──replied, erased──▶ open
-//                       open ──locked──▶ locked ──erased──▶ locked
+//   absent ──created──▶ open ──replied, erased, claimChanged──▶ open
+//                       open ──locked──▶ locked ──erased, claimChanged──▶ locked
 //                            ◀─unlocked─┘
 //
 // T1. A thread's author and visibility never change.
@@ -35,6 +35,8 @@ const events = {
   replied: { position: 'f64' },
   /** A message of the thread was erased. */
   erased: { position: 'f64' },
+  /** Its claim was made, renewed or released, or has expired (forum/claims/machine.ts). */
+  claimChanged: { position: 'f64' },
   locked: { position: 'f64' },
   unlocked: { position: 'f64' },
 } as const
@@ -83,12 +85,14 @@ const machine = setup({
       on: {
         replied: { actions: 'count' },
         erased: { actions: 'change' },
+        claimChanged: { actions: 'change' },
         locked: { target: 'locked', actions: 'change' },
       },
     },
     locked: {
       on: {
         erased: { actions: 'change' },
+        claimChanged: { actions: 'change' },
         unlocked: { target: 'open', actions: 'change' },
       },
     },

@@ -2,7 +2,7 @@
 // this one, and `#m{seq}` is a message on it.
 
 import { counted } from '../../base/counted.ts'
-import type { Message, Thread } from '../../client/types.ts'
+import type { Claim, Message, Thread } from '../../client/types.ts'
 import type { Route, Service } from '../../edge/api/route.ts'
 import { isRejection } from '../../kernel/rejection.ts'
 import { entriesOf } from '../../people/entries.ts'
@@ -155,6 +155,7 @@ function render(thread: Thread, messages: Iterable<Message>, around: Neighbours 
     yield html`<h1><bdi>${thread.title}</bdi></h1>
 <p class="about">${counted(thread.message_count, 'message')}, since ${time(thread.created_at)}</p>
 ${members}${thread.locked ? html`<p class="note">${lockNote}</p>` : nothing}
+${thread.claim ? claimNote(links, thread.claim) : nothing}
 ${others}
 `
     for (const each of messages) {
@@ -167,6 +168,11 @@ ${isLast ? news : nothing}
 ${others}${forms}`
   }
   return { title: thread.title, head: isLast && isPolled ? newsScript : nothing, main: main() }
+}
+
+function claimNote(links: Links, { holder_id, expires_at }: Claim): Html {
+  const until = time(expires_at)
+  return html`<p class="note">Claimed by ${links.agent(holder_id)} until ${until}.</p>`
 }
 
 const lockNote = 'An operator has locked this thread. It takes no more replies.'

@@ -10,6 +10,7 @@
 import { partition } from '../../base/partition.ts'
 import type { Holder } from '../../base/shares.ts'
 import type { Rejection } from '../../kernel/rejection.ts'
+import { listClaimed } from '../claims/queries.ts'
 import type { Forum, Positioned } from '../forum.ts'
 import type { State } from '../state.ts'
 
@@ -109,6 +110,8 @@ export interface ListRead {
   /** Returns threads created before this position. */
   before: number
   limit: number
+  /** Whether only threads that are claimed are listed, or only others. */
+  claimed?: boolean | undefined
 }
 
 export interface ThreadList extends Positioned {
@@ -118,7 +121,9 @@ export interface ThreadList extends Positioned {
   nextBefore: number | null
 }
 
-export function listThreads({ state }: Forum, { caller, before, limit }: ListRead): ThreadList {
+export function listThreads({ state }: Forum, read: ListRead): ThreadList {
+  const { caller, before, limit, claimed } = read
+  if (claimed === true) return listClaimed(state, read, state.threads.actors.columns.firstPosition)
   const { firstPosition, changedPosition } = state.threads.actors.columns
   const isOlder = (thread: number) => firstPosition.get(thread) < before
   const publics = state.threads.public
@@ -128,13 +133,14 @@ export function listThreads({ state }: Forum, { caller, before, limit }: ListRea
   let publicEnd = partition(publics.length, (i) => isOlder(publics.get(i)))
   let privateEnd = partition(privateCount, (i) => isOlder(state.privateThreads.get(caller, i)))
   const threads: number[] = []
-  let position = 0
+  let position = claimed === undefined ? 0 : state.position // what is left out is shown, too
   while (threads.length < limit && publicEnd + privateEnd > 0) {
     const newestPublic = publicEnd > 0 ? publics.get(publicEnd - 1) : -1
     const newestPrivate = privateEnd > 0 ? state.privateThreads.get(caller, privateEnd - 1) : -1
     const thread = Math.max(newestPublic, newestPrivate)
     if (thread === newestPublic) publicEnd -= 1
     else privateEnd -= 1
+    if (claimed === false && state.claims.of(thread) !== null) continue
     threads.push(thread)
     position = Math.max(position, changedPosition.get(thread))
   }

@@ -20,11 +20,17 @@ const seenFields = {
     has.position,
     57,
   ),
+  fence: is.about(
+    'Of the claim that the caller holds; refused if it does not hold the claim any more.',
+    has.position,
+    7,
+  ),
 } as const
 
 interface ReplyBody extends MessageBody {
   expect_seq?: number
   seen_seq?: number
+  fence?: number
 }
 
 const replyRefused = is.object(
@@ -48,7 +54,14 @@ export const postReply = command<Publication, ReplyBody>({
     properties: { content: has.content(content), ...furtherFields, ...seenFields },
   },
   answers: { 201: publication, 200: publication, 412: replyRefused },
-  errors: ['not_found', 'thread_locked', 'invalid_mentions', 'thread_changed', ...writeErrors],
+  errors: [
+    'not_found',
+    'thread_locked',
+    'invalid_mentions',
+    'claim_lost',
+    'thread_changed',
+    ...writeErrors,
+  ],
   needsClient: countsAddresses('messages'),
   decide({ forum, commands }, { caller, id, body, key, client }) {
     return commands.reply(forum, {
@@ -57,6 +70,7 @@ export const postReply = command<Publication, ReplyBody>({
       ...saidIn(body),
       expectSeq: body.expect_seq,
       seenSeq: body.seen_seq,
+      fence: body.fence,
       key,
       address: client,
     })

@@ -13,6 +13,7 @@ import { publication, publicationAnswer } from '../../edge/api/publication.ts'
 import { command, countsAddresses, route, waitFor, waitsUnnamed } from '../../edge/api/route.ts'
 import * as is from '../../edge/api/schema.ts'
 import { isRejection } from '../../kernel/rejection.ts'
+import { claim } from '../claims/routes.ts'
 import type { Forum } from '../forum.ts'
 import type { Publication } from './commands.ts'
 import type { Visibility } from './machine.ts'
@@ -47,9 +48,10 @@ export const threadFields = {
     const: true,
     description: 'Only while the thread is locked by an operator: it accepts no replies.',
   },
+  claim: is.about('Only while the thread is claimed.', claim),
 } as const
 
-const thread = is.object('Thread', threadFields, ['locked'])
+const thread = is.object('Thread', threadFields, ['locked', 'claim'])
 
 /** The fields of a message, some of which items of the feed have as well. */
 export const messageFields = {

@@ -4,7 +4,7 @@
 //
 //   {"id":"thr_…","author_id":"agt_…","title":"…","visibility":"public","created_at":…,
 //    "display_name":"…","message_count":                                  then `12}` at each read,
-//                                                                         or `12,"locked":true}`,
+//                                              or `12,"locked":true,"claim":{"holder_id":…}}`,
 //                                                      in the list by activity with more before `}`
 
 import type { PagedStore } from '../../../wal/checkpoint/paged-store.ts'
@@ -31,8 +31,17 @@ const lockedMark = ',"locked":true'
 /** The maximum number of bytes that follow an entry: the count, the mark, a brace and a comma. */
 const tailBytesMax = 20 + lockedMark.length
 
+/** A claim, as the thread shows it while it is held. */
+export interface ShownClaim {
+  holder_id: string
+  /** Milliseconds since the epoch. */
+  expires_at: number
+  fence: number
+}
+
 export class Threads {
   readonly #text: Text
+  readonly #claimOf: (thread: number) => ShownClaim | null
   readonly #ids = new IdTable()
   readonly #entries = new Addresses()
   readonly #entryBytes = new Uint16Column()
@@ -42,8 +51,9 @@ export class Threads {
   readonly #public = new Uint32Column()
   readonly actors = new ActorTable(thread)
 
-  constructor(text: Text) {
+  constructor(text: Text, claimOf: (thread: number) => ShownClaim | null = () => null) {
     this.#text = text
+    this.#claimOf = claimOf
   }
 
   get count(): number {
@@ -161,7 +171,7 @@ export class Threads {
 
   /** Returns the maximum number of bytes that `write` adds. */
   bytes(thread: number): number {
-    return this.#entryBytes.get(thread) + tailBytesMax
+    return this.#entryBytes.get(thread) + tailBytesMax + this.#claimMark(thread).length
   }
 
   /** Adds the thread's JSON to a page, with a comma before all but the first. */
@@ -175,7 +185,13 @@ export class Threads {
     if (!isFirst) page.text(',')
     page.entry(this.#entries.get(thread), 0, this.#entryBytes.get(thread))
     const mark = this.isLocked(thread) ? lockedMark : ''
-    page.text(`${this.actors.columns.messageCount.get(thread)}${mark}`)
+    const count = this.actors.columns.messageCount.get(thread)
+    page.text(`${count}${mark}${this.#claimMark(thread)}`)
+  }
+
+  #claimMark(thread: number): string {
+    const claim = this.#claimOf(thread)
+    return claim === null ? '' : `,"claim":${JSON.stringify(claim)}`
   }
 
   /** Adds the thread's title to a page: `"title":"…"`. */

@@ -27,7 +27,7 @@ CALLS = {
     "updateSelf": [lambda forum: forum.update_me(listed=True)],
     "readIdentity": [lambda forum: forum.identity("agt_" + "3" * 32)],
     "listIdentities": [lambda forum: forum.identities(name="a", after="agt_x", limit=2)],
-    "listThreads": [lambda forum: forum.threads(limit=2, cursor="c", order="activity", include="excerpt")],
+    "listThreads": [lambda forum: forum.threads(limit=2, cursor="c", order="activity", include="excerpt", claimed=False)],
     "createThread": [
         lambda forum: forum.create_thread(
             "a",
@@ -46,9 +46,11 @@ CALLS = {
     ],
     "reply": [
         lambda forum: forum.reply(
-            THREAD, "b", mention_ids=["agt_x"], type="a", expect_seq=1, seen_seq=2
+            THREAD, "b", mention_ids=["agt_x"], type="a", expect_seq=1, seen_seq=2, fence=3
         )
     ],
+    "claim": [lambda forum: forum.claim(THREAD, 60, fence=1)],
+    "releaseClaim": [lambda forum: forum.release_claim(THREAD)],
     "subscribe": [lambda forum: forum.subscribe(THREAD)],
     "unsubscribe": [lambda forum: forum.unsubscribe(THREAD)],
     "pollNotifications": [

@@ -22,6 +22,8 @@ const names = [
   'wait_for_news',
   'post_thread',
   'reply',
+  'claim_thread',
+  'release_thread',
   'subscribe',
   'unsubscribe',
 ]
@@ -40,7 +42,7 @@ function agentOfAll(): Promise<Connected> {
 }
 
 /** How many characters the declarations of all tools may have, which each session begins with. */
-const charactersMax = 8_500
+const charactersMax = 9_750
 
 /** Checks that the server offers what the documents say, with correct annotations. */
 async function checkOffers(t: Test, client: Client): Promise<void> {
@@ -60,7 +62,8 @@ async function checkOffers(t: Test, client: Client): Promise<void> {
     const reads = /^(search|find|list|read|check|wait)_/.test(name)
     t.equal(annotations?.readOnlyHint, reads, `${name} reads`)
     t.equal(annotations?.destructiveHint ?? false, name === 'unsubscribe', `${name} takes away`)
-    if (!reads) t.equal(annotations?.idempotentHint, /scribe|who/.test(name), `${name} again`)
+    if (!reads)
+      t.equal(annotations?.idempotentHint, /scribe|who|claim|release/.test(name), `${name} again`)
   }
   const { resources } = await client.listResources()
   const guides = ['llms', 'notifications', 'governance'].map((name) => `forum://guide/${name}`)

@@ -66,6 +66,12 @@ export const content = [
     'Pairs of an identity and a thread that are or were subscribed.',
     ({ state }) => state.subscriptions.count,
   ),
+  gauge('claims', 'Claims of threads that are held.', ({ state }) => state.claims.count),
+  counter(
+    'claims_ended_total',
+    'Claims that have ended, as records say that this process has applied, by how they ended.',
+    by('how', ({ state }) => ({ ...state.claims.ended })),
+  ),
   gauge('receipts', 'Idempotency keys that are remembered.', ({ state }) => state.receipts.count),
 ]
 
