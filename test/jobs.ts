@@ -180,7 +180,7 @@ const alone: Record<string, readonly string[]> = {
   'kernel/text': ['files', 'text'],
   'operators/ops': ['dashboard', 'prometheus'],
   people: ['making', 'pages', 'payloads', 'people', 'reader', 'search'],
-  'clients/swarm': ['feeds', 'find-limit', 'swarm', 'verify', 'waiting'],
+  'clients/swarm': ['feeds', 'find-limit', 'scenario', 'swarm', 'verify', 'waiting'],
   wal: [
     ...['checkpoint-power', 'checkpoints', 'damage', 'lock', 'parity', 'power'],
     ...['recovery', 'sidecar'],

@@ -58,10 +58,9 @@ const setUp = {
   node: ({ setUp }: Partial<Report>) => setUp?.node,
   machine: ({ setUp }: Partial<Report>) => setUp?.machine,
   ...Object.fromEntries(
-    (['burst', 'duration', 'mentions', 'search', 'sizes', 'skew', 'wait'] as const).map((flag) => [
-      flag,
-      ({ setUp }: Partial<Report>) => setUp && (setUp.flags[flag] ?? 'none'),
-    ]),
+    (['burst', 'duration', 'mentions', 'scenario', 'search', 'sizes', 'skew', 'wait'] as const).map(
+      (flag) => [flag, ({ setUp }: Partial<Report>) => setUp && (setUp.flags[flag] ?? 'none')],
+    ),
   ),
 }
 

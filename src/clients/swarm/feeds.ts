@@ -99,14 +99,19 @@ export class AgentFeeds {
 
   // Call this after each request (F3). Agents poll in turn; one that is busy is skipped.
   async pollSometimes(): Promise<void> {
-    if (++this.#requests % requestsPerPoll !== 0) return
+    if (++this.#requests % requestsPerPoll === 0) await this.pollNext()
+  }
+
+  // Polls the feed of the agent whose turn it is. Returns false if none is free.
+  async pollNext(): Promise<boolean> {
     for (let tried = 0; tried < this.#following.length; tried++) {
       const inbox = this.#following[this.#next++ % this.#following.length]
       if (inbox.joining === 0 && inbox.polling === null) {
         await this.#poll(inbox)
-        return
+        return true
       }
     }
+    return false
   }
 
   // Call this with each message but the first of a thread, which nobody followed when it was due.

@@ -5,16 +5,12 @@
 //     passed since the end of the step has exceeded it, so a stall hides nothing that it held up.
 // F2. A step is not kept if an answer was lost, or if the swarm itself was late: if its event loop
 //     was nearly always busy, or if its timers alone were late by half of the limit.
-// F3. A step continues the threads that the steps before have begun. If it opened others, all lanes
-//     would begin it with subscriptions, which delay the first messages as no later ones.
 
-import { createHistogram, performance } from 'node:perf_hooks'
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Corpus } from './corpus.ts'
+import { performance } from 'node:perf_hooks'
 import { searchLimit, type Target } from './limit-search.ts'
 import { Pace, rateMax } from './pace.ts'
-import { grouped, groupedCount, type Progress } from './progress.ts'
-import { type Publishing, publishThreads } from './publish.ts'
+import { grouped, groupedCount } from './progress.ts'
+import { runStep, type Stage } from './steps.ts'
 
 /** The share of the time for which the event loop of a swarm may be busy (F2). */
 const busyMax = 0.95
@@ -59,69 +55,52 @@ export type LimitOptions = {
   rate: number | null
   /** The duration of a step. */
   seconds: number
-  connections: number
 }
 
 /** Searches for the limit. `found` has the steps so far while it does. */
 export class LimitFinder {
   readonly found: FoundLimit
   readonly #options: LimitOptions
-  readonly #publishing: Publishing
-  readonly #progress: Progress
 
-  constructor(options: LimitOptions, publishing: Publishing, progress: Progress) {
+  constructor(options: LimitOptions) {
     this.found = { target: options.target, rate: null, isComplete: false, steps: [] }
     this.#options = options
-    this.#publishing = publishing
-    this.#progress = progress
   }
 
-  async run(corpus: Corpus): Promise<void> {
+  async run(stage: Stage): Promise<void> {
     const search = searchLimit(this.#options.rate ?? firstRateDefault, rateMax)
     let next = search.next()
     while (!next.done) {
-      const step = await this.#step(next.value, corpus)
+      const step = await this.#step(next.value, stage)
       this.found.steps.push(step)
       next = search.next(step.outcome === 'kept')
     }
     this.found.rate = next.value
     this.found.isComplete = true
-    this.#progress.say(limitInWords(this.found))
+    stage.progress.say(limitInWords(this.found))
   }
 
   /** Publishes at a rate. The client's timings are those of this step afterwards. */
-  async #step(rate: number, corpus: Corpus): Promise<LimitStep> {
-    const { target, seconds, connections } = this.#options
-    const { client } = this.#publishing
+  async #step(rate: number, stage: Stage): Promise<LimitStep> {
+    const { target, seconds } = this.#options
+    const { client } = stage.publishing
     const due = Math.round(rate * seconds)
     const pace = new Pace(rate, { count: due })
-    this.#publishing.pace = pace
     client.timings.clear()
-    const errorsBefore = client.errors
     const loopBefore = performance.eventLoopUtilization()
-    const endsAt = performance.now() + seconds * 1000
-    const phase = this.#progress.phase(`${grouped(rate)}/s`, due, 'messages')
-    const timer = setTimeout(() => pace.stop(), seconds * 1000 + target.limitMs)
-    await publishThreads(this.#publishing, connections, corpus, phase.tick).finally(() =>
-      clearTimeout(timer),
-    )
-    // Throws if the run was interrupted, because this is not a whole step then.
-    const restMs = Math.max(0, endsAt - performance.now())
-    await sleep(restMs, undefined, { signal: client.closing })
-    const latency = createHistogram()
-    for (const operation of ['create thread', 'reply'] as const) {
-      const timing = client.timings.get(operation)
-      if (timing !== undefined) latency.add(timing.latency)
-    }
+    const name = `${grouped(rate)}/s`
+    const graceMs = target.limitMs
+    const { phase, errors } = await runStep(stage, { name, pace, due, seconds, graceMs })
+    const { latency, late } = pace
     const percentile = (target.percentile * due) / latency.count
     const step: LimitStep = {
       rate,
       due,
       sent: latency.count,
       percentileMs: percentile <= 100 ? latency.percentile(percentile) / 1000 : null,
-      lateMs: pace.late.percentile(target.percentile) / 1000,
+      lateMs: late.percentile(target.percentile) / 1000,
       busy: performance.eventLoopUtilization(loopBefore).utilization,
-      errors: client.errors - errorsBefore,
+      errors,
       outcome: 'kept',
     }
     step.outcome = outcomeOf(step, target)

@@ -5,6 +5,7 @@ import { type Html, html, nothing } from '../../people/html/html.ts'
 import type { Compared } from './comparison.ts'
 import { type FoundLimit, limitInWords, limitTable } from './find-limit.ts'
 import type { Interval } from './meter.ts'
+import { type PhaseReport, phaseTable } from './phases.ts'
 import type { OperationReport, Report } from './report.ts'
 import { setUpInWords } from './set-up.ts'
 
@@ -50,13 +51,14 @@ ${plot(intervals, [['c', 'lost', ({ errors }) => errors]])}
 <table>${headRow(['', 'count', 'rate/s', 'p50 ms', 'p90', 'p99', 'p99.9', 'max'])}
 ${[...report.operations, report.all].map(operationRow)}</table>
 ${report.limit === null ? nothing : limitSection(report.limit)}
+${report.phases.length === 0 ? nothing : phaseSection(report.phases)}
 ${compared === null ? nothing : comparison(compared)}
 </body></html>
 `.text
 }
 
-function target({ targetRate, limit }: Report): string {
-  if (limit !== null) return `at the rates below`
+function target({ targetRate, limit, phases }: Report): string {
+  if (limit !== null || phases.length > 0) return 'at the rates below'
   return targetRate === null ? 'as fast as answered' : `${targetRate} messages a second`
 }
 
@@ -71,14 +73,22 @@ function operationRow({ operation, count, rate, p50, p90, p99, p999, max }: Oper
 }
 
 function limitSection(limit: FoundLimit): Html {
-  const [head, ...steps] = limitTable(limit)
-  const rows = steps.map(
+  return html`<h2>The highest rate</h2>
+<p>${limitInWords(limit)}</p>
+${tableOf(limitTable(limit))}`
+}
+
+function phaseSection(phases: readonly PhaseReport[]): Html {
+  return html`<h2>By phase</h2>
+${tableOf(phaseTable(phases))}`
+}
+
+function tableOf([head, ...lines]: readonly string[][]): Html {
+  const rows = lines.map(
     (cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>
 `,
   )
-  return html`<h2>The highest rate</h2>
-<p>${limitInWords(limit)}</p>
-<table>${headRow(head)}
+  return html`<table>${headRow(head)}
 ${rows}</table>`
 }
 

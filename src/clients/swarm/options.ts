@@ -32,6 +32,8 @@ export type Options = {
   /** How long to publish the corpus, again and again; null: until it has been published once. */
   durationSeconds: number | null
   replayAll: boolean
+  /** A file that says what agents do, and when; null: the flags do. */
+  scenario: string | null
   save: string | null
   verify: string | null
   /** A file, or `-`: lines on standard output. */
@@ -100,6 +102,10 @@ export const swarmFlags = {
     value: 'N',
     help: 'as --rate N, but all messages of a second are due at its beginning',
   },
+  scenario: {
+    value: 'FILE',
+    help: 'what agents do, in phases with a rate each, as JSON: see docs/load-testing.md',
+  },
   duration: {
     value: 'SECONDS',
     help: 'publish for this long, repeating the corpus, and then verify it',
@@ -163,12 +169,19 @@ export function parseOptions(args: string[]): Options | null {
     throw new ConfigError('--save keeps a new run, --verify reads an old one: give one of them')
   }
   const { duration } = values
-  const partly = duration !== undefined ? '--duration' : values['find-limit'] && '--find-limit'
+  const partial = ['duration', 'find-limit', 'scenario'] as const
+  const partly = partial.find((flag) => values[flag] !== undefined)
   if (partly && (values.save !== undefined || values.verify !== undefined)) {
     throw new ConfigError(
-      `${partly} publishes a part of the corpus, or publishes it repeatedly, ` +
+      `--${partly} publishes a part of the corpus, or publishes it repeatedly, ` +
         'but --save and --verify need it published exactly once: leave one of them out',
     )
+  }
+  const inScenario = (['rate', 'burst', 'duration', 'find-limit', 'search'] as const).find(
+    (flag) => values[flag] !== undefined,
+  )
+  if (values.scenario !== undefined && inScenario !== undefined) {
+    throw new ConfigError(`--scenario says it all: leave --${inScenario} out`)
   }
   const { rate, burst } = values
   if (burst !== undefined && (rate !== undefined || values['find-limit'] !== undefined)) {
@@ -193,6 +206,7 @@ export function parseOptions(args: string[]): Options | null {
     mentionPercent: integer('mentions', values.mentions ?? '0', 0, 100),
     patienceMs: integer('patience', values.patience ?? '60', 0, patienceSecondsMax) * 1000,
     replayAll: values['replay-all'] ?? false,
+    scenario: values.scenario ?? null,
     save: values.save ?? null,
     verify: values.verify ?? null,
     json: values.json ?? null,

@@ -19,6 +19,8 @@ const timerSlackMs = 2
 export class Pace {
   /** How late each lane that waited for its message was woken, in microseconds; 1: in time. */
   readonly late = createHistogram()
+  /** How long messages took from when they were due to their answer, in microseconds. */
+  readonly latency = createHistogram()
   readonly #perSecond: number | null
   readonly #count: number
   readonly #isBurst: boolean
@@ -47,6 +49,11 @@ export class Pace {
   /** Ends the run: no further message is due. */
   stop(): void {
     this.#over.abort()
+  }
+
+  /** Counts the answer to a message. */
+  answered(dueAt: number): void {
+    this.latency.record(Math.max(1, Math.round((performance.now() - dueAt) * 1000)))
   }
 
   /**

@@ -6,12 +6,14 @@
 // The requests of a thread are sequential, so each lane has one request in flight. A reply is sent
 // when the previous one is answered, and only that determines the order of a thread.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createIdentity, publish } from './calls.ts'
 import type { Client } from './client.ts'
 import type { Corpus } from './corpus.ts'
 import { WrongAnswer } from './failures.ts'
 import type { AgentFeeds } from './feeds.ts'
 import { inLanes } from './lanes.ts'
+import type { Mix } from './mix.ts'
 import type { Pace } from './pace.ts'
 import { type Agent, addRound, keyOf, type Plan, type PlannedThread } from './plan.ts'
 import type { Searches } from './searches.ts'
@@ -26,6 +28,10 @@ export type Publishing = {
   feeds: AgentFeeds
   /** Null: nobody searches. */
   searches: Searches | null
+  /** What agents do between messages; null: what they do in any other run. */
+  mix: Mix | null
+  /** How long an agent pauses after a message, in milliseconds. */
+  thinkMs: number
   replayedAnswers: number
   pace: Pace
 }
@@ -101,7 +107,8 @@ async function follow(publishing: Publishing, thread: PlannedThread): Promise<vo
 }
 
 /** Polls and searches, as agents do between publishing. Call it after each request. */
-async function readSometimes({ feeds, searches }: Publishing): Promise<void> {
+async function readSometimes({ feeds, searches, mix }: Publishing): Promise<void> {
+  if (mix !== null) return
   await feeds.pollSometimes()
   await searches?.sometimes()
 }
@@ -121,6 +128,7 @@ async function publishMessage(
     replay: false,
     dueAt,
   })
+  pace.answered(dueAt)
   const rightAuthor = publication.author_id === message.author.id
   const rightThread = index === 0 || publication.thread_id === thread.id
   if (!rightAuthor || !rightThread) {
@@ -134,6 +142,10 @@ async function publishMessage(
   publishing.searches?.published(thread, index)
   if (index > 0) publishing.feeds.published(message.id, dueAt)
   if (publication.replayed) publishing.replayedAnswers++
+  await publishing.mix?.published(thread, index)
+  if (publishing.thinkMs > 0) {
+    await sleep(publishing.thinkMs, undefined, { signal: client.closing })
+  }
   return true
 }
 

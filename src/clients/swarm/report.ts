@@ -5,8 +5,10 @@ import type { Client } from './client.ts'
 import type { AgentFeeds, Waits } from './feeds.ts'
 import { type FoundLimit, limitInWords, limitTable } from './find-limit.ts'
 import { type Interval, timedOperations } from './meter.ts'
+import { type PhaseReport, phaseTable } from './phases.ts'
 import type { Plan } from './plan.ts'
 import { grouped, groupedCount } from './progress.ts'
+import type { Scenario } from './scenario.ts'
 import { type SetUp, setUpInWords } from './set-up.ts'
 import type { FeedTally, VerifyResult } from './verify.ts'
 
@@ -53,6 +55,10 @@ export type Report = {
   intervals: readonly Interval[]
   /** Null: there was none to find. */
   limit: FoundLimit | null
+  /** Null: the flags said what to do. */
+  scenario: Scenario | null
+  /** The phases of the scenario. */
+  phases: readonly PhaseReport[]
   verification: VerifyResult | null
 }
 
@@ -67,6 +73,8 @@ export type Run = {
   secondsPerPhase: Record<string, number>
   intervals: readonly Interval[]
   limit: FoundLimit | null
+  scenario: Scenario | null
+  phases: readonly PhaseReport[]
   verification: VerifyResult | null
 }
 
@@ -100,6 +108,8 @@ export function reportOf(run: Run): Report {
     ...operationReports(client),
     intervals: run.intervals,
     limit: run.limit,
+    scenario: run.scenario,
+    phases: run.phases,
     verification: run.verification,
   }
 }
@@ -154,6 +164,7 @@ export function summary(report: Report): string {
     ...table([...report.operations, report.all]),
     latencyInWords(report),
     ...(report.limit === null ? [] : ['', ...limitLines(report.limit)]),
+    ...(report.phases.length === 0 ? [] : ['', ...phaseTable(report.phases).map(row)]),
     '',
     `identities     ${grouped(report.identities)}${idle}`,
     `threads        ${grouped(report.threads)}`,
@@ -182,8 +193,8 @@ export function summary(report: Report): string {
   return `${lines.join('\n')}\n`
 }
 
-function latencyInWords({ targetRate, limit }: Report): string {
-  const isPaced = targetRate !== null || limit !== null
+function latencyInWords({ targetRate, limit, phases }: Report): string {
+  const isPaced = targetRate !== null || limit !== null || phases.some(({ due }) => due !== null)
   const due = isPaced ? ` (of messages: from when they were due)` : ''
   const how = 'ms from the first try to the answer, retries included'
   return `${how}; rate from first request to last answer${due}`
@@ -202,9 +213,10 @@ const retriesInWords = (retries: Report['retries']): string =>
   `${groupedCount(retries.timeout, 'timeout')}, ` +
   `${groupedCount(retries.unavailable, 'answer')} 503, ${groupedCount(retries.quota, 'answer')} 429`
 
+const row = (cells: readonly string[]): string =>
+  cells.map((cell, index) => (index === 0 ? cell.padEnd(15) : cell.padStart(9))).join(' ')
+
 function table(reports: OperationReport[]): string[] {
-  const row = (cells: string[]) =>
-    cells.map((cell, index) => (index === 0 ? cell.padEnd(15) : cell.padStart(9))).join(' ')
   const ms = (value: number) => value.toFixed(2)
   return [
     row(['', 'count', 'rate/s', 'p50 ms', 'p90', 'p99', 'p99.9', 'max']),

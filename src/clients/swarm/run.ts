@@ -12,13 +12,16 @@ import { AgentFeeds } from './feeds.ts'
 import { LimitFinder } from './find-limit.ts'
 import { htmlReport } from './html-report.ts'
 import { inLanes } from './lanes.ts'
+import { Mix } from './mix.ts'
 import { type Options, waitSecondsMax } from './options.ts'
 import { Pace } from './pace.ts'
+import { type PhaseReport, runPhases } from './phases.ts'
 import { keepPublished, type Plan, planOf } from './plan.ts'
 import { groupedCount, type Output, type Progress } from './progress.ts'
 import { introduce, type Publishing, publishThreads } from './publish.ts'
 import { type Run, reportOf, summary } from './report.ts'
 import { loadRun, saveRun } from './saved.ts'
+import { readScenario, type Scenario } from './scenario.ts'
 import { Searches } from './searches.ts'
 import { setUpOf } from './set-up.ts'
 import { syntheticCorpus } from './synthetic.ts'
@@ -38,7 +41,8 @@ export async function run(
   outputs: Outputs,
   progress: Progress,
 ): Promise<number> {
-  const { corpus, url, plan } = await prepare(options)
+  const prepared = await prepare(options)
+  const { corpus, plan } = prepared
   const earlier = options.compare === null ? null : await readReport(options.compare)
   for (const file of [options.save, options.json, options.html]) {
     if (file !== null && file !== standardOutput) await mustBeWritable(file)
@@ -49,7 +53,7 @@ export async function run(
       `${groupedCount(plan.agents.length, 'agent')} ` +
       `(${corpus.fingerprint})`,
   )
-  const measured = await measure(options, outputs, progress, corpus, url, plan)
+  const measured = await measure(options, outputs, progress, prepared)
   const report = reportOf({ ...measured, setUp: setUpOf(options.flags, version) })
   const compared = earlier && compare(earlier, report)
   const { json, html } = options
@@ -76,9 +80,7 @@ async function measure(
   options: Options,
   outputs: Outputs,
   progress: Progress,
-  corpus: Corpus,
-  url: string,
-  plan: Plan,
+  { corpus, url, plan, scenario }: Prepared,
 ): Promise<Omit<Run, 'setUp'>> {
   const { connections, patienceMs, replayAll, rate } = options
   const { meter } = progress
@@ -86,7 +88,7 @@ async function measure(
     meter.watchers.push((each) => outputs.stdout.write(`${JSON.stringify(each)}\n`))
   }
   const client = new Client({ url, connections, patienceMs, meter })
-  const acting = new Acting(client, plan, options, progress)
+  const acting = new Acting(client, plan, options, scenario, progress)
   let isInterrupted = false
   // A second interrupt ends the process, because nothing handles it any more.
   const interrupt = () => {
@@ -97,14 +99,16 @@ async function measure(
   let status: Record<string, unknown> = {}
   let verification: VerifyResult | null = null
   const isPublishing = options.verify === null
-  const hasSearches = options.searchPercent > 0
+  const hasSearches = acting.publishing.searches !== null
   try {
     meter.start()
     status = await readStatus(client)
     // In a forum for members only, the first agent reads what anybody may read in another one.
     if (offers(status, 'members_only')) client.memberToken = () => plan.agents[0].token
-    if (hasSearches && !offers(status, 'search'))
-      throw new ConfigError(`--search: ${url} has no search`)
+    if (hasSearches && !offers(status, 'search')) {
+      const flag = scenario === null ? '--search' : '--scenario'
+      throw new ConfigError(`${flag}: ${url} has no search`)
+    }
     if (isPublishing) await acting.publish(corpus)
     const inboxes = isPublishing ? acting.publishing.feeds.inboxes : null
     const how = { connections, replayAll, hasSearches, progress }
@@ -128,6 +132,8 @@ async function measure(
     secondsPerPhase: progress.seconds,
     intervals: meter.intervals,
     limit: acting.finder?.found ?? null,
+    scenario,
+    phases: acting.phases,
     verification,
   }
 }
@@ -136,7 +142,9 @@ function offers({ capabilities }: Record<string, unknown>, capability: string): 
   return (capabilities as Record<string, unknown> | undefined)?.[capability] === true
 }
 
-async function prepare(options: Options): Promise<{ corpus: Corpus; url: string; plan: Plan }> {
+type Prepared = { corpus: Corpus; url: string; plan: Plan; scenario: Scenario | null }
+
+async function prepare(options: Options): Promise<Prepared> {
   const { source } = options
   const corpus =
     'corpus' in source
@@ -144,10 +152,12 @@ async function prepare(options: Options): Promise<{ corpus: Corpus; url: string;
       : syntheticCorpus(source.synthetic, source.shape)
   if (options.verify === null) {
     const plan = planOf(corpus, randomBytes(8).toString('hex'), options)
-    return { corpus, url: options.url ?? defaultUrl, plan }
+    const scenario = options.scenario === null ? null : await readScenario(options.scenario)
+    return { corpus, url: options.url ?? defaultUrl, plan, scenario }
   }
   const saved = await loadRun(options.verify, corpus)
-  return { corpus, url: options.url ?? originOfNode(saved.url, options.verify), plan: saved.plan }
+  const url = options.url ?? originOfNode(saved.url, options.verify)
+  return { corpus, url, plan: saved.plan, scenario: null }
 }
 
 // A report that cannot be written must be noticed before the run, not after it.
@@ -164,13 +174,21 @@ class Acting {
   readonly publishing: Publishing
   /** Null: there is no limit to find. */
   readonly finder: LimitFinder | null
+  /** The phases of the scenario that have ended. */
+  readonly phases: PhaseReport[] = []
+  readonly #scenario: Scenario | null
   readonly #options: Options
   readonly #progress: Progress
   readonly #waiter: Client
 
-  constructor(client: Client, plan: Plan, options: Options, progress: Progress) {
+  constructor(
+    client: Client,
+    plan: Plan,
+    options: Options,
+    scenario: Scenario | null,
+    progress: Progress,
+  ) {
     const { patienceMs, waitSeconds, rate, isBurst, searchPercent, findLimit } = options
-    const { connections: lanes } = options
     const isAll = waitSeconds > 0
     const seconds = isAll ? waitSeconds : waitSecondsMax
     const { url } = client
@@ -180,20 +198,22 @@ class Acting {
     const hasWaiting = isAll || plan.idle.length > 0
     const waiting = hasWaiting ? { client: this.#waiter, seconds, isAll } : null
     const feeds = new AgentFeeds(client, plan.agents, waiting)
-    const searches = searchPercent === 0 ? null : new Searches(client, searchPercent)
+    const { actions, think_ms: thinkMs = 0 } = scenario ?? {}
+    const isSearching = searchPercent > 0 || (actions?.search ?? 0) > 0
+    const searches = isSearching ? new Searches(client, searchPercent) : null
+    const mix = actions === undefined ? null : new Mix(client, feeds, searches, actions)
     const pace = new Pace(rate, { isBurst })
-    this.publishing = { client, plan, feeds, searches, replayedAnswers: 0, pace }
-    this.finder =
-      findLimit === null
-        ? null
-        : new LimitFinder({ ...findLimit, rate, connections: lanes }, this.publishing, progress)
+    const parts = { client, plan, feeds, searches, mix, thinkMs, pace }
+    this.publishing = { ...parts, replayedAnswers: 0 }
+    this.finder = findLimit === null ? null : new LimitFinder({ ...findLimit, rate })
+    this.#scenario = scenario
     this.#options = options
     this.#progress = progress
   }
 
   async publish(corpus: Corpus): Promise<void> {
     const { client, plan, feeds } = this.publishing
-    const { connections, durationSeconds, save, invite } = this.#options
+    const { connections, save, invite } = this.#options
     const progress = this.#progress
 
     const identities = progress.phase('register', plan.agents.length, 'identities')
@@ -204,8 +224,11 @@ class Acting {
     identities.end()
     for (const agent of plan.idle) feeds.follow(agent)
 
-    await (this.finder === null ? this.#publishOnce(corpus) : this.finder.run(corpus))
-    if (this.finder !== null || durationSeconds !== null) keepPublished(plan)
+    const stage = { publishing: this.publishing, progress, connections, corpus }
+    if (this.finder !== null) await this.finder.run(stage)
+    else if (this.#scenario === null) await this.#publishOnce(corpus)
+    else await runPhases(stage, this.#scenario.phases, this.phases)
+    keepPublished(plan)
 
     const drained = progress.phase('poll to the end', feeds.inboxes.length, 'feeds')
     await inLanes(connections, feeds.inboxes, async (inbox) => {

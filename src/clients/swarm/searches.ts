@@ -69,10 +69,11 @@ export class Searches {
 
   /** Searches if a search is due. Call it after each request. Throws WrongAnswer. */
   async sometimes(): Promise<void> {
-    for (this.#due += this.#perRequest; this.#due >= 1; this.#due--) await this.#search()
+    for (this.#due += this.#perRequest; this.#due >= 1; this.#due--) await this.search()
   }
 
-  async #search(): Promise<void> {
+  /** Searches once. Throws WrongAnswer. */
+  async search(): Promise<void> {
     const nth = this.#count++
     const place = this.#published[(nth * stride) % this.#published.length]
     const words = queryFor(place, nth) ?? ['agent']

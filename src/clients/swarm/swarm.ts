@@ -7,6 +7,7 @@
 //   publish.ts feeds.ts wakes.ts   the agents    verify*.ts comparing the forum with the plan
 //   pace.ts meter.ts         when, and how long             report.ts html-report.ts comparison.ts
 //   find-limit.ts limit-search.ts   the highest rate        threshold.ts  limits of flags
+//   scenario.ts phases.ts mix.ts    what agents do, in phases            steps.ts
 //   run.ts                   one run, loaded when the flags are known to be usable
 //
 // Nothing is sent until flags, corpus and output files are known to be usable.

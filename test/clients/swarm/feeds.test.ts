@@ -14,6 +14,9 @@ import { verifyThread } from '../../../src/clients/swarm/verify-thread.ts'
 import type { Answer, Body, FakeForum } from './fake-forum.ts'
 import { fakeForum, small, swarm } from './run.ts'
 
+/** A run in which agents do nothing but publish and poll. */
+const plain = { searches: null, mix: null, thinkMs: 0, replayedAnswers: 0 }
+
 const wrongFeeds: { what: string; change: (items: Body[]) => Body[] }[] = [
   { what: 'leaves an item out', change: (items) => items.slice(1) },
   { what: 'shows an item twice', change: (items) => [items[0], ...items] },
@@ -90,7 +93,7 @@ async function lateReader(t: Test, forum: FakeForum) {
   return { plan, client, feeds: new AgentFeeds(client, plan.agents) }
 }
 
-const [pace, searches] = [new Pace(null), null]
+const pace = new Pace(null)
 const inboxOf = (plan: Plan, feeds: AgentFeeds, name: string): Inbox =>
   feeds.inboxes[plan.agents.findIndex((agent) => agent.name === name)]
 
@@ -102,8 +105,8 @@ t.test('F1: an opening before the cursor: not due while gathering, due afterward
   const { others } = first
   first.others = []
   first.messages.splice(1)
-  await publishThread({ client, plan, feeds, replayedAnswers: 0, pace, searches }, first, () => {})
-  await publishThread({ client, plan, feeds, replayedAnswers: 0, pace, searches }, second, () => {})
+  await publishThread({ ...plain, client, plan, feeds, pace }, first, () => {})
+  await publishThread({ ...plain, client, plan, feeds, pace }, second, () => {})
   await feeds.drain(reader)
   await feeds.join(others[0], first)
   await feeds.drain(reader)
@@ -128,9 +131,9 @@ t.test('F2: a poll under way: the agent subscribes after it, and not during one'
   })
   const { plan, client, feeds } = await lateReader(t, forum)
   const [first, second] = plan.threads
-  await publishThread({ client, plan, feeds, replayedAnswers: 0, pace, searches }, first, () => {})
+  await publishThread({ ...plain, client, plan, feeds, pace }, first, () => {})
   const opened = { ...second, others: [], messages: second.messages.slice(0, 1) }
-  await publishThread({ client, plan, feeds, replayedAnswers: 0, pace, searches }, opened, () => {})
+  await publishThread({ ...plain, client, plan, feeds, pace }, opened, () => {})
   second.id = opened.id
 
   const reader = inboxOf(plan, feeds, 'reader')
@@ -144,9 +147,9 @@ t.test('F2: a subscription under way: the agent misses its turn to poll', async 
   const forum = await fakeForum(t)
   const { plan, client, feeds } = await lateReader(t, forum)
   const [first, second] = plan.threads
-  await publishThread({ client, plan, feeds, replayedAnswers: 0, pace, searches }, first, () => {})
+  await publishThread({ ...plain, client, plan, feeds, pace }, first, () => {})
   const opened = { ...second, others: [], messages: second.messages.slice(0, 1) }
-  await publishThread({ client, plan, feeds, replayedAnswers: 0, pace, searches }, opened, () => {})
+  await publishThread({ ...plain, client, plan, feeds, pace }, opened, () => {})
   second.id = opened.id
 
   const reader = inboxOf(plan, feeds, 'reader')

@@ -42,24 +42,25 @@ async function finderAt(t: Test, forum: FakeForum, text: string, rate: number) {
   const feeds = new AgentFeeds(client, plan.agents)
   const publishing: Publishing = {
     ...{ client, plan, feeds, searches: null, replayedAnswers: 0, pace: new Pace(null) },
+    ...{ mix: null, thinkMs: 0 },
   }
   let said = ''
   const progress = new Progress({ write: (line) => (said += line) })
-  const options = { target: parseTarget(text), rate, seconds: 0.2, connections }
-  const finder = new LimitFinder(options, publishing, progress)
-  return { finder, publishing, progress, said: () => said }
+  const finder = new LimitFinder({ target: parseTarget(text), rate, seconds: 0.2 })
+  const stage = { publishing, progress, connections, corpus }
+  return { finder, publishing, progress, run: () => finder.run(stage), said: () => said }
 }
 
 t.test('find-limit: a forum that answers 503 above a rate: the highest one below', async (t) => {
   const forum = await fakeForum(t)
-  const { finder, publishing, said } = await finderAt(t, forum, 'p50<10s', 40)
+  const { finder, publishing, run, said } = await finderAt(t, forum, 'p50<10s', 40)
   let [pace, messages]: [Pace | null, number] = [null, 0]
   forum.faults.refuse = (operation) => {
     if (operation !== 'reply') return null
     if (pace !== publishing.pace) [pace, messages] = [publishing.pace, 0]
     return ++messages === 23 ? { status: 503, body: {} } : null
   }
-  await finder.run(corpus)
+  await run()
   const { rate, steps } = finder.found
   t.ok(rate !== null && rate >= 100 && rate <= 112, `${rate}`)
   const due = Math.round(rate! / 5)
@@ -73,13 +74,13 @@ t.test('find-limit: a forum that answers 503 above a rate: the highest one below
 
 t.test('find-limit: an interruption after a step that held everything up', async (t) => {
   const forum = await fakeForum(t)
-  const { finder, publishing, progress } = await finderAt(t, forum, 'p50<5ms', 50)
+  const { finder, publishing, progress, run } = await finderAt(t, forum, 'p50<5ms', 50)
   t.teardown(() => progress.stop())
   forum.faults.answer = (operation, answer, nth) => {
     if (operation === 'reply') void publishing.client.close()
     return operation === 'thread' && nth <= connections ? 'silent' : answer
   }
-  await t.rejects(finder.run(corpus))
+  await t.rejects(run())
   const held = { rate: 50, due: 10, sent: connections, percentileMs: null, errors: connections }
   t.match(finder.found, { rate: null, steps: [{ ...held, outcome: 'errors' }] })
   t.equal(limitInWords(finder.found), 'limit: not known, the search was interrupted')

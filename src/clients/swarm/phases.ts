@@ -1,0 +1,56 @@
+// The phases of a scenario: runs one after the other, and reports the latencies of its messages.
+
+import { Pace } from './pace.ts'
+import { grouped } from './progress.ts'
+import type { ScenarioPhase } from './scenario.ts'
+import { runStep, type Stage } from './steps.ts'
+
+/** Latencies are in milliseconds, from when messages were due; 0 if none was answered. */
+export type PhaseReport = {
+  name: string
+  seconds: number
+  /** The messages that were due; null: as many as were answered. Those not sent were too late. */
+  due: number | null
+  sent: number
+  errors: number
+  p50: number
+  p90: number
+  p99: number
+  max: number
+}
+
+/** Runs the phases, and adds a report of each to `reports` when it ends. */
+export async function runPhases(
+  stage: Stage,
+  phases: readonly ScenarioPhase[],
+  reports: PhaseReport[],
+): Promise<void> {
+  for (const { name, seconds, rate, burst } of phases) {
+    const perSecond = burst ?? rate ?? null
+    const due = perSecond === null ? null : perSecond * seconds
+    const isBurst = burst !== undefined
+    const pace = new Pace(perSecond, { isBurst, ...(due !== null && { count: due }) })
+    const { phase, errors } = await runStep(stage, { name, pace, due, seconds, graceMs: 0 })
+    const { latency } = pace
+    const ms = (percentile: number) =>
+      latency.count === 0 ? 0 : latency.percentile(percentile) / 1000
+    const latencies = { p50: ms(50), p90: ms(90), p99: ms(99), max: ms(100) }
+    reports.push({ name, seconds, due, sent: latency.count, errors, ...latencies })
+    phase.end(`: p50 ${ms(50).toFixed(2)} p99 ${ms(99).toFixed(2)} ms`)
+  }
+}
+
+/** Returns the phases as lines of a table. */
+export function phaseTable(reports: readonly PhaseReport[]): string[][] {
+  return [
+    ['phase', 'due', 'sent', 'rate/s', 'p50 ms', 'p90', 'p99', 'max', 'lost'],
+    ...reports.map(({ name, seconds, due, sent, errors, p50, p90, p99, max }) => [
+      name,
+      due === null ? '-' : grouped(due),
+      grouped(sent),
+      grouped(Math.round(sent / seconds)),
+      ...[p50, p90, p99, max].map((value) => value.toFixed(2)),
+      grouped(errors),
+    ]),
+  ]
+}
