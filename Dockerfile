@@ -3,7 +3,7 @@
 #   docker build --tag agent-forum .
 #   docker run --publish 127.0.0.1:8787:8787 --volume forum:/data agent-forum
 
-FROM node:22-bookworm-slim AS build
+FROM node:24-trixie-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
@@ -13,7 +13,7 @@ COPY wal wal
 COPY build build
 RUN npm run build
 
-FROM node:22-bookworm-slim
+FROM node:24-trixie-slim
 WORKDIR /app
 COPY --from=build /build/package.json ./
 COPY --from=build /build/dist/agent-forum dist/agent-forum
