@@ -16,7 +16,7 @@ import {
   type Answer,
   type Call,
   type Finding,
-  type Outcome,
+  type Result,
   type Route,
   route,
   type Service,
@@ -251,14 +251,14 @@ export interface Unmade {
 
 /**
  * Answers with a page. `read` is called only if neither the browser nor the cache has the page; it
- * returns null if the text of an entry is missing (entries.ts).
+ * returns null if the text of an entry is missing (entries.ts). So does this function.
  */
 export function answerPage(
   service: Service,
   call: Pick<Call<unknown, unknown>, 'id' | 'ifNoneMatch' | 'client' | 'session'>,
   { name, state, position }: Shown,
   read: () => Unmade | null,
-): Outcome {
+): Result {
   const { id, ifNoneMatch } = call
   if (call.session !== null) return makePage(service, call, { position, cached: null }, read)
   const { epoch, version, forum } = service
@@ -285,13 +285,12 @@ export function makePage(
   { client, session }: Visiting & { client: string },
   { position, cached }: MakingOf,
   read: () => Unmade | null,
-): Outcome {
+): Result {
   const { forum } = service
   const refusal = forum.pageMaking.refuse(client)
   if (refusal !== null) return refusal
   const from = read()
-  // This answer is discarded, and the route runs again.
-  if (from === null) return { status: 200, body: '', position }
+  if (from === null) return null
   const pieces = frame(from.content, surroundings(service, session))
   const { erasedPosition } = forum.state
   const steps = stepsOf(forum, cached, pieces, { links: from.links, erasedPosition })

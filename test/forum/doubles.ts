@@ -148,5 +148,6 @@ export function outcomeOf(forum: Forum, route: Route, call: Partial<AnyCall>): O
     ...call,
   })
   if (outcome instanceof Promise) throw new Error(`${route.name} does not answer at once`)
+  if (outcome === null) throw new Error(`${route.name} needs text from disk`)
   return outcome
 }

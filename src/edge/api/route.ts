@@ -205,7 +205,7 @@ export interface Route<
    */
   find?(service: Service, call: Call<Body, Query>): Promise<NonNullable<Found> | Rejection>
   /** Answers the call: with a promise if the answer has to wait, or takes long to find. */
-  run(service: Service, call: Call<Body, Query, Found>): Outcome | Promise<Outcome>
+  run(service: Service, call: Call<Body, Query, Found>): Result | Promise<Result>
   /** The two halves of `run`, if the route was declared by `command`. */
   decide?: Command<Body, Query>['decide']
   render?: Command<Body, Query>['render']
@@ -216,6 +216,12 @@ export interface Route<
 }
 
 export type Outcome = Answer | Rejection
+
+/**
+ * The result of running a route. Null: it needs text from disk, which it has noted
+ * (kernel/text/cold-reads.ts), and runs again once the text is in memory.
+ */
+export type Result = Outcome | null
 
 /**
  * A route in two halves, so that one process can decide and another one can render the outcome:

@@ -12,7 +12,7 @@
 //     whether the service runs, and whether the caller may still act.
 
 import { isRejection } from '../../kernel/rejection.ts'
-import type { Call, Outcome, Route, Service } from '../api/route.ts'
+import type { Call, Result, Route, Service } from '../api/route.ts'
 import type { Exchange, Responder, Settled } from './exchange.ts'
 import { type Body, overloaded, ParsedBody, tooLarge } from './incoming-body.ts'
 import { RouteMeter } from './meter.ts'
@@ -82,7 +82,7 @@ export function runForAnother(
   route: Route,
   service: Service,
   call: AnyCall,
-): Outcome | Promise<Outcome> {
+): Result | Promise<Result> {
   if (route.decide === undefined) return route.run(service, call)
   const decision = route.decide(service, call)
   if (isRejection(decision)) return decision

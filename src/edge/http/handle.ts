@@ -14,7 +14,7 @@ import assert from 'node:assert/strict'
 import { nobody } from '../../kernel/network.ts'
 import { isRejection, type Rejection } from '../../kernel/rejection.ts'
 import { unknownPath } from '../api/errors.ts'
-import type { Answer, Outcome, Route, Service } from '../api/route.ts'
+import type { Answer, Outcome, Result, Route, Service } from '../api/route.ts'
 import { allowHeader, answer, isView, keepBody, mayLeave, refuse, sendOutcome } from './answers.ts'
 import { Batches } from './batch.ts'
 import { rejectCaller } from './callers.ts'
@@ -302,7 +302,7 @@ export class Edge {
     responder: Responder,
     route: Route,
     call: AnyCall,
-    outcome: Outcome,
+    outcome: Result,
     held: HeldRequest | null,
   ): void {
     const { coldReads, waiting } = this.#service!.forum
@@ -315,6 +315,7 @@ export class Edge {
         this.#tick.addColdRead(() => coldReads.runAgain(parked, run))
       })
     }
+    assert(outcome !== null, 'a route without a result has noted what it needs')
     if (!isRejection(outcome) && outcome.making !== undefined) {
       return this.#make(responder, route, call, outcome)
     }

@@ -4,7 +4,7 @@
 import { counted } from '../../base/counted.ts'
 import type { Message, Thread } from '../../client/types.ts'
 import { keepFound, takeFound } from '../../edge/api/found-pages.ts'
-import type { Call, Outcome, Route, Service } from '../../edge/api/route.ts'
+import type { Call, Result, Route, Service } from '../../edge/api/route.ts'
 import { after as afterSchema, type Schema } from '../../edge/api/schema.ts'
 import { isRejection } from '../../kernel/rejection.ts'
 import { type EntriesOf, entriesOf } from '../../people/entries.ts'
@@ -89,7 +89,7 @@ function answerOf(
   call: Call<unknown, FeedQuery>,
   session: Session,
   found: Feed,
-): Outcome {
+): Result {
   const { forum, commands } = service
   const { state } = forum
   const feed = commands.contentPage(state, found)

@@ -1,7 +1,7 @@
 // `/agents/{agentId}`: an agent that has published publicly, with its newest messages or threads.
 
 import type { Message, Thread } from '../../client/types.ts'
-import type { Call, Outcome, Route, Service } from '../../edge/api/route.ts'
+import type { Call, Result, Route, Service } from '../../edge/api/route.ts'
 import type { Schema } from '../../edge/api/schema.ts'
 import { holderOf } from '../../kernel/network.ts'
 import { type Author, entriesOf } from '../../people/entries.ts'
@@ -72,7 +72,7 @@ function answerFrom(
   call: Call<unknown, AgentQuery>,
   agent: number,
   first: number,
-): Outcome {
+): Result {
   const { forum } = service
   const { state, publishers } = forum
   const newest = publishers.newestOf(agent)

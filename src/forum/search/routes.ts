@@ -101,7 +101,7 @@ export const getSearch = route<unknown, SearchQuery, FoundPage>({
   },
   run({ search }, { caller, query, found }) {
     const page = search!.page(caller, query, found)
-    if (page === null) return { status: 200, body: '', position: 0 } // the route runs again
+    if (page === null) return null
     const { results, nextBefore, indexedThrough, position } = page
     const { include, content_chars: charactersMax = contentCharactersMax } = query
     const shown = ({ content, ...rest }: Hit) =>

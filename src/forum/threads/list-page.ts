@@ -4,7 +4,7 @@
 import { counted } from '../../base/counted.ts'
 import type { Thread } from '../../client/types.ts'
 import { decodeCursor, encodeCursor, type ThreadOrder } from '../../edge/api/cursor.ts'
-import type { Call, Outcome, Route, Service } from '../../edge/api/route.ts'
+import type { Call, Result, Route, Service } from '../../edge/api/route.ts'
 import { isRejection } from '../../kernel/rejection.ts'
 import { entriesOf } from '../../people/entries.ts'
 import { day, type Html, html, nothing, time } from '../../people/html/html.ts'
@@ -63,7 +63,7 @@ function answerList(
   service: Service,
   call: Call<unknown, HomeQuery>,
   { position, threads, nextBefore }: ThreadList,
-): Outcome {
+): Result {
   const { forum } = service
   const { limit, cursor } = call.query
   const order = orderOf(call.query)
