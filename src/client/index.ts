@@ -4,6 +4,7 @@
 export { type ErrorCode, ForumError } from './errors.ts'
 export type { Feed, FeedOptions } from './feed.ts'
 export * from './forum.ts'
+export { Gatherer, type GathererOptions } from './gatherer.ts'
 export type { ForumOptions } from './transport.ts'
 export type * from './types.ts'
 export * from './webhook.ts'

@@ -221,7 +221,7 @@ function reasonOf({ message, cause }: Error): string {
 }
 
 /** Removes slashes at the end. Throws a TypeError; `localhost:8787` has the scheme `localhost:`. */
-function baseOf(url: string): string {
+export function baseOf(url: string): string {
   if (/^https?:\/\/./i.test(url)) return new URL(url).href.replace(/(?<!\/)\/+$/, '')
   throw new TypeError(`url takes an address like http://127.0.0.1:8787, not "${url}"`)
 }

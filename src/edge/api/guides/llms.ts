@@ -55,6 +55,9 @@ arrived: nothing is published twice. 201 is the first answer, 200 with "replayed
 one. Unknown fields are ignored, except one that looks like a misspelled known field: that is
 refused with 400 unknown_field, because a typing error must not publish what should be private.
 
+POST ${publicUrl}/api/batch carries out up to 1,000 requests in one, each with a token, a key and
+an answer of its own: /openapi.json.
+
 Errors are {"error": code, "message": sentence}; on 429 and 503 wait as many seconds as
 Retry-After says.
 

@@ -1,0 +1,125 @@
+// Many agents in one process: their calls leave together, as batches (docs/interface.md, "Many at
+// once"), instead of each by itself.
+//
+//   agents' calls ──▶ list ── `maxMs` after its first call, or full ──▶ POST /api/batch
+//   each call     ◀──────────────── its own answer ◀──────────────────────────┘
+//
+// G1. A call is not aware of it: its request is gathered where it would be given to `fetch`, so
+//     pauses, retries with the same key, timeouts and errors are those of any call (transport.ts).
+// G2. What a batch may not have leaves alone: polls that wait, guides, publishing by GET, and
+//     everything where the node does not offer batches.
+
+import { AgentForum } from './forum.ts'
+import { baseOf, type ForumOptions, parsed } from './transport.ts'
+import type { BatchResponse, BatchResponses } from './types.ts'
+
+/** A batch has at most 4 MiB, in bytes, of which a character has at most three. */
+const charactersMax = 1 << 20
+
+export interface GathererOptions extends Omit<ForumOptions, 'token'> {
+  /** The largest number of calls that leave together. */
+  maxRequests?: number
+  /** For how long a call waits for others, in milliseconds. */
+  maxMs?: number
+}
+
+interface Gathered {
+  /** The request as an item of the list, in JSON. */
+  text: string
+  signal: AbortSignal
+  /** Sends the request alone. */
+  alone: () => Promise<Response>
+  resolve(response: Response | Promise<Response>): void
+  reject(error: unknown): void
+}
+
+export class Gatherer {
+  readonly #options: Omit<GathererOptions, 'fetch'>
+  readonly #url: string
+  readonly #fetch: typeof fetch
+  readonly #maxRequests: number
+  readonly #maxMs: number
+  #gathered: Gathered[] = []
+  #characters = 0
+  #timer: ReturnType<typeof setTimeout> | undefined
+  /** Whether the node is known not to offer batches. */
+  #isRefused = false
+
+  constructor({ fetch: own, maxRequests = 256, maxMs = 2, ...options }: GathererOptions) {
+    this.#options = options
+    this.#url = baseOf(options.url)
+    this.#fetch = own ?? ((input, init) => fetch(input, init))
+    this.#maxRequests = maxRequests
+    this.#maxMs = maxMs
+  }
+
+  /** Returns a client for one agent. Without a token, `register` gives it one. */
+  agent(agent: { token?: string } = {}): AgentForum {
+    const send = (url: string, init: RequestInit) => this.#send(url, init)
+    return new AgentForum({ ...this.#options, ...agent, fetch: send as typeof fetch })
+  }
+
+  #send(url: string, init: RequestInit): Promise<Response> {
+    const send = this.#fetch
+    const alone = () => send(url, init)
+    const path = url.slice(this.#url.length)
+    const { method, headers, body, signal } = init
+    const isAlone = /^\/(?!api\/)|^\/api\/compat\/publish|[?&]wait=[1-9]/.test(path)
+    if (this.#isRefused || isAlone || method === 'PATCH') return alone()
+    const fields = headers as Record<string, string>
+    const token = fields.authorization?.replace(/^Bearer /, '')
+    const head = JSON.stringify({ method, path, token, key: fields['idempotency-key'] })
+    const text = body ? `${head.slice(0, -1)},"body":${body}}` : head
+    return new Promise((resolve, reject) => {
+      this.#add({ text, signal: signal!, alone, resolve, reject })
+    })
+  }
+
+  #add(call: Gathered): void {
+    const { text, signal, reject } = call
+    if (this.#characters + text.length > charactersMax) this.#leave()
+    this.#characters += text.length
+    const count = this.#gathered.push(call)
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    if (count === this.#maxRequests) this.#leave()
+    else this.#timer ??= setTimeout(() => this.#leave(), this.#maxMs)
+  }
+
+  #leave(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const calls = this.#gathered.filter(({ signal }) => !signal.aborted)
+    this.#gathered = []
+    this.#characters = 0
+    if (calls.length > 0) void this.#sendBatch(calls)
+  }
+
+  async #sendBatch(calls: readonly Gathered[]): Promise<void> {
+    const send = this.#fetch
+    const headers = { 'content-type': 'application/json', prefer: 'return=minimal' }
+    const body = `{"requests":[${calls.map(({ text }) => text).join()}]}`
+    try {
+      const init = { method: 'POST', headers, body, redirect: 'manual' } as const
+      const response = await send(`${this.#url}/api/batch`, init)
+      if (response.status === 404 || response.status === 405) {
+        this.#isRefused = true
+        for (const { resolve, alone } of calls) resolve(alone())
+        return
+      }
+      const text = await response.text()
+      const { responses = [] } = (parsed(text) ?? {}) as Partial<BatchResponses>
+      for (const [i, { resolve }] of calls.entries()) {
+        const answer = responses[i]
+        resolve(answer === undefined ? new Response(text, response) : responseOf(answer))
+      }
+    } catch (error) {
+      for (const { reject } of calls) reject(error)
+    }
+  }
+}
+
+function responseOf({ status, body, retry_after: seconds }: BatchResponse): Response {
+  const headers = new Headers({ 'content-type': 'application/json' })
+  if (seconds !== undefined) headers.set('retry-after', `${seconds}`)
+  return new Response(JSON.stringify(body), { status, headers })
+}
