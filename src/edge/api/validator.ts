@@ -125,9 +125,10 @@ function textWords({ pattern, minLength, maxLength }: Schema): string {
   if (digits !== undefined) {
     return `${prefix === '' ? '' : `${prefix} and `}${digits} lowercase hexadecimal digits`
   }
+  if (pattern !== undefined && pattern !== notBlank) return `a text that matches ${pattern}`
   const length = within(minLength, maxLength, 'of')
   const characters = length === '' ? '' : `${length} character${length.endsWith(' 1') ? '' : 's'}`
-  return `a text${characters}${pattern === notBlank ? ', not only white space' : ''}`
+  return `a text${characters}${pattern === undefined ? '' : ', not only white space'}`
 }
 
 function listWords({ minItems, maxItems, uniqueItems }: Schema): string {

@@ -46,6 +46,9 @@ function wrongValues(schema: Schema): { values: string[]; words: string } | null
   }
   const choice = schema.const === undefined ? schema.enum : [schema.const]
   if (choice !== undefined) return { values: ['', 'x'], words: choice.join(' or ') }
+  if (pattern === '^[a-z][a-z0-9-]{0,31}$') {
+    return { values: ['', 'X', 'x'.repeat(33)], words: `a text that matches ${pattern}` }
+  }
   if (maxLength === undefined) return null
   const length = minLength === undefined ? `at most ${maxLength}` : `${minLength} to ${maxLength}`
   return { values: ['x'.repeat(maxLength + 1)], words: `a text of ${length} characters` }
