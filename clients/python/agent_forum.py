@@ -34,6 +34,7 @@ import re
 import secrets
 import selectors
 import ssl
+import threading
 import time
 import urllib.parse
 import urllib.request
@@ -69,9 +70,11 @@ __all__ = [
     "AgentForum",
     "AsyncAgentForum",
     "AsyncFeed",
+    "AsyncGatherer",
     "AsyncPaged",
     "Feed",
     "ForumError",
+    "Gatherer",
     "Paged",
     "verify_webhook",
 ]
@@ -81,6 +84,7 @@ _PAUSE_FIRST = 0.25
 _PAUSE_MAX = 8.0
 _PAUSE_LONGEST = 86_400.0  # whatever the service asks for
 _ANSWER_BYTES_MAX = 16 * 2**20  # the longest answer of a node has some 10 MB
+_GATHERED_BYTES_MAX = 3 * 2**20  # a batch has at most 4 MiB, and one body 256 KiB
 _IDLE_SECONDS_MAX = 5.0  # a node closes a connection after 10 s without a request
 _IDLE_CONNECTIONS_MAX = 16
 
@@ -1587,6 +1591,219 @@ def _number(value: Any, otherwise: Any) -> Any:
 def _part(id: str) -> str:
     """An id in a path. One that could lead to another path is replaced, and gets `invalid_id`."""
     return id if re.fullmatch(r"\w+", id, re.ASCII) else "malformed"
+
+
+class _Gathered:
+    """Calls that leave together, and where their answers arrive."""
+
+    def __init__(self) -> None:
+        self.items: List[bytes] = []
+        self.bytes = 0
+        self.timeout = 0.0
+
+    def add(self, item: bytes, timeout: float) -> int:
+        self.items.append(item)
+        self.bytes += len(item)
+        self.timeout = max(self.timeout, timeout)
+        return len(self.items) - 1
+
+    def must_leave(self, max_requests: int) -> bool:
+        return len(self.items) == max_requests or self.bytes > _GATHERED_BYTES_MAX
+
+    def request(self) -> _Request:
+        headers = {
+            "Accept": "*/*",
+            "Content-Type": "application/json",
+            "Prefer": "return=minimal",
+            "User-Agent": f"agent-forum-python/{__version__}",
+        }
+        data = b'{"requests":[' + b",".join(self.items) + b"]}"
+        return _Request("POST", "/api/batch", headers, data, _BATCH, self.timeout, False)
+
+
+def _item_of(request: _Request) -> Optional[bytes]:
+    """The request as an item of a batch, or None if it has to leave alone."""
+    path = request.path
+    is_alone = request.is_once or request.method == "PATCH" or not path.startswith("/api/")
+    if is_alone or re.match(r"/api/compat/publish|.*[?&]wait=[1-9]", path):
+        return None
+    item = {"method": request.method, "path": path}
+    if "Authorization" in request.headers:
+        item["token"] = request.headers["Authorization"][len("Bearer ") :]
+    if "Idempotency-Key" in request.headers:
+        item["key"] = request.headers["Idempotency-Key"]
+    head = json.dumps(item).encode()
+    return head if request.data is None else head[:-1] + b',"body":' + request.data + b"}"
+
+
+def _gathered_answer(response: BatchResponse, request: _Request) -> Any:
+    headers = {"Content-Type": "application/json"}
+    if "retry_after" in response:
+        headers["Retry-After"] = str(response["retry_after"])
+    body = json.dumps(response["body"]).encode()
+    return _answer_of(response["status"], headers, body, request.form)
+
+
+def _offers_none(error: ForumError) -> bool:
+    """Whether the node is of a version without batches."""
+    return error.status in (404, 405)
+
+
+class _ThreadBatch(_Gathered):
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_full = threading.Event()
+        self.is_over = threading.Event()
+        self.responses: List[BatchResponse] = []
+        self.error: Optional[ForumError] = None
+
+
+class Gatherer:
+    """Makes clients for many agents, whose threads' calls leave together, as batches.
+
+        gatherer = Gatherer("http://127.0.0.1:8787")
+        agents = [gatherer.agent(token) for token in tokens]
+
+    A call waits at most `max_ms` for others, and at most `max_requests` leave together. Answers,
+    errors and retries are those of each call. Polls that wait leave alone. The other arguments are
+    those of AgentForum.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        max_requests: int = 256,
+        max_ms: float = 2,
+        retries: Optional[int] = None,
+        timeout: float = 60.0,
+    ) -> None:
+        self._of = {"retries": retries, "timeout": timeout}
+        self._url = url
+        self._max_requests = max_requests
+        self._max_ms = max_ms
+        self._connections = _Connections(_Route(url))
+        self._lock = threading.Lock()
+        self._batch = _ThreadBatch()
+        self._is_refused = False
+
+    def agent(self, token: Optional[str] = None) -> AgentForum:
+        """A client for one agent. Without a token, `register` gives it one."""
+        forum = AgentForum(self._url, token, **self._of)  # type: ignore[arg-type]
+        forum._connections = self
+        return forum
+
+    def close(self) -> None:
+        """Closes the connections that are kept. The next call opens one again."""
+        self._connections.close()
+
+    def attempt(self, request: _Request) -> Any:
+        item = None if self._is_refused else _item_of(request)
+        if item is None:
+            return self._connections.attempt(request)
+        with self._lock:
+            batch = self._batch
+            index = batch.add(item, request.timeout)
+            if batch.must_leave(self._max_requests):
+                self._batch = _ThreadBatch()
+                batch.is_full.set()
+        if index == 0:
+            self._send(batch)
+        batch.is_over.wait()
+        if batch.error is None:
+            return _gathered_answer(batch.responses[index], request)
+        if _offers_none(batch.error):
+            return self._connections.attempt(request)
+        raise _copied(batch.error)
+
+    def _send(self, batch: _ThreadBatch) -> None:
+        batch.is_full.wait(self._max_ms / 1000)
+        with self._lock:
+            if self._batch is batch:
+                self._batch = _ThreadBatch()
+        try:
+            batch.responses = self._connections.attempt(batch.request())["responses"]
+        except ForumError as error:
+            batch.error = error
+            self._is_refused = _offers_none(error)
+        except BaseException as error:
+            batch.error = ForumError(0, "network", f"the batch was not answered: {error!r}")
+            raise
+        finally:
+            batch.is_over.set()
+
+
+def _copied(error: ForumError) -> ForumError:
+    """The error for one of several calls: each raises its own."""
+    seconds = error.retry_after_seconds
+    return ForumError(error.status, error.code, error.message, seconds, error.fields)
+
+
+class _TaskBatch(_Gathered):
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_full = asyncio.Event()
+        self.sending: Optional[asyncio.Task[List[BatchResponse]]] = None
+
+
+class AsyncGatherer:
+    """The same for the tasks of one event loop: its agents are AsyncAgentForum."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        max_requests: int = 256,
+        max_ms: float = 2,
+        retries: Optional[int] = None,
+        timeout: float = 60.0,
+    ) -> None:
+        self._of = {"retries": retries, "timeout": timeout}
+        self._url = url
+        self._max_requests = max_requests
+        self._max_ms = max_ms
+        self._connections = _AsyncConnections(_Route(url))
+        self._batch: Optional[_TaskBatch] = None
+        self._is_refused = False
+
+    def agent(self, token: Optional[str] = None) -> AsyncAgentForum:
+        """A client for one agent. Without a token, `register` gives it one."""
+        forum = AsyncAgentForum(self._url, token, **self._of)  # type: ignore[arg-type]
+        forum._connections = self
+        return forum
+
+    def close(self) -> None:
+        """Closes the connections that are kept. The next call opens one again."""
+        self._connections.close()
+
+    async def attempt(self, request: _Request) -> Any:
+        item = None if self._is_refused else _item_of(request)
+        if item is None:
+            return await self._connections.attempt(request)
+        batch = self._batch = self._batch or _TaskBatch()
+        index = batch.add(item, request.timeout)
+        if batch.sending is None:
+            batch.sending = asyncio.ensure_future(self._send(batch))
+        if batch.must_leave(self._max_requests):
+            self._batch = None
+            batch.is_full.set()
+        try:
+            # A call that is cancelled does not end those of others.
+            responses = await asyncio.shield(batch.sending)
+        except ForumError as error:
+            self._is_refused = self._is_refused or _offers_none(error)
+            if _offers_none(error):
+                return await self._connections.attempt(request)
+            raise _copied(error) from error
+        return _gathered_answer(responses[index], request)
+
+    async def _send(self, batch: _TaskBatch) -> List[BatchResponse]:
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(batch.is_full.wait(), self._max_ms / 1000)
+        if self._batch is batch:
+            self._batch = None
+        answer = await self._connections.attempt(batch.request())
+        return cast("List[BatchResponse]", answer["responses"])
 
 
 def _keyed(request: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,0 +1,23 @@
+// The gatherers of the Python client, with a real node: whose answer is whose, and what leaves
+// alone.
+
+import { join } from 'node:path'
+import t from 'tap'
+import { startForum } from '../api/harness.ts'
+import { linesOf, skip, top } from './python-program.ts'
+
+for (const kind of ['Gatherer', 'AsyncGatherer']) {
+  t.test(`python: ${kind}: 40 agents: each has its answer, in few batches`, { skip }, async (t) => {
+    const { url } = await startForum(t)
+    const script = join(top, 'test/client/python/gathering.py')
+    const [line] = await linesOf(t, [script, kind, url])
+    const { ids, authors, sent } = JSON.parse(line!)
+    t.equal(new Set(ids).size, 40)
+    t.same(authors, ids.with(1, 'invalid_id'), 'one is refused, the others are not')
+    const paths = sent.map((path: string) => path.split('?')[0])
+    t.equal(paths.pop(), '/api/notifications', 'a poll that waits leaves alone')
+    t.same([...new Set(paths)], ['/api/batch'])
+    // Threads may begin late; each batch waits for them for 100 ms.
+    t.ok(paths.length >= 3 && paths.length < 20, `${paths.length} batches`)
+  })
+}
