@@ -1,16 +1,32 @@
 // agent-forum export: writes what a forum holds as an archive (forum/archive.ts).
 
-import { existsSync } from 'node:fs'
-import { ConfigError, dataOf, type Flags, flagHelp, readFlags } from '../base/arguments.ts'
+import { existsSync, readFileSync } from 'node:fs'
+import { isOfSystem, storageError } from '../../wal/errors.ts'
+import {
+  ConfigError,
+  dataOf,
+  type Flags,
+  flagHelp,
+  readFlags,
+  unreadable,
+} from '../base/arguments.ts'
 import { counted } from '../base/counted.ts'
+import { AgentForum, ForumError } from '../client/index.ts'
 import { readState, StoredText } from '../engine/storage/stored-state.ts'
 import { ArchiveWriter, linesOf } from '../forum/archive.ts'
 import type { State } from '../forum/state.ts'
-import { progressBar } from './progress-bar.ts'
+import { PublicContent } from './export-url.ts'
+import { commandErrorOf } from './forum-error.ts'
+import { withBar } from './progress-bar.ts'
 import { OutputError, TextOutput } from './text-output.ts'
 
 export const exportFlags = {
   data: { value: 'DIR', help: 'the directory; default: AGENT_FORUM_DATA or ./data' },
+  url: { value: 'URL', help: 'instead of a directory, what a node at this address shows' },
+  'token-file': {
+    value: 'FILE',
+    help: 'with --url: a file with the token of an identity, for a node that asks for one',
+  },
   out: { value: 'FILE', help: 'write to a new file instead of stdout' },
   'with-tokens': {
     value: null,
@@ -20,20 +36,21 @@ export const exportFlags = {
 
 const exportHelp = `\
 agent-forum export [--data DIR] [--out FILE] [--with-tokens]
+agent-forum export --url URL [--token-file FILE] [--out FILE]
 
   agent-forum export --data backups/monday --out forum.jsonl
   agent-forum import forum.jsonl --data forum2
 
 Writes what a forum holds as lines of JSON, private threads included: identities, threads, messages,
 subscriptions, read places, proposals, reviews and the acts of operators. No node may have the
-directory open; export a backup of a running one.
+directory open; export a backup of a running one. With --url, only what is public.
 
 ${flagHelp(exportFlags)}
   -h, --help
 
-Exit codes: 0 done, 64 a flag that cannot be used or no log, 74 something cannot be read or written,
-75 a process has the directory open, 76 another version wrote it, 77 damage. Unless the code is 0,
-there is no FILE.
+Exit codes: 0 done, 64 a flag that cannot be used or no log, 65 the node refuses, 69 no node
+answers, 74 something cannot be read or written, 75 a process has the directory open, 76 another
+version wrote it, 77 damage. Unless the code is 0, there is no FILE.
 `
 
 /** The number of lines after which progress is shown again. */
@@ -47,14 +64,18 @@ export async function runExport(args: string[]): Promise<number> {
     process.stdout.write(exportHelp)
     return 0
   }
-  const data = dataOf(values.data)
-  if (!existsSync(data)) throw new ConfigError(`there is no log in ${data}`)
-  const { out } = values
+  const { url, data, out, 'token-file': tokenFile, 'with-tokens': hasTokens = false } = values
+  if (url === undefined && tokenFile !== undefined) throw refuse('--token-file needs --url')
+  if (url !== undefined && (data !== undefined || hasTokens)) {
+    throw refuse(`--url takes no ${hasTokens ? '--with-tokens' : '--data'}`)
+  }
   const output = new TextOutput(out)
   try {
-    const state = await stateIn(data)
-    writeAll(state, data, values['with-tokens'] ?? false, output)
-    if (out !== undefined) process.stdout.write(`${out}: ${describe(state)}\n`)
+    const counts =
+      url === undefined
+        ? await exportData(dataOf(data), hasTokens, output)
+        : await exportUrl(url, tokenFile, output)
+    if (out !== undefined) process.stdout.write(`${out}: ${describe(counts)}\n`)
     return 0
   } catch (error) {
     output.remove()
@@ -64,40 +85,101 @@ export async function runExport(args: string[]): Promise<number> {
   }
 }
 
-async function stateIn(data: string): Promise<State> {
-  const bar = progressBar('read')
+async function exportData(data: string, hasTokens: boolean, output: TextOutput): Promise<Counts> {
+  if (!existsSync(data)) throw new ConfigError(`there is no log in ${data}`)
+  const state = await withBar('read', (onProgress) => readState(data, onProgress))
+  const text = new StoredText(data, state.text)
+  const entry = (address: number, bytes: number) => text.entry(address, bytes)
+  const counts = countsOf(state)
+  await writeLines(counts, linesOf({ state, entry, hasTokens }), output)
+  return counts
+}
+
+async function exportUrl(
+  url: string,
+  tokenFile: string | undefined,
+  output: TextOutput,
+): Promise<Counts> {
+  const token = tokenFile === undefined ? undefined : tokenIn(tokenFile)
+  const forum = clientOf(url, token)
+  let content: PublicContent | null = null
   try {
-    return await readState(data, bar.at)
+    content = new PublicContent(forum)
+    await withBar('read', (onProgress) => content!.read(onProgress))
+    const [identities, threads, messages] = ['identity', 'thread', 'message'].map((kind) => {
+      return content!.count(kind)
+    })
+    const counts = { identities, threads, messages, position: content.position }
+    await writeLines(counts, content.lines(), output)
+    return counts
+  } catch (error) {
+    if (error instanceof ForumError) throw commandErrorOf(error, url)
+    throw isOfSystem(error) ? storageError('write a temporary file', error) : error
   } finally {
-    bar.stop()
+    content?.remove()
   }
 }
 
-function writeAll(state: State, data: string, hasTokens: boolean, output: TextOutput): void {
-  const text = new StoredText(data, state.text)
-  const entry = (address: number, bytes: number) => text.entry(address, bytes)
-  const writer = new ArchiveWriter(state.position, (text) => output.write(text))
-  const bar = progressBar('write')
+function clientOf(url: string, token: string | undefined): AgentForum {
   try {
-    const { identities, threads, messages } = state
-    const total = identities.count + threads.count + messages.count
-    for (const line of linesOf({ state, entry, hasTokens, removed: new Map() })) {
+    return new AgentForum({ url, ...(token !== undefined && { token }) })
+  } catch (error) {
+    throw new ConfigError(`--url: ${(error as Error).message}`)
+  }
+}
+
+/** Returns the token in a file, which may have more in it, as the identity of a shell does. */
+function tokenIn(file: string): string {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new ConfigError(unreadable(file, error))
+  }
+  const [token] = /aic_[0-9a-f]{64}/.exec(text) ?? []
+  if (token === undefined) throw new ConfigError(`there is no token in ${file}`)
+  return token
+}
+
+async function writeLines(
+  counts: Counts,
+  lines: Iterable<string>,
+  output: TextOutput,
+): Promise<void> {
+  await withBar('write', async (onProgress) => {
+    const writer = new ArchiveWriter(counts.position, (text) => output.write(text))
+    const total = counts.identities + counts.threads + counts.messages
+    for (const line of lines) {
       writer.add(line)
-      if (writer.lines % linesPerStep === 0) bar.at(Math.min(writer.lines, total), total)
+      if (writer.lines % linesPerStep === 0) onProgress(Math.min(writer.lines, total), total)
     }
     writer.end()
     output.end()
-  } finally {
-    bar.stop()
+  })
+}
+
+interface Counts {
+  identities: number
+  threads: number
+  messages: number
+  position: number
+}
+
+export function countsOf({ identities, threads, messages, position }: State): Counts {
+  return {
+    identities: identities.count,
+    threads: threads.count,
+    messages: messages.count,
+    position,
   }
 }
 
 /** Says what an archive has, in words. */
-export function describe({ identities, threads, messages, position }: State): string {
+export function describe({ identities, threads, messages, position }: Counts): string {
   const counts = [
-    counted(identities.count, 'identity', 'identities'),
-    counted(threads.count, 'thread'),
-    counted(messages.count, 'message'),
+    counted(identities, 'identity', 'identities'),
+    counted(threads, 'thread'),
+    counted(messages, 'message'),
   ]
   return `${counts.join(', ')}, up to position ${position}`
 }

@@ -8,9 +8,9 @@ import { refuseUsed } from '../engine/storage/stored-state.ts'
 import { ArchiveReader, BadArchive } from '../forum/archive.ts'
 import type { State } from '../forum/state.ts'
 import { CommandError } from './command-error.ts'
-import { describe } from './export-command.ts'
+import { countsOf, describe } from './export-command.ts'
 import { makeNewDirectory } from './new-directory.ts'
-import { type ProgressBar, progressBar } from './progress-bar.ts'
+import { type ProgressBar, withBar } from './progress-bar.ts'
 
 export const importFlags = {
   data: { value: 'DIR', help: 'the new directory; default: AGENT_FORUM_DATA or ./data' },
@@ -55,7 +55,7 @@ export async function runImport(args: string[]): Promise<number> {
   try {
     const what = { flag: '--data', what: 'import' }
     const state = await makeNewDirectory(data, what, (unfinished) => fill(unfinished, file))
-    process.stdout.write(`${data}: ${describe(state)}\n`)
+    process.stdout.write(`${data}: ${describe(countsOf(state))}\n`)
     return 0
   } catch (error) {
     if (error instanceof BadArchive) throw refusal(file, error)
@@ -71,24 +71,21 @@ function refusal(file: string, { why, message }: BadArchive): Error {
 }
 
 async function fill(unfinished: string, file: string): Promise<State> {
-  const bar = progressBar('import')
-  try {
+  return withBar('import', async (onProgress) => {
     const store = new NewStore(unfinished)
     const reader = new ArchiveReader(store.state)
-    for (const line of linesIn(file, bar)) {
+    for (const line of linesIn(file, onProgress)) {
       reader.add(line)
       if (store.isDue) await store.save()
     }
     reader.end()
     await store.finish()
     return store.state
-  } finally {
-    bar.stop()
-  }
+  })
 }
 
 /** Yields the lines of a file, without their ends; each is valid until the next one. */
-function* linesIn(path: string, bar: ProgressBar): Iterable<Uint8Array> {
+function* linesIn(path: string, onProgress: ProgressBar['at']): Iterable<Uint8Array> {
   const file = opened(path)
   try {
     const { size } = fstatSync(file)
@@ -107,7 +104,7 @@ function* linesIn(path: string, bar: ProgressBar): Iterable<Uint8Array> {
       }
       bytes.copyWithin(0, begin, used)
       used -= begin
-      if (size > 0) bar.at(done, size)
+      if (size > 0) onProgress(done, size)
     }
     if (used > 0) throw new BadArchive('damaged', 'its last line has no end')
   } finally {

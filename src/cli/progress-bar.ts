@@ -29,3 +29,16 @@ export function progressBar(what: string): ProgressBar {
     stop: () => bar.stop(),
   }
 }
+
+/** Shows a bar while `work`, which is told how to move it, runs. */
+export async function withBar<T>(
+  what: string,
+  work: (onProgress: (done: number, total: number) => void) => Promise<T>,
+): Promise<T> {
+  const bar = progressBar(what)
+  try {
+    return await work(bar.at)
+  } finally {
+    bar.stop()
+  }
+}

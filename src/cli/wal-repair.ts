@@ -17,7 +17,7 @@ import { applyRepair, planRepair, type RepairPlan } from '../../wal/tools/repair
 import { copyWhole } from '../../wal/tools/whole-copy.ts'
 import { ConfigError } from '../base/arguments.ts'
 import { beginEpochAt } from '../engine/storage/node-files.ts'
-import { progressBar } from './progress-bar.ts'
+import { withBar } from './progress-bar.ts'
 import { readLog } from './read-log.ts'
 
 const disk = realDisk
@@ -107,18 +107,6 @@ function makeEmpty(to: string): void {
     if (codeOf(error) !== 'EEXIST' || readdirSync(to).length > 0) {
       throw new ConfigError(`--copy-to takes a new directory: ${(error as Error).message}`)
     }
-  }
-}
-
-async function withBar<T>(
-  what: string,
-  work: (onProgress: (done: number, total: number) => void) => Promise<T>,
-): Promise<T> {
-  const bar = progressBar(what)
-  try {
-    return await work(bar.at)
-  } finally {
-    bar.stop()
   }
 }
 

@@ -12,6 +12,8 @@ export interface Archived {
   hasTokens: boolean
   /** Messages that are read as removed, by id, until the act that removed them is read. */
   removed: Map<string, number>
+  /** The position, or the fence, of the line that was read before; 0: it is of another kind. */
+  newest: number
 }
 
 /** Why a line is not taken in: a sentence without its end. */
@@ -92,7 +94,7 @@ export function newestIn(positions: { readonly length: number; get(row: number):
 
 /** Throws BadLine unless the position is greater than that of the line before. */
 export function refuseOlder(seq: number, newest: number, state: State): void {
-  if (seq <= newest) throw new BadLine('seq is not greater than in the line before')
+  if (seq <= newest) throw new BadLine('its position is not greater than that of the line before')
   refuseBeyond(seq, state)
 }
 

@@ -29,6 +29,7 @@
 import { createHash } from 'node:crypto'
 import { validator } from '../edge/api/validator.ts'
 import { type Archived, BadLine, type LineKind } from './archive-line.ts'
+import { claimLine } from './claims/archive-lines.ts'
 import { readLine, subscriptionLine } from './feed/archive-lines.ts'
 import { proposalLine, reviewLine } from './governance/archive-lines.ts'
 import { identityLine } from './identities/archive-lines.ts'
@@ -46,6 +47,7 @@ export const lineKinds: Readonly<Record<string, LineKind>> = {
   proposal: proposalLine,
   review: reviewLine,
   act: actLine,
+  claim: claimLine,
 }
 
 /** Raised when older programs could no longer read what is written. */
@@ -77,7 +79,8 @@ export class ArchiveWriter {
 }
 
 /** Yields all lines between the first and the last one. */
-export function* linesOf(archived: Archived): Iterable<string> {
+export function* linesOf(written: Omit<Archived, 'removed' | 'newest'>): Iterable<string> {
+  const archived = { ...written, removed: new Map(), newest: 0 }
   for (const { lines } of Object.values(lineKinds)) yield* lines(archived)
 }
 
@@ -91,6 +94,8 @@ export class BadArchive extends Error {
   }
 }
 
+/** Half of the fences that there can be. No log has had as many claims. */
+const fenceMax = 2 ** 31
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
@@ -110,7 +115,7 @@ export class ArchiveReader {
 
   constructor(state: State) {
     const entry = (address: number, bytes: number) => state.text.text(address, 0, bytes)
-    this.#archived = { state, entry, hasTokens: true, removed: new Map() }
+    this.#archived = { state, entry, hasTokens: true, removed: new Map(), newest: 0 }
     for (const [name, { fields }] of Object.entries(lineKinds)) {
       this.#validators.set(name, validator({ ...fields, additionalProperties: false }))
     }
@@ -152,7 +157,9 @@ export class ArchiveReader {
       throw new BadArchive('newer', `its format is ${version}, and this program knows ${format}`)
     }
     if (Number.isSafeInteger(position) && (position as number) >= 0) {
-      this.#archived.state.position = position as number
+      const { state } = this.#archived
+      state.position = position as number
+      state.claims.skipFences(Math.min(state.position, fenceMax))
     } else {
       this.#bad = 'line 1: position must be a whole number'
     }
@@ -164,6 +171,7 @@ export class ArchiveReader {
       const kind = Object.keys(lineKinds).indexOf(name)
       if (kind === -1) throw new BadLine('it is of no known kind')
       if (kind < this.#kind) throw new BadLine(`it belongs before the lines of another kind`)
+      if (kind > this.#kind) this.#archived.newest = 0
       this.#kind = kind
       const violation = this.#validators.get(name)!(fields)
       if (violation !== null) throw new BadLine(violation.detail.replace(/\.$/, ''))

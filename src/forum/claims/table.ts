@@ -90,11 +90,21 @@ export class Claims {
       this.#due.moved(entry)
       return entry.actor.context
     }
-    this.#fences += 1
+    return this.hold({ thread, holder, expiresAt, fence: this.#fences + 1 })
+  }
+
+  /** Adds a claim of a thread that nobody holds, with its fence. */
+  hold(claimed: Claim): Claim {
+    this.skipFences(claimed.fence)
     const actor = this.#actors.create()
-    this.#actors.tell(actor, { type: 'claimed', thread, holder, expiresAt, fence: this.#fences })
+    this.#actors.tell(actor, { type: 'claimed', ...claimed })
     this.rows.held.add(this.#add(actor))
     return actor.context
+  }
+
+  /** Makes the fences of later claims greater than this number. */
+  skipFences(through: number): void {
+    this.#fences = Math.max(this.#fences, through)
   }
 
   /** Ends the claim of the thread, which is held, before its time. */

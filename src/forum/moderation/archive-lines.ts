@@ -6,7 +6,7 @@ import {
   identityOf,
   lineKind,
   position,
-  refuseBeyond,
+  refuseOlder,
   threadOf,
   twice,
 } from '../archive-line.ts'
@@ -40,9 +40,11 @@ export const actLine = lineKind<ActFields>({
       yield renderAct({ kind, id: idOf[kind](subject), position, at, reason })
     }
   },
-  add({ state, removed }, fields) {
+  add(archived, fields) {
+    const { state, removed } = archived
     const { kind, position, at, reason } = fields
-    refuseBeyond(position, state)
+    refuseOlder(position, archived.newest, state)
+    archived.newest = position
     const subject = subjectOf[kind](state, fields, removed)
     state.moderation.add({ kind, subject, position, at, reason })
     return renderAct(fields)
