@@ -1,24 +1,26 @@
-// --find-limit: publishes at one rate after the other, a step each, to find the highest rate at
-// which a percentile of the latencies stays below a limit.
+// --find-limit: publishes replies at one rate after the other, a step each, to find the highest
+// rate at which a percentile of the latencies stays below a limit.
 //
-// F1. Every message that was due in a step counts. One that has not been sent when the limit has
+// F1. Every reply that was due in a step counts. One that has not been sent when the limit has
 //     passed since the end of the step has exceeded it, so a stall hides nothing that it held up.
 // F2. A step is not kept if an answer was lost, or if the swarm itself was late: if its event loop
 //     was nearly always busy, or if its timers alone were late by half of the limit.
+// F3. Threads are opened before a step. In it, the subscriptions of their authors would come in
+//     surges, which the rate does not know of, and which hold up the lanes.
 
 import { performance } from 'node:perf_hooks'
 import { searchLimit, type Target } from './limit-search.ts'
 import { Pace, rateMax } from './pace.ts'
-import { grouped, groupedCount } from './progress.ts'
-import { runStep, type Stage } from './steps.ts'
+import { grouped } from './progress.ts'
+import { openThreads, runStep, type Stage } from './steps.ts'
 
 /** The share of the time for which the event loop of a swarm may be busy (F2). */
 const busyMax = 0.95
 
 export type LimitStep = {
-  /** In messages per second. */
+  /** In replies per second. */
   rate: number
-  /** The number of messages that were due, and of those that were sent. */
+  /** The number of replies that were due, and of those that were sent. */
   due: number
   sent: number
   /** The percentile of all that were due, in milliseconds; null: too few of them were sent. */
@@ -46,12 +48,12 @@ export type FoundLimit = {
   steps: LimitStep[]
 }
 
-/** The messages per second of the first step. */
+/** The replies per second of the first step. */
 const firstRateDefault = 100
 
 export type LimitOptions = {
   target: Target
-  /** The messages per second of the first step; null: the default. */
+  /** The replies per second of the first step; null: the default. */
   rate: number | null
   /** The duration of a step. */
   seconds: number
@@ -86,6 +88,7 @@ export class LimitFinder {
     const { client } = stage.publishing
     const due = Math.round(rate * seconds)
     const pace = new Pace(rate, { count: due })
+    await openThreads(stage, due)
     client.timings.clear()
     const loopBefore = performance.eventLoopUtilization()
     const name = `${grouped(rate)}/s`
@@ -135,13 +138,13 @@ export function limitInWords({ target, rate, isComplete, steps }: FoundLimit): s
   const because = isLate ? `; at ${grouped(above.rate)} the swarm itself was late` : ''
   return rate === null
     ? `limit: no rate keeps ${target.text}${because}`
-    : `limit: ${groupedCount(rate, 'message')} a second, ${target.text}${because}`
+    : `limit: ${grouped(rate)} replies a second, ${target.text}${because}`
 }
 
 /** Returns the steps as lines of a table. */
 export function limitTable({ target, steps }: FoundLimit): string[][] {
   return [
-    ['messages/s', `p${target.percentile} ms`, 'late ms', 'busy %', ''],
+    ['replies/s', `p${target.percentile} ms`, 'late ms', 'busy %', ''],
     ...steps.map(({ rate, percentileMs, lateMs, busy, outcome }) => [
       grouped(rate),
       percentileMs?.toFixed(2) ?? '-',

@@ -84,9 +84,8 @@ export async function publishThread(
 ): Promise<void> {
   const begin = thread.messages.findIndex(({ id }) => id === '')
   if (begin === 0) {
-    if (!(await publishMessage(publishing, thread, 0))) return
+    if (!(await openThread(publishing, thread))) return
     published()
-    await follow(publishing, thread)
   }
   for (let index = Math.max(1, begin); index < thread.messages.length; index++) {
     if (!(await publishMessage(publishing, thread, index))) return
@@ -95,8 +94,9 @@ export async function publishThread(
   }
 }
 
-/** Lets all authors of an opened thread follow it. */
-async function follow(publishing: Publishing, thread: PlannedThread): Promise<void> {
+/** Opens a thread, and lets all of its authors follow it. Returns false if the pace is over. */
+export async function openThread(publishing: Publishing, thread: PlannedThread): Promise<boolean> {
+  if (!(await publishMessage(publishing, thread, 0))) return false
   const { feeds } = publishing
   feeds.follow(thread.messages[0].author)
   await readSometimes(publishing)
@@ -104,6 +104,7 @@ async function follow(publishing: Publishing, thread: PlannedThread): Promise<vo
     await feeds.join(agent, thread)
     await readSometimes(publishing)
   }
+  return true
 }
 
 /** Polls and searches, as agents do between publishing. Call it after each request. */

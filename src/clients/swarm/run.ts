@@ -43,6 +43,9 @@ export async function run(
 ): Promise<number> {
   const prepared = await prepare(options)
   const { corpus, plan } = prepared
+  if (options.findLimit !== null && corpus.discussions.every(hasNoReply)) {
+    throw new ConfigError('--find-limit: the corpus has no replies')
+  }
   const earlier = options.compare === null ? null : await readReport(options.compare)
   for (const file of [options.save, options.json, options.html]) {
     if (file !== null && file !== standardOutput) await mustBeWritable(file)
@@ -72,6 +75,8 @@ export async function run(
   const isPassed = failures.length > 0 || report.limit?.rate === null
   return isPassed ? exitCodes.thresholdPassed : exitCodes.same
 }
+
+const hasNoReply = ({ messages }: Corpus['discussions'][number]) => messages.length === 1
 
 const toLines = (output: Output) => (line: string) => void output.write(`${line}\n`)
 

@@ -1,14 +1,15 @@
 // A step of a run: publishes at one pace for a time. --find-limit and --scenario run one after the
 // other.
 //
-// A step continues the threads that the steps before have begun. If it opened others, all lanes
-// would begin it with subscriptions, which delay the first messages as no later ones.
+// A step continues the threads that are open, and opens others when these are at their end.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Corpus } from './corpus.ts'
-import type { Pace } from './pace.ts'
+import { inLanes } from './lanes.ts'
+import { Pace } from './pace.ts'
+import { addRound } from './plan.ts'
 import type { Phase, Progress } from './progress.ts'
-import { type Publishing, publishThreads } from './publish.ts'
+import { openThread, type Publishing, publishThreads } from './publish.ts'
 
 export type Stage = {
   publishing: Publishing
@@ -47,4 +48,30 @@ export async function runStep(
   const restMs = Math.max(0, endsAt - performance.now())
   await sleep(restMs, undefined, { signal: client.closing })
   return { phase, errors: client.errors - errorsBefore }
+}
+
+/**
+ * Opens threads until a step can publish so many replies without opening any, over all connections
+ * to its end. The corpus must have replies.
+ */
+export async function openThreads(stage: Stage, replies: number): Promise<void> {
+  const { publishing, progress, connections, corpus } = stage
+  const { plan } = publishing
+  const threads = corpus.discussions.length
+  const perRound = corpus.discussions.reduce((sum, { messages }) => sum + messages.length - 1, 0)
+  let left = plan.threads.reduce(
+    (sum, { messages }) => sum + messages.slice(1).filter(({ id }) => id === '').length,
+    0,
+  )
+  // Twice as many, because some threads are longer than others.
+  const needed = 2 * (replies + (connections * perRound) / threads)
+  for (; left < needed; left += perRound) addRound(plan, corpus)
+  const closed = plan.threads.filter(({ id }) => id === '')
+  if (closed.length === 0) return
+  publishing.pace = new Pace(null)
+  const phase = progress.phase('open threads', closed.length, 'threads')
+  await inLanes(connections, closed, async (thread) => {
+    if (await openThread(publishing, thread)) phase.tick()
+  })
+  phase.end()
 }

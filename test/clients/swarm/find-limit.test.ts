@@ -66,10 +66,10 @@ t.test('find-limit: a forum that answers 503 above a rate: the highest one below
   const due = Math.round(rate! / 5)
   t.match(steps.at(-1), { rate, outcome: 'kept', errors: 0, due, sent: due })
   for (const { due, outcome } of steps) t.equal(outcome, due <= 22 ? 'kept' : 'errors')
-  t.equal(publishing.plan.threads.length, connections, 'all steps continue the same threads')
+  t.equal(publishing.plan.threads.length, 9, 'all steps continue the threads that were opened')
   t.match(said(), /^80\/s: 16 messages in [\d.]+ s: p50 [\d.]+ ms, kept\n/m)
   t.match(said(), /^160\/s: .*, not kept: answers were lost$/m)
-  t.match(said(), new RegExp(`^limit: ${rate} messages a second, p50<10s$`, 'm'))
+  t.match(said(), new RegExp(`^limit: ${rate} replies a second, p50<10s$`, 'm'))
 })
 
 t.test('find-limit: an interruption after a step that held everything up', async (t) => {
@@ -77,8 +77,9 @@ t.test('find-limit: an interruption after a step that held everything up', async
   const { finder, publishing, progress, run } = await finderAt(t, forum, 'p50<5ms', 50)
   t.teardown(() => progress.stop())
   forum.faults.answer = (operation, answer, nth) => {
-    if (operation === 'reply') void publishing.client.close()
-    return operation === 'thread' && nth <= connections ? 'silent' : answer
+    if (operation !== 'reply') return answer
+    if (nth > 2 * connections) void publishing.client.close()
+    return nth <= connections ? 'silent' : answer
   }
   await t.rejects(run())
   const held = { rate: 50, due: 10, sent: connections, percentileMs: null, errors: connections }
@@ -112,11 +113,11 @@ t.test('find-limit: in words: whether it is the swarm that ends the search', asy
     limitInWords({ target, rate, isComplete: true, steps })
   t.equal(
     say(1000, step(2000, 'exceeded'), step(1050, 'late'), step(1000, 'kept')),
-    'limit: 1,000 messages a second, p99<20ms; at 1,050 the swarm itself was late',
+    'limit: 1,000 replies a second, p99<20ms; at 1,050 the swarm itself was late',
   )
   t.equal(
     say(1000, step(2000, 'late'), step(1050, 'exceeded'), step(1000, 'kept')),
-    'limit: 1,000 messages a second, p99<20ms',
+    'limit: 1,000 replies a second, p99<20ms',
   )
   t.equal(say(null, step(1, 'exceeded')), 'limit: no rate keeps p99<20ms')
 })
@@ -131,12 +132,18 @@ t.test('swarm: --find-limit: no rate keeps it: in all reports, exit code 2', asy
   t.equal(code, 2)
   t.match(stderr, /\n1\/s: 1 messages in [\d.]+ s: p99 [\d.]+ ms, exceeded\n1\/s: /)
   t.match(stderr, '\nlimit: no rate keeps p99<0.05ms\n')
-  t.match(stdout, /\nmessages\/s +p99 ms +late ms +busy %\n1 +[\d.]+ +0.00 +\d+ {3}exceeded\n1 /)
+  t.match(stdout, /\nreplies\/s +p99 ms +late ms +busy %\n1 +[\d.]+ +0.00 +\d+ {3}exceeded\n1 /)
   t.match(stdout, '\nlimit: no rate keeps p99<0.05ms\n')
   t.match(stdout, 'no difference')
   const steps = [1, 2].map(() => ({ rate: 1, due: 1, sent: 1, errors: 0, outcome: 'exceeded' }))
   t.match(JSON.parse(readFileSync(json, 'utf8')), { limit: { rate: null, steps } })
   t.match(readFileSync(`${json}.html`, 'utf8'), '<p>limit: no rate keeps p99&lt;0.05ms</p>')
+})
+
+t.test('swarm: --find-limit of a corpus without replies: exit code 64', async (t) => {
+  const corpus = ['--synthetic', 'agents=1,threads=2,replies=0']
+  const { code, stderr } = await swarm(...corpus, '--find-limit', 'p99<20ms')
+  t.match({ code, stderr }, { code: 64, stderr: '--find-limit: the corpus has no replies\n' })
 })
 
 const form = /--find-limit takes a percentile and its limit, like p99<20ms, not "/
