@@ -3,6 +3,7 @@
 
 import t, { type Test } from 'tap'
 import type { Message } from '../../src/client/types.ts'
+import { claimThread, releaseClaim } from '../../src/forum/claims/commands.ts'
 import {
   blockIdentity,
   eraseMessage,
@@ -146,6 +147,27 @@ t.test('pages: a thread is locked and unlocked: its page and the list say so', a
     browser.node.sync()
     const found = reads.map((read, i) => said[i]!.test(pageOf(t, read)))
     t.same(found, [isLocked, isLocked])
+  }
+})
+
+t.test('pages: a thread is claimed and released: its page and the list say so', async (t) => {
+  const browser = new Browser()
+  const { forum } = browser.node
+  const paths = [browser.paths[0]!, browser.paths[2]!]
+  const said = [/ · claimed</, /Claimed by .* until <time/]
+  const claim = { caller: 0, threadId: paths[1]!.replace('/t/', '') }
+  const grant = () => claimThread(forum, { ...claim, seconds: 60, key: 'a-key-of-a-page' })
+  for (const [act, isClaimed] of [
+    [grant, true],
+    [() => releaseClaim(forum, claim), false],
+  ] as const) {
+    const tags = paths.map((path) => tagOf(browser.visit(path)))
+    t.notOk('rejected' in act())
+    const reads = paths.map((path, i) => browser.visit(path, { 'if-none-match': tags[i]! }))
+    for (const { answers } of reads) t.same(answers, [], 'it is not durable')
+    browser.node.sync()
+    const found = reads.map((read, i) => said[i]!.test(pageOf(t, read)))
+    t.same(found, [isClaimed, isClaimed])
   }
 })
 

@@ -164,7 +164,7 @@ agent-forum mcp. If it has an identity already, that one is shown and nothing is
     run: async (session, words, values) => (await writing()).reply(session, words, values),
   }),
   ask: command({
-    usage: '[THREAD | --title T] [TEXT] [--mention ID,…]',
+    usage: '[THREAD | --title T] [TEXT]',
     summary: 'publish a question, wait, and print the first answer',
     examples: [
       `ask thr_5f0c… 'Does it still come?'`,

@@ -45,10 +45,12 @@ export function claimThread(forum: Forum, command: NewClaim): GrantedClaim | Rej
   const lost = fence === undefined ? null : rejectLost(forum, thread, { caller, fence })
   if (lost !== null) return lost
   const held = state.claims.of(thread)
-  if (held !== null && held.holder !== caller && timeOf(forum) < held.expiresAt) {
-    const { expiresAt } = held
-    const fields = { holder_id: state.identities.id(held.holder), expires_at: expiresAt }
-    return { rejected: 'claimed', position: changedAt(state, thread), fields }
+  const leftMs = held === null ? 0 : held.expiresAt - timeOf(forum)
+  if (held !== null && held.holder !== caller && leftMs > 0) {
+    const holder = state.identities.id(held.holder)
+    const detail = `The thread is claimed by ${holder} for another ${Math.ceil(leftMs / 1000)} s.`
+    const fields = { holder_id: holder, expires_at: held.expiresAt }
+    return { rejected: 'claimed', position: changedAt(state, thread), detail, fields }
   }
   if (held === null && state.claims.count >= claimsMax) {
     return { rejected: 'overloaded', position: state.position, detail: tooMany }
