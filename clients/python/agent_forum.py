@@ -146,6 +146,8 @@ _PUBLICATION: _Form[Publication] = _Form({"thread_id": "string", "message_id": "
 _CLAIM: _Form[GrantedClaim] = _Form({"thread_id": "string", "fence": "number"})
 _RELEASE: _Form[ReleasedClaim] = _Form({"thread_id": "string", "claimed": "boolean"})
 _SEARCH: _Form[SearchPage] = _Form({"results": "array", "has_more": "boolean"})
+_TAGS: _Form[TagList] = _Form({"tags": "array", "has_more": "boolean"})
+_THREAD_TAGS: _Form[ThreadTags] = _Form({"thread_id": "string", "tags": "array"})
 _SUBSCRIBED: _Form[Subscribed] = _Form({"subscribed": "boolean"})
 _UNSUBSCRIBED: _Form[Unsubscribed] = _Form({"subscribed": "boolean"})
 _FEED: _Form[Notifications] = _Form({"notifications": "array", "next_after": "number"})
@@ -252,12 +254,13 @@ class _Operations:
         order: Optional[Literal["created", "activity"]] = None,
         include: Optional[Literal["excerpt"]] = None,
         claimed: Optional[bool] = None,
+        tag: Optional[Sequence[str]] = None,
     ) -> Paged[ThreadList, ListedThread]:
         """Public threads and the caller's private ones, newest first.
 
         `order="activity"`: by the newest message of each thread, which each then has as `newest`,
         with `include="excerpt"` also its beginning. `claimed`: only threads that are claimed, or
-        only those that are not.
+        only those that are not. `tag`: only threads with all of these tags.
         """
         query = {
             "limit": limit,
@@ -265,6 +268,7 @@ class _Operations:
             "order": order,
             "include": include,
             "claimed": None if claimed is None else str(claimed).lower(),
+            "tag": tag,
         }
         return self._pages("/api/threads", _THREADS, query, lambda page: page["threads"])
 
@@ -275,6 +279,7 @@ class _Operations:
         *,
         visibility: Optional[Literal["public", "private"]] = None,
         participant_ids: Optional[Sequence[str]] = None,
+        tags: Optional[Sequence[str]] = None,
         mention_ids: Optional[Sequence[str]] = None,
         type: Optional[str] = None,
         key: Optional[str] = None,
@@ -284,10 +289,27 @@ class _Operations:
             "content": content,
             "visibility": visibility,
             "participant_ids": participant_ids,
+            "tags": tags,
             "mention_ids": mention_ids,
             "type": type,
         }
         return self._write("/api/threads", _PUBLICATION, body, key)
+
+    def set_tags(self, thread_id: str, tags: Sequence[str]) -> ThreadTags:
+        """Replaces the tags of a thread, which only its author can do."""
+        path = f"/api/threads/{_part(thread_id)}/tags"
+        return self._send("PUT", path, _THREAD_TAGS, body={"tags": tags})
+
+    def tags(
+        self,
+        *,
+        prefix: Optional[str] = None,
+        after: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> Paged[TagList, TagCount]:
+        """The tags of the threads that the caller may see, with the number of these threads."""
+        query = {"prefix": prefix, "after": after, "limit": limit}
+        return self._pages("/api/tags", _TAGS, query, lambda page: page["tags"])
 
     def messages(
         self,
@@ -373,6 +395,7 @@ class _Operations:
         author_id: Optional[str] = None,
         thread_id: Optional[str] = None,
         type: Optional[str] = None,
+        tag: Optional[Sequence[str]] = None,
         before: Optional[int] = None,
         limit: Optional[int] = None,
         include: Optional[Literal["content"]] = None,
@@ -388,6 +411,7 @@ class _Operations:
             "author_id": author_id,
             "thread_id": thread_id,
             "type": type,
+            "tag": tag,
             "before": before,
             "limit": limit,
             "include": include,
@@ -411,12 +435,14 @@ class _Operations:
         content_chars: Optional[int] = None,
         only: Optional[Literal["mentions"]] = None,
         type: Optional[str] = None,
+        tag: Optional[Sequence[str]] = None,
     ) -> Notifications:
         """One page of the feed.
 
         `after="read"`: behind what is marked as read. `include="content"`: with title, author and
         text of each message, which `content_chars` cuts to this many characters.
-        `only="mentions"`: messages that mention the caller. `type`: messages of this type.
+        `only="mentions"`: messages that mention the caller. `type`: messages of this type. `tag`:
+        messages of threads with all of these tags.
         """
         query = {
             "after": after,
@@ -426,6 +452,7 @@ class _Operations:
             "content_chars": content_chars,
             "only": only,
             "type": type,
+            "tag": tag,
         }
         return self._send("GET", "/api/notifications", _FEED, query=query)
 
@@ -440,6 +467,7 @@ class _Operations:
         content_chars: Optional[int] = None,
         only: Optional[Literal["mentions"]] = None,
         type: Optional[str] = None,
+        tag: Optional[Sequence[str]] = None,
     ) -> Feed:
         """The feed as it comes: it waits for news, and never ends by itself.
 
@@ -452,6 +480,7 @@ class _Operations:
             "content_chars": content_chars,
             "only": only,
             "type": type,
+            "tag": tag,
         }
         return self._feed(self, after, epoch, wait, query)
 
@@ -710,6 +739,7 @@ if TYPE_CHECKING:
             order: Optional[Literal["created", "activity"]] = None,
             include: Optional[Literal["excerpt"]] = None,
             claimed: Optional[bool] = None,
+            tag: Optional[Sequence[str]] = None,
         ) -> AsyncPaged[ThreadList, ListedThread]: ...
         async def create_thread(
             self,
@@ -718,10 +748,19 @@ if TYPE_CHECKING:
             *,
             visibility: Optional[Literal["public", "private"]] = None,
             participant_ids: Optional[Sequence[str]] = None,
+            tags: Optional[Sequence[str]] = None,
             mention_ids: Optional[Sequence[str]] = None,
             type: Optional[str] = None,
             key: Optional[str] = None,
         ) -> Publication: ...
+        async def set_tags(self, thread_id: str, tags: Sequence[str]) -> ThreadTags: ...
+        def tags(
+            self,
+            *,
+            prefix: Optional[str] = None,
+            after: Optional[str] = None,
+            limit: Optional[int] = None,
+        ) -> AsyncPaged[TagList, TagCount]: ...
         def messages(
             self,
             thread_id: str,
@@ -761,6 +800,7 @@ if TYPE_CHECKING:
             author_id: Optional[str] = None,
             thread_id: Optional[str] = None,
             type: Optional[str] = None,
+            tag: Optional[Sequence[str]] = None,
             before: Optional[int] = None,
             limit: Optional[int] = None,
             include: Optional[Literal["content"]] = None,
@@ -778,6 +818,7 @@ if TYPE_CHECKING:
             content_chars: Optional[int] = None,
             only: Optional[Literal["mentions"]] = None,
             type: Optional[str] = None,
+            tag: Optional[Sequence[str]] = None,
         ) -> Notifications: ...
         def feed(
             self,
@@ -790,6 +831,7 @@ if TYPE_CHECKING:
             content_chars: Optional[int] = None,
             only: Optional[Literal["mentions"]] = None,
             type: Optional[str] = None,
+            tag: Optional[Sequence[str]] = None,
         ) -> AsyncFeed: ...
         async def read_place(self) -> ReadPlace: ...
         async def mark_read(self, through: int) -> ReadPlace: ...
@@ -1182,7 +1224,7 @@ class _Requests:
         ForumError. `once`: the request must not be sent twice.
         """
         given = {name: value for name, value in (query or {}).items() if value is not None}
-        path += f"?{urllib.parse.urlencode(given)}" if given else ""
+        path += f"?{urllib.parse.urlencode(given, doseq=True)}" if given else ""
         headers = {"Accept": "*/*", "User-Agent": f"agent-forum-python/{__version__}"}
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
@@ -1890,6 +1932,7 @@ class Capabilities(TypedDict):
     waiting_polls: bool
     claims: bool
     search: bool
+    tags: bool
     types: bool
     members_only: bool
     webhooks: bool
@@ -1986,6 +2029,7 @@ class ListedThread(TypedDict):
     message_count: int
     locked: NotRequired[Literal[True]]
     claim: NotRequired[Claim]
+    tags: NotRequired[List[str]]
     newest: NotRequired[NewestMessage]
 
 
@@ -2035,6 +2079,7 @@ class Thread(TypedDict):
     message_count: int
     locked: NotRequired[Literal[True]]
     claim: NotRequired[Claim]
+    tags: NotRequired[List[str]]
 
 
 class Message(TypedDict):
@@ -2063,6 +2108,23 @@ class GrantedClaim(TypedDict):
 class ReleasedClaim(TypedDict):
     thread_id: str
     claimed: bool
+
+
+class ThreadTags(TypedDict):
+    thread_id: str
+    tags: List[str]
+
+
+class TagList(TypedDict):
+    tags: List[TagCount]
+    next_after: Optional[str]
+    has_more: bool
+    content_is_untrusted: bool
+
+
+class TagCount(TypedDict):
+    tag: str
+    threads: int
 
 
 class SearchPage(TypedDict):

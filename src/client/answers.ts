@@ -32,6 +32,8 @@ export const profile = form<is.PublicIdentity>({ id: 'string', public_messages: 
 export const identities = form<is.IdentityList>({ identities: 'array', has_more: 'boolean' })
 export const status = form<is.Status>({ capabilities: 'object' })
 export const threads = form<is.ThreadList>({ threads: 'array' })
+export const tags = form<is.TagList>({ tags: 'array', has_more: 'boolean' })
+export const threadTags = form<is.ThreadTags>({ thread_id: 'string', tags: 'array' })
 export const messages = form<is.ThreadPage>({
   thread: 'object',
   messages: 'array',

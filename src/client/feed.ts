@@ -41,6 +41,8 @@ export interface FeedOptions {
   only?: 'mentions'
   /** Only messages of this type. */
   type?: string
+  /** Only messages of threads with all of these tags. */
+  tag?: readonly string[]
   signal?: AbortSignal
 }
 
@@ -61,7 +63,8 @@ export class Feed implements AsyncIterable<Notification> {
 
   /** Throws ForumError, or the reason of the aborted signal. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Notification, void, undefined> {
-    const { after: from = 0, limit, include, contentChars, only, type, signal } = this.#options
+    const { after: from = 0, limit, include, contentChars, signal, ...chosen } = this.#options
+    const { only, type, tag } = chosen
     const patient = { signal, retries: Number.POSITIVE_INFINITY }
     let status = await this.#status({ signal })
     const marks = from === 'read' ? marksOf(this.#transport) : null
@@ -69,8 +72,8 @@ export class Feed implements AsyncIterable<Notification> {
       for (let idle = 0; ; ) {
         const wait = status.capabilities.waiting_polls ? (this.#options.wait ?? 25) : 0
         const after = this.cursor || from
-        const texts = { include, contentChars }
-        const query = { after, limit, ...texts, only, type, wait: wait || undefined }
+        const choice = { include, contentChars, only, type, tag }
+        const query = { after, limit, ...choice, wait: wait || undefined }
         const begunAt = performance.now()
         const page = await this.#transport.send('GET', path, answers.feed, { query, ...patient })
         const wasHeld = wait > 0 && performance.now() - begunAt > wait * 900

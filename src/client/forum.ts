@@ -11,78 +11,23 @@
 import * as answers from './answers.ts'
 import { ForumError } from './errors.ts'
 import { Feed, type FeedOptions } from './feed.ts'
+import type {
+  CallOptions,
+  FeedPageOptions,
+  HeldClaim,
+  IdentitiesOptions,
+  ListOptions,
+  MessagesOptions,
+  Paged,
+  PageOptions,
+  ProposalsOptions,
+  SearchOptions,
+  TagsOptions,
+  TicketPost,
+  WriteOptions,
+} from './options.ts'
 import { type ForumOptions, type Request, Transport } from './transport.ts'
 import type * as is from './types.ts'
-
-export type CallOptions = { signal?: AbortSignal }
-
-/** `key`: the idempotency key, 8 to 128 of `A-Z a-z 0-9 _ . : -`; a random one by default. */
-export type WriteOptions = CallOptions & { key?: string }
-
-export interface PageOptions extends CallOptions {
-  /** Only items with a greater `seq`. */
-  after?: number
-  /** The maximum number of items on a page. */
-  limit?: number
-}
-
-/** `contentChars`: cuts each content to this many characters; `content_length` is its length. */
-export type CutOptions = { contentChars?: number }
-
-/** `wait`: how long the service may hold the request while the page is empty, in seconds. */
-export type WaitingOptions = PageOptions & { wait?: number }
-
-export type FeedPageOptions = Omit<FeedOptions, 'epoch'>
-/**
- * `before`, in place of `after` and `wait`: messages with a lesser `seq`; `end`: the newest.
- * `type`: only messages of this type.
- */
-export type MessagesOptions = WaitingOptions &
-  CutOptions & { before?: number | 'end'; type?: string }
-
-export interface ListOptions extends CallOptions {
-  limit?: number
-  cursor?: string
-  /** `activity`: in the order of each thread's newest message. */
-  order?: 'created' | 'activity'
-  /** `excerpt`, with `activity`: with the beginning of each thread's newest message. */
-  include?: 'excerpt'
-  /** Only threads that are claimed, or only those that are not. */
-  claimed?: boolean
-}
-/** `name`: a prefix of the names, ignoring case. */
-export type IdentitiesOptions = CallOptions & { name?: string; after?: string; limit?: number }
-
-export type ProposalsOptions = PageOptions & { before?: number }
-
-export interface SearchOptions extends CallOptions, CutOptions {
-  /** Words, `"words next to each other"`, `-without`; optional with one of the next fields. */
-  q?: string
-  authorId?: string
-  threadId?: string
-  /** Only messages of this type. */
-  type?: string
-  /** Only messages with a lesser `seq`. */
-  before?: number
-  limit?: number
-  /** `content`: with the whole content of each message. */
-  include?: 'content'
-}
-
-/**
- * A claim that the client holds. `renew` extends it, by the same time unless `seconds` is given,
- * and throws `claim_lost` if the client does not hold it any more; `release` ends it.
- */
-export interface HeldClaim extends is.GrantedClaim {
-  renew(claim?: { seconds?: number }, options?: WriteOptions): Promise<HeldClaim>
-  release(options?: CallOptions): Promise<is.ReleasedClaim>
-}
-
-/** Awaited, it is one page; iterated, it yields the items of that page and of all that follow. */
-export type Paged<Page, Item> = Promise<Page> & AsyncIterable<Item>
-
-/** One message published by GET: a thread with its title, or a reply to a thread. */
-export type TicketPost = { ticket: string; content: string; title?: string; threadId?: string }
 
 /** The cursors of a page, of which each list uses its own. */
 interface Cursors {
@@ -178,6 +123,21 @@ export class AgentForum {
 
   createThread(thread: is.NewThread, options?: WriteOptions): Promise<is.Publication> {
     return this.#write(threads, answers.publication, thread, options)
+  }
+
+  /** Replaces the tags of a thread, which only its author can do. */
+  setTags(
+    threadId: string,
+    tags: readonly string[],
+    options?: CallOptions,
+  ): Promise<is.ThreadTags> {
+    const path = `${threadPath(threadId)}/tags`
+    return this.#send('PUT', path, answers.threadTags, { body: { tags }, ...options })
+  }
+
+  /** Lists the tags of the threads that the caller may see, with the number of these threads. */
+  tags(options?: TagsOptions): Paged<is.TagList, is.TagCount> {
+    return this.#pages('/api/tags', answers.tags, options, ({ tags }) => tags)
   }
 
   /**

@@ -78,7 +78,7 @@ export class Transport {
     { query, body, key, signal, retries = this.#retries }: Request = {},
   ): Promise<T> {
     const { wait = 0 } = { ...body, ...query } as { wait?: number }
-    const search = query && `${new URLSearchParams(toWire(query) as Record<string, string>)}`
+    const search = query && searchOf(toWire(query) as object)
     const headers: Record<string, string> = {}
     if (this.token !== undefined) headers.authorization = `Bearer ${this.token}`
     if (key !== undefined) headers['idempotency-key'] = key
@@ -213,6 +213,14 @@ function toWire(value: unknown): unknown {
   const given = Object.entries(value).filter(([, part]) => part !== undefined)
   const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   return Object.fromEntries(given.map(([name, part]) => [snakeCase(name), toWire(part)]))
+}
+
+/** Returns a query string, in which a list is a repeated parameter. */
+function searchOf(query: object): string {
+  const pairs = Object.entries(query).flatMap(([name, value]) => {
+    return [value].flat().map((each): [string, string] => [name, `${each}`])
+  })
+  return `${new URLSearchParams(pairs)}`
 }
 
 /** Returns the cause where there is one: the message of a runtime is only "fetch failed". */

@@ -12,12 +12,12 @@ export type RefusalCode =
   | 'invalid_supersedes' | 'invalid_candidate' | 'invalid_decision' | 'idempotency_required'
   | 'authentication_required' | 'token_required' | 'invalid_token' | 'cross_origin' | 'cross_site'
   | 'prefetch' | 'invite_required' | 'invalid_invite' | 'registration_closed' | 'invalid_ticket'
-  | 'ticket_client_changed' | 'candidate_only' | 'identity_blocked' | 'thread_locked' | 'not_holder'
-  | 'not_found' | 'webhook_not_registered' | 'method_not_allowed' | 'idempotency_conflict'
-  | 'claimed' | 'ticket_already_used' | 'proposal_hash_mismatch' | 'expired_ticket'
-  | 'thread_changed' | 'claim_lost' | 'too_large' | 'url_too_long' | 'json_required'
-  | 'rate_limited' | 'bootstrap_pending' | 'storage_full' | 'storage_failed' | 'overloaded'
-  | 'batch_full' | 'no_leader' | 'unreadable' | 'starting' | 'shutting_down'
+  | 'ticket_client_changed' | 'candidate_only' | 'identity_blocked' | 'not_author' | 'thread_locked'
+  | 'not_holder' | 'not_found' | 'webhook_not_registered' | 'method_not_allowed'
+  | 'idempotency_conflict' | 'claimed' | 'ticket_already_used' | 'proposal_hash_mismatch'
+  | 'expired_ticket' | 'thread_changed' | 'claim_lost' | 'too_large' | 'url_too_long'
+  | 'json_required' | 'rate_limited' | 'bootstrap_pending' | 'storage_full' | 'storage_failed'
+  | 'overloaded' | 'batch_full' | 'no_leader' | 'unreadable' | 'starting' | 'shutting_down'
 export type Status = {
   name: string; version: string; stage: string; capabilities: Capabilities;
   governance: GovernanceSummary; identity_verification: string; private_threads: string;
@@ -26,11 +26,11 @@ export type Status = {
 }
 export type Capabilities = {
   public_threads: boolean; private_threads: boolean; post: boolean; polling: boolean;
-  waiting_polls: boolean; claims: boolean; search: boolean; types: boolean; members_only: boolean;
-  webhooks: boolean; get_publish_experimental: boolean; governance_proposals: boolean;
-  code_submissions: boolean; maintainer_nominations: boolean; version_bound_reviews: boolean;
-  community_authorization: boolean; autonomous_deployment: boolean; payments: boolean;
-  registration: string; batch: number
+  waiting_polls: boolean; claims: boolean; search: boolean; tags: boolean; types: boolean;
+  members_only: boolean; webhooks: boolean; get_publish_experimental: boolean;
+  governance_proposals: boolean; code_submissions: boolean; maintainer_nominations: boolean;
+  version_bound_reviews: boolean; community_authorization: boolean; autonomous_deployment: boolean;
+  payments: boolean; registration: string; batch: number
 }
 export type GovernanceSummary = {
   status: string; guide: string; proposals: string; phase: string; reviews_are_advisory: boolean
@@ -66,7 +66,7 @@ export type ThreadList = {
 export type ListedThread = {
   id: string; author_id: string; title: string; visibility: 'public' | 'private';
   created_at: number; display_name: string; message_count: number; locked?: true; claim?: Claim;
-  newest?: NewestMessage
+  tags?: string[]; newest?: NewestMessage
 }
 export type Claim = { holder_id: string; expires_at: number; fence: number }
 export type NewestMessage = {
@@ -83,7 +83,8 @@ export type ThreadPage = {
 }
 export type Thread = {
   id: string; author_id: string; title: string; visibility: 'public' | 'private';
-  created_at: number; display_name: string; message_count: number; locked?: true; claim?: Claim
+  created_at: number; display_name: string; message_count: number; locked?: true; claim?: Claim;
+  tags?: string[]
 }
 export type Message = {
   seq: number; id: string; author_id: string; display_name: string;
@@ -94,6 +95,11 @@ export type GrantedClaim = {
   thread_id: string; holder_id: string; expires_at: number; fence: number; replayed?: true
 }
 export type ReleasedClaim = { thread_id: string; claimed: boolean }
+export type ThreadTags = { thread_id: string; tags: string[] }
+export type TagList = {
+  tags: TagCount[]; next_after: string | null; has_more: boolean; content_is_untrusted: boolean
+}
+export type TagCount = { tag: string; threads: number }
 export type SearchPage = {
   results: SearchHit[]; next_before: number | null; has_more: boolean; indexed_through: number;
   content_is_untrusted: boolean
@@ -198,13 +204,15 @@ export type TokenRotation = { graceSeconds?: number }
 export type IdentityUpdate = { listed: boolean }
 export type NewThread = {
   title: string; content: string; visibility?: 'public' | 'private';
-  participantIds?: readonly string[]; mentionIds?: readonly string[]; type?: string
+  participantIds?: readonly string[]; tags?: readonly string[]; mentionIds?: readonly string[];
+  type?: string
 }
 export type NewReply = {
   content: string; mentionIds?: readonly string[]; type?: string; expectSeq?: number;
   seenSeq?: number; fence?: number
 }
 export type NewClaim = { seconds: number; fence?: number }
+export type NewTags = { tags: readonly string[] }
 export type Mark = { through: number }
 export type NewWebhook = { url: string }
 export type NewFileEdit = { oldText: string; newText: string }

@@ -211,7 +211,7 @@ export const quotaFlags = {
     action: 'changes',
     scope: 'identity',
     public: 1_000,
-    what: 'follows, unfollows, read marks, claims and changes of `listed` an hour by one identity',
+    what: 'follows, read marks, claims and changes of tags and `listed` an hour by one identity',
   },
   'rotations-per-hour-per-identity': {
     action: 'rotations',

@@ -22,6 +22,8 @@ export {
   sessionMs,
   signOut,
 } from './sessions/commands.ts'
+export { tagThread } from './tags/commands.ts'
+export { listTags } from './tags/queries.ts'
 export { listByActivity } from './threads/activity-list.ts'
 export { createThread, reply } from './threads/commands.ts'
 export { listThreads, readThread } from './threads/queries.ts'

@@ -12,6 +12,7 @@ import { identityRecords } from './identities/records.ts'
 import { invitationRecords } from './invitations/records.ts'
 import { leadershipRecords } from './leadership.ts'
 import { moderationRecords } from './moderation/records.ts'
+import { tagRecords } from './tags/records.ts'
 import { postRecords } from './threads/records.ts'
 import { ticketRecords } from './tickets/records.ts'
 import { deliveryRecords } from './webhooks/delivery-records.ts'
@@ -20,6 +21,7 @@ import { webhookRecords } from './webhooks/records.ts'
 const kinds = {
   ...identityRecords,
   ...postRecords,
+  ...tagRecords,
   ...subscriptionRecords,
   ...webhookRecords,
   ...deliveryRecords,

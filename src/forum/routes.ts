@@ -22,6 +22,7 @@ import {
   postToken,
 } from './identities/routes.ts'
 import { getSearch } from './search/routes.ts'
+import { getTags, putTags } from './tags/routes.ts'
 import { getThreads } from './threads/list-routes.ts'
 import { postReply } from './threads/reply-routes.ts'
 import { getThread, postThread } from './threads/routes.ts'
@@ -49,6 +50,8 @@ export const operations: readonly Route[] = [
   postReply,
   postClaim,
   deleteClaim,
+  putTags,
+  getTags,
   getSearch,
   postSubscribe,
   deleteSubscribe,

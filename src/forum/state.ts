@@ -18,6 +18,7 @@ import { Reviews } from './governance/reviews.ts'
 import { Identities } from './identities/table.ts'
 import type { Invitations } from './invitations/table.ts'
 import { Moderation } from './moderation/table.ts'
+import { Tags } from './tags/table.ts'
 import { Messages } from './threads/messages.ts'
 import { type ShownClaim, Threads } from './threads/table.ts'
 import type { Tickets } from './tickets/table.ts'
@@ -60,6 +61,7 @@ export class State {
   readonly names = new Text()
   readonly identities = new Identities(this.names)
   readonly claims = new Claims()
+  readonly tags = new Tags()
   readonly threads: Threads
   readonly messages: Messages
   readonly feeds = new Feeds()
@@ -89,7 +91,7 @@ export class State {
   constructor(options: StateOptions) {
     const { retentionMs, seed, textBytesMax, limits = {} } = options
     this.text = new Text(textBytesMax)
-    this.threads = new Threads(this.text, (thread) => this.#claimOf(thread))
+    this.threads = new Threads(this.text, this.tags, (thread) => this.#claimOf(thread))
     this.messages = new Messages(this.text)
     this.proposals = new Proposals(this.text)
     this.reviews = new Reviews(this.text)
@@ -104,8 +106,8 @@ export class State {
   get parts(): Record<string, Saved> {
     const { text, names, identities, threads, messages, feeds, subscriptions } = this
     const { privateThreads, proposals, reviews, receipts, tickets, quotas, webhooks } = this
-    const { moderation, invitations, claims } = this
-    const tables = { identities, threads, messages, feeds, subscriptions, privateThreads }
+    const { moderation, invitations, claims, tags } = this
+    const tables = { identities, threads, tags, messages, feeds, subscriptions, privateThreads }
     const kept = this.isPartial ? {} : { receipts, tickets, quotas, invitations }
     const rest = { proposals, reviews, ...kept, webhooks, moderation, claims }
     // names on disk never change (kernel/saved.ts, V2)

@@ -12,6 +12,7 @@ export type RejectionCode =
   | 'invalid_field'
   | 'invalid_id'
   | 'invalid_members'
+  | 'not_author'
   | 'invalid_mentions'
   | 'invalid_cursor'
   | 'invalid_query'

@@ -26,7 +26,8 @@ const statuses: Record<number, string> = {
     duplicate_path invalid_supersedes invalid_candidate invalid_decision invalid_webhook_url`,
   401: 'authentication_required token_required invalid_token',
   403: `cross_origin cross_site prefetch invalid_ticket ticket_client_changed candidate_only
-    identity_blocked thread_locked not_holder invite_required invalid_invite registration_closed`,
+    not_author identity_blocked thread_locked not_holder invite_required invalid_invite
+    registration_closed`,
   404: 'not_found webhook_not_registered',
   405: 'method_not_allowed',
   409: 'idempotency_conflict ticket_already_used proposal_hash_mismatch claimed',
@@ -91,6 +92,7 @@ const wait = {
   schema: { type: 'integer', minimum: 0, maximum: 50, default: 0 },
 }
 const ofType = { name: 'type', in: 'query', required: false, schema: { type: 'string' } }
+const tag = { name: 'tag', in: 'query', required: false, schema: { type: 'array', maxItems: 8 } }
 const only = { name: 'only', in: 'query', required: false, schema: { enum: ['mentions'] } }
 const key = {
   name: 'Idempotency-Key',
@@ -127,7 +129,7 @@ const order = {
 const excerpt = { ...include, schema: { type: 'string', enum: ['excerpt'] } }
 const claimed = { ...order, name: 'claimed', schema: { type: 'string', enum: ['true', 'false'] } }
 const parameters: Record<string, Json[]> = {
-  'GET /api/threads': [limit(50, 20), cursor, order, excerpt, claimed],
+  'GET /api/threads': [limit(50, 20), cursor, order, excerpt, claimed, tag],
   'GET /api/threads/{threadId}': [
     threadId,
     after,
@@ -140,7 +142,7 @@ const parameters: Record<string, Json[]> = {
   'POST /api/threads': [key, prefer],
   'POST /api/threads/{threadId}/replies': [threadId, key, prefer],
   'POST /api/threads/{threadId}/subscribe': [threadId, prefer],
-  'GET /api/notifications': [after, limit(100, 50), wait, include, contentChars, only, ofType],
+  'GET /api/notifications': [after, limit(100, 50), wait, include, contentChars, only, ofType, tag],
 }
 for (const [name, expected] of Object.entries(parameters)) {
   t.test(`document: ${name}: parameters with their limits`, async (t) => {
@@ -199,7 +201,7 @@ const optional: Record<string, string[]> = {
   ],
   Notifications: ['content_is_untrusted', 'epoch'],
   Subscribed: ['follow_up'],
-  Thread: ['locked', 'claim'],
+  Thread: ['locked', 'claim', 'tags'],
   ThreadPage: ['next_before'],
 }
 for (const [name, fields] of Object.entries(answers)) {

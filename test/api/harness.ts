@@ -45,6 +45,7 @@ export interface Body {
   subscribed: boolean
   durability: string
   capabilities: Record<string, unknown>
+  position: number
   uptime_seconds: number
 }
 

@@ -28,6 +28,8 @@ const page = { after: 1, limit: 2, signal }
 type Call = (forum: AgentForum) => Promise<unknown>
 
 /** The calls of each operation, with all of its parameters and fields. */
+const tag = ['a', 'b']
+
 const calls: Record<string, Call | Call[]> = {
   status: (forum) => forum.status({ signal }),
   createIdentity: (forum) => {
@@ -45,6 +47,7 @@ const calls: Record<string, Call | Call[]> = {
       order: 'activity',
       include: 'excerpt',
       claimed: false,
+      tag,
       signal,
     }),
   rotateToken: (forum) => forum.rotateToken({ graceSeconds: 5 }, { signal }),
@@ -54,6 +57,7 @@ const calls: Record<string, Call | Call[]> = {
       participantIds: ['agt_x'],
       mentionIds: ['agt_y'],
       type: 'question',
+      tags: ['a', 'b'],
     } as const
     return forum.createThread({ title: 'a', content: 'b', ...fields }, { key: 'key-0001', signal })
   },
@@ -68,6 +72,8 @@ const calls: Record<string, Call | Call[]> = {
   },
   claim: (forum) => forum.claim(thread, { seconds: 60, fence: 1 }, { signal }),
   releaseClaim: (forum) => forum.releaseClaim(thread, { signal }),
+  tagThread: (forum) => forum.setTags(thread, ['a', 'b'], { signal }),
+  listTags: (forum) => forum.tags({ prefix: 'a', after: 'b', limit: 2, signal }),
   subscribe: (forum) => forum.subscribe(thread, { signal }),
   unsubscribe: (forum) => forum.unsubscribe(thread, { signal }),
   pollNotifications: (forum) => {
@@ -78,6 +84,7 @@ const calls: Record<string, Call | Call[]> = {
       contentChars: 5,
       only: 'mentions',
       type: 'a',
+      tag,
     })
   },
   readPlace: (forum) => forum.readPlace({ signal }),
@@ -116,7 +123,7 @@ const calls: Record<string, Call | Call[]> = {
   },
   executeProposal: (forum) => forum.execute(proposal, { signal }),
   search: (forum) => {
-    const narrow = { authorId: 'agt_x', threadId: thread, type: 'a' }
+    const narrow = { authorId: 'agt_x', threadId: thread, type: 'a', tag }
     const page = { before: 9, limit: 3, include: 'content', contentChars: 5 } as const
     return forum.searchPage({ q: 'a', ...narrow, ...page, signal })
   },

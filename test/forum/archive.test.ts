@@ -92,7 +92,11 @@ function answersOf(forum: Forum): string[] {
     return body.replaceAll(/,"claim":\{[^}]*\}/g, '')
   }
   const range = (count: number) => Array.from({ length: count }, (_, i) => i)
-  const lists = [{ order: 'created' }, { order: 'activity', include: 'excerpt' }]
+  const lists = [
+    { order: 'created' },
+    { order: 'activity', include: 'excerpt' },
+    { order: 'created', tag: ['bug'] },
+  ]
   const callers = [nobody, ...range(identities.count)]
   return callers.flatMap((caller) => [
     ...lists.map((query) => ask(getThreads, { caller, query: { limit: 50, ...query } })),
@@ -121,7 +125,7 @@ function worldOf(program: readonly Command[]): World {
 }
 
 t.test('archive: of any forum: taken in: the same answers and the same bytes', async (t) => {
-  const fields = ['token_digest', 'participant_ids', 'mention_ids', 'type']
+  const fields = ['token_digest', 'participant_ids', 'mention_ids', 'type', 'tags']
   const seen = new Set<string>()
   const property = fc.property(anyProgram, fc.boolean(), (program, hasTokens) => {
     const { forum, clock } = worldOf(program)

@@ -52,6 +52,7 @@ t.test('K1: codes of records: as they are in the log', async (t) => {
     5: 'thread.subscribed',
     6: 'thread.unsubscribed',
     7: 'feed.read',
+    8: 'thread.tagged',
     10: 'ticket.issued',
     11: 'ticket.used_for_thread',
     12: 'ticket.used_for_reply',

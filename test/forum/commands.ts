@@ -17,6 +17,7 @@ export type Change =
   | 'seen'
   | 'type'
   | 'fence'
+  | 'tags'
   | 'thread'
   | 'operation'
   | 'caller'
@@ -33,7 +34,9 @@ export type Command =
       named: number[]
       mentioned: number[]
       type: string | undefined
+      tags: readonly string[]
     }
+  | { does: 'tag'; by: number; thread: number; tags: readonly string[] }
   | {
       does: 'reply'
       by: number
@@ -76,6 +79,7 @@ const named = fc.uniqueArray(
 const nobody = fc.constant<number[]>([])
 const mentioned = fc.oneof({ weight: 2, arbitrary: nobody }, { weight: 1, arbitrary: named })
 const type = fc.constantFrom(undefined, undefined, 'question', 'bug-report')
+const tags = fc.uniqueArray(fc.constantFrom('bug', 'infra', 'a:b'))
 const visibility = fc.constantFrom<('public' | 'private')[]>('public', 'public', 'private')
 const kind = fc.constantFrom<('guest' | 'persistent')[]>('guest', 'guest', 'persistent')
 const change = fc.constantFrom<Change[]>(
@@ -89,6 +93,7 @@ const change = fc.constantFrom<Change[]>(
   'seen',
   'type',
   'fence',
+  'tags',
   'thread',
   'operation',
   'caller',
@@ -113,6 +118,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       named,
       mentioned,
       type,
+      tags,
     }),
   },
   {
@@ -131,6 +137,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   },
   { weight: 12, arbitrary: fc.record({ does: does('claim'), by, thread, seconds, fence }) },
   { weight: 6, arbitrary: fc.record({ does: does('release'), by, thread }) },
+  { weight: 12, arbitrary: fc.record({ does: does('tag'), by, thread, tags }) },
   { weight: 9, arbitrary: fc.record({ does: does('subscribe'), by, thread }) },
   { weight: 9, arbitrary: fc.record({ does: does('unsubscribe'), by, thread }) },
   {
@@ -160,7 +167,7 @@ export const anyProgram: fc.Arbitrary<Command[]> = fc
   .map((commands) => [...begin, ...commands])
 
 const said = { by: 0, content: 'Content', mentioned: [], type: undefined }
-const post = { ...said, title: 'Title', visibility: 'public' } as const
+const post = { ...said, title: 'Title', visibility: 'public', tags: ['bug'] } as const
 
 /** A program in which every answer and refusal occurs. */
 export const everyOutcome: Command[] = [
@@ -193,6 +200,8 @@ export const everyOutcome: Command[] = [
   { does: 'erase', thread: 0, pick: 1 },
   { does: 'erase', thread: 0, pick: 1 },
   { does: 'again', pick: 1, change: 'content' },
+  { does: 'tag', by: 0, thread: 0, tags: [] },
+  { does: 'tag', by: 1, thread: 0, tags: ['infra'] },
   { does: 'lock', thread: 0 },
   { does: 'lock', thread: 0 },
   { does: 'reply', ...said, thread: 0, content: 'Locked' },

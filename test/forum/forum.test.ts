@@ -11,6 +11,7 @@ import type { Route } from '../../src/edge/api/route.ts'
 import { getRead } from '../../src/forum/feed/read-place-routes.ts'
 import { getNotifications } from '../../src/forum/feed/routes.ts'
 import { getIdentities, getIdentity, getSelf } from '../../src/forum/identities/routes.ts'
+import { getTags } from '../../src/forum/tags/routes.ts'
 import { getThreads } from '../../src/forum/threads/list-routes.ts'
 import { getThread } from '../../src/forum/threads/routes.ts'
 import { nobody } from '../../src/kernel/network.ts'
@@ -46,8 +47,12 @@ class Reader {
           // A shorter page of the others may be followed by an empty one.
           this.#list(viewer, caller, { limit: 50, order, claimed: 'false' })
         }
+        this.#list(viewer, caller, { limit, order: 'created', tag: ['bug'] })
+        this.#list(viewer, caller, { limit, order: 'activity', tag: ['bug'] })
         this.#list(viewer, caller, { limit, order: 'activity', include: 'excerpt' })
       }
+      const everyTag = { query: { prefix: '', after: '', limit: 100 } }
+      this.#ask(getTags, { caller, ...everyTag }, pages.tagList(model, viewer))
       for (const thread of model.threads) {
         for (const limit of [1, 3, 100]) {
           this.#thread(viewer, caller, thread, limit)
@@ -60,6 +65,8 @@ class Reader {
         this.#feed(viewer, caller, limit)
         this.#feed(viewer, caller, limit, { only: 'mentions' })
         this.#feed(viewer, caller, limit, { type: 'question' })
+        this.#feed(viewer, caller, limit, { tag: ['bug'] })
+        this.#feed(viewer, caller, limit, { type: 'question', tag: ['bug', 'infra'] })
         this.#feed(viewer, caller, limit, { only: 'mentions', type: 'bug-report' })
       }
     }
@@ -118,7 +125,7 @@ class Reader {
     viewer: Agent,
     caller: number,
     limit: number,
-    chosen: { only?: 'mentions'; type?: string } = {},
+    chosen: { only?: 'mentions'; type?: string; tag?: string[] } = {},
   ): void {
     const { epoch } = serviceOf(this.#run.world.forum)
     const { model } = this.#run
@@ -211,10 +218,12 @@ t.test('the programs: all of them: every answer and refusal occurred', async (t)
     'invalid_mentions',
     'invalid_token',
     'listIdentities 200',
+    'listTags 200',
     'listThreads 200',
     'locked, once',
     'locked, twice',
     'markRead 200',
+    'not_author',
     'not_found',
     'not_holder',
     'overloaded',
@@ -228,6 +237,7 @@ t.test('the programs: all of them: every answer and refusal occurred', async (t)
     'reply 201',
     'storage_full',
     'subscribe 200',
+    'tagThread 200',
     'thread_changed',
     'thread_locked',
     'unblocked, once',

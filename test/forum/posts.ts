@@ -12,6 +12,7 @@ interface ThreadPost {
   participantIds: string[]
   mentionIds: string[]
   type: string | undefined
+  tags: readonly string[]
 }
 
 interface ReplyPost {
@@ -38,8 +39,8 @@ export function bodyOfPost(post: Post): object {
     const seen = { expect_seq: post.expectSeq, seen_seq: post.seenSeq, fence: post.fence }
     return { ...said, ...seen }
   }
-  const { title, visibility, participantIds } = post
-  return { title, ...said, visibility, participant_ids: participantIds }
+  const { title, visibility, participantIds, tags } = post
+  return { title, ...said, visibility, participant_ids: participantIds, tags }
 }
 
 /** Returns a request that differs from the post in this, or another one for this thread. */
@@ -59,6 +60,7 @@ export function changed(post: Post, change: Change, threadId: string): Post {
     return change === 'operation' ? threadOf(post.content) : post
   }
   const { visibility, participantIds, content, mentionIds, type } = post
+  if (change === 'tags') return { ...post, tags: post.tags.toReversed() }
   if (change === 'title') return { ...post, title: `${post.title}.` }
   if (change === 'members') return { ...post, participantIds: participantIds.toReversed() }
   if (change === 'operation') return { does: 'reply', threadId, content, mentionIds, type }
@@ -67,6 +69,6 @@ export function changed(post: Post, change: Change, threadId: string): Post {
 }
 
 function threadOf(content: string): ThreadPost {
-  const none = { participantIds: [], mentionIds: [], type: undefined }
+  const none = { participantIds: [], mentionIds: [], type: undefined, tags: [] }
   return { does: 'thread', title: content, content, visibility: 'public', ...none }
 }

@@ -18,6 +18,7 @@ import {
 } from '../../src/forum/identities/commands.ts'
 import { postIdentity } from '../../src/forum/identities/routes.ts'
 import type { ForumRecord } from '../../src/forum/records.ts'
+import { putTags } from '../../src/forum/tags/routes.ts'
 import { postReply } from '../../src/forum/threads/reply-routes.ts'
 import { postThread } from '../../src/forum/threads/routes.ts'
 import { isRejection } from '../../src/kernel/rejection.ts'
@@ -67,10 +68,11 @@ export class Run {
       case 'identity':
         return this.#createIdentity(command.kind, command.name)
       case 'thread': {
-        const { title, content, visibility, type } = command
+        const { title, content, visibility, type, tags } = command
         const named = this.#idsOf(command.named)
         const said = { content, mentionIds: this.#idsOf(command.mentioned), type }
-        const post = { does: 'thread', title, visibility, participantIds: named, ...said } as const
+        const own = { title, visibility, participantIds: named, tags }
+        const post = { does: 'thread', ...own, ...said } as const
         return this.#publish(this.#agent(command.by), this.#newKey(), post)
       }
       case 'reply': {
@@ -96,6 +98,8 @@ export class Run {
       case 'subscribe':
       case 'unsubscribe':
         return this.#follow(command.does, this.#agent(command.by), this.#threadId(command.thread))
+      case 'tag':
+        return this.#tag(this.#agent(command.by), this.#threadId(command.thread), command.tags)
       case 'mark':
         return this.#mark(this.#agent(command.by), Math.max(0, this.model.position - command.back))
       case 'erase':
@@ -244,6 +248,12 @@ export class Run {
     const isWanted = does === 'subscribe'
     const forecast = this.forecasts().follow(agent, id, isWanted)
     this.ask(isWanted ? postSubscribe : deleteSubscribe, { caller, id }, forecast)
+  }
+
+  #tag(agent: Agent, id: string, tags: readonly string[]): void {
+    const caller = this.numberOf(agent)
+    if (caller === null) return
+    this.ask(putTags, { caller, id, body: { tags } }, this.forecasts().tag(agent, id, tags))
   }
 
   #mark(agent: Agent, through: number): void {

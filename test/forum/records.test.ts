@@ -28,6 +28,8 @@ const mentions = fc.array(number, { maxLength: 10, size: 'max' })
 
 const messageType = fc.constantFrom('', 'question', 'bug-report')
 
+const tags = fc.uniqueArray(fc.constantFrom('bug', 'infra', 'a:b'))
+
 const ticketUsed = { at, nonce: hex, authorId: hex, messageId: hex, content: text, client }
 
 type Generators = { [T in RecordType]: fc.Arbitrary<Omit<RecordOf<T>, 'type'>> }
@@ -86,8 +88,10 @@ const generators: Generators = {
     key,
     client,
     mentions,
+    tags,
     messageType,
   }),
+  'thread.tagged': fc.record({ at, by: number, thread: number, tags }),
   'reply.posted': fc.record({
     at,
     by: number,

@@ -45,7 +45,7 @@ export class Scene {
     }
   }
 
-  thread(visibility: Visibility, participants: number[], type = ''): void {
+  thread(visibility: Visibility, participants: number[], type = '', tags: string[] = []): void {
     const thread = this.visibilities.push(visibility) - 1
     const ids = { id: hexOf(thread), messageId: hexOf(this.posted.length) }
     const said = {
@@ -57,6 +57,7 @@ export class Scene {
       client,
       mentions: [],
       messageType: type,
+      tags,
     }
     const seq = this.#apply({ type: 'thread.posted', at: this.#at, by: 0, ...ids, ...said })
     this.posted.push({ seq, thread, author: 0, mentions: [], type, isErased: false })
@@ -74,6 +75,10 @@ export class Scene {
     }
     const seq = this.#apply({ type: 'reply.posted', at: this.#at++, by, thread, ...said })
     this.posted.push({ seq, thread, author: by, mentions, type, isErased: false })
+  }
+
+  tag(thread: number, tags: string[]): void {
+    this.#apply({ type: 'thread.tagged', at: this.#at, by: 0, thread, tags })
   }
 
   /** Removes the message with this number. */

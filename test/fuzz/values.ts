@@ -93,7 +93,9 @@ export function valueFor(schema: Schema, name = ''): Arbitrary<unknown> {
   if (schema.const !== undefined) return fc.constant(schema.const)
   if (name === 'url') return endpoint
   if (name === 'mention_ids') return fc.array(place('identity'), { maxLength: 3 })
-  if (name === 'type') return fc.constantFrom('question', 'bug-report', 'Question')
+  if (name === 'type') return fc.constantFrom('question', 'bug-report')
+  if (name === 'tags') return fc.constantFrom([], ['bug'], ['infra', 'bug'])
+  if (name === 'tag') return fc.constantFrom('bug', 'infra')
   if (name === 'participant_ids') return fc.array(place('identity'), { maxLength: 11 })
   if (name === 'ticket' || name === 'cursor') return place(name)
   if (name === 'candidate_id') return place('identity')

@@ -345,3 +345,26 @@ t.test('--no-pages: their paths are unknown, and / is the text for everybody', a
   t.match(root, { status: 200, text: /^Agent Forum: / })
   t.equal(root.headers.vary, undefined)
 })
+
+t.test('tags: of a thread: each a link to the list of those that have it', async (t) => {
+  const forum = await startForum(t)
+  const ana = await forum.identity()
+  const id = await publishedThread(ana, { title: 'one', tags: ['a:b', 'infra'] })
+  await publishedThread(ana, { title: 'two', tags: ['infra'] })
+  await publishedThread(ana, { title: 'three' })
+  const titles = async (path: string) => {
+    const { elements } = await visit(forum, path)
+    return elements.filter(({ attributes }) => attributes.class === 'title').map(({ text }) => text)
+  }
+  for (const path of ['/', `/t/${id}`]) {
+    const link = linkOf(await visit(forum, path), 'a:b')
+    t.equal(link, '/?tag=a%3Ab', path)
+    t.same(await titles(link!), ['one'])
+  }
+  t.same(await titles('/?tag=infra&order=created'), ['two', 'one'])
+  t.same(await titles('/?tag=infra&tag=a:b'), ['one'])
+  const first = await visit(forum, '/?tag=infra&limit=1')
+  t.match(first.text, 'Threads with infra')
+  t.same(await titles(linkOf(first, 'Older')!), ['one'])
+  t.equal((await visit(forum, '/?tag=A')).status, 400)
+})

@@ -177,8 +177,30 @@ export class Callers {
   one(of: number): boolean {
     return this.below(of) === 0
   }
+
+  /** Returns the ids of the identities that a message mentions: mostly none. */
+  mentioned(): string[] {
+    if (!this.one(3)) return []
+    const ids = this.some(this.machine.model.agents, 3).map(({ id }) => id)
+    return this.one(15) ? [...ids, `agt_${'0'.repeat(32)}`] : ids
+  }
+
+  /** Returns a type of messages: mostly none. */
+  type(): string | undefined {
+    return this.one(3) ? ['question', 'bug-report'][this.below(2)] : undefined
+  }
+
+  tags(): string[] {
+    return this.one(2) ? [] : this.some(['bug', 'infra', 'a:b'], 3)
+  }
 }
 
 function isOf(token: string, digest: string): boolean {
   return tokenDigest(token) === digest
+}
+
+/** Returns the query with the parameters that are given. */
+export function queryOf(read: object): string {
+  const given = Object.entries(read).filter(([, value]) => value !== undefined)
+  return given.map(([name, value]) => `${name}=${value}`).join('&')
 }

@@ -75,11 +75,12 @@ export class Forecasts {
       named: string[]
       mentioned: string[]
       type: string
+      tags: readonly string[]
     },
   ): Forecast {
-    const { title, content, visibility, named, mentioned, type } = post
+    const { title, content, visibility, named, mentioned, type, tags } = post
     const said = [content, mentioned, type]
-    const used = answerToUsed(agent, key, ['thread', title, said, visibility, named])
+    const used = answerToUsed(agent, key, ['thread', title, said, visibility, named, tags])
     if (used !== null) return used
     const participants = named.map((id) => this.model.agentBy(id))
     for (const other of participants) {
@@ -95,7 +96,7 @@ export class Forecasts {
     const numbers = participants.map((other) => other!.number)
     const mentions = this.#numbersOf(mentioned)
     const more = { visibility, key, participants: numbers, mentions, messageType: type }
-    const fields = { by: agent.number, title, content, ...more }
+    const fields = { by: agent.number, title, content, tags, ...more }
     return this.#writing('thread.posted', fields, () => this.#published(false, 201))
   }
 
@@ -134,6 +135,18 @@ export class Forecasts {
       return refused('invalid_mentions', blockOf(other))
     }
     return null
+  }
+
+  tag(agent: Agent, threadId: string, tags: readonly string[]): Forecast {
+    const thread = this.model.visible(agent, threadId)
+    if (thread === undefined) return refused('not_found')
+    const newest = pages.lastChange(thread)
+    if (thread.author !== agent) return refused('not_author', newest)
+    const body = JSON.stringify({ thread_id: threadId, tags })
+    if (`${thread.tags}` === `${tags}`) return { status: 200, body, newest }
+    if (thread.isLocked) return refused('thread_locked', newest)
+    const fields = { by: agent.number, thread: thread.number, tags }
+    return this.#writing('thread.tagged', fields, () => ({ status: 200, body }))
   }
 
   follow(agent: Agent, threadId: string, wanted: boolean): Forecast {

@@ -88,12 +88,13 @@ export interface Thread {
   at: number
   members: Set<Agent>
   messages: Message[]
+  tags: readonly string[]
   isLocked: boolean
   /** Null while no record says that it is claimed. */
   claim: Claim | null
   /** The position of the last record that changed that. */
   claimChanged: number
-  /** The position of an operator's last act on the thread or on one of its messages. */
+  /** The position of the last act of an operator on it or a message of it, or change of tags. */
   moderated: number
 }
 

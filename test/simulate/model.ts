@@ -22,7 +22,7 @@ import type {
   Thread,
   Ticket,
 } from './model-types.ts'
-import { forget, moderate } from './moderation-model.ts'
+import { forget, moderate, tag } from './moderation-model.ts'
 import { WebhookModel } from './webhook-model.ts'
 
 type Posted = RecordOf<'thread.posted'> | RecordOf<'reply.posted'>
@@ -40,6 +40,8 @@ export class Model {
   erasedPosition = 0
   /** Those that operators can list, in their order. */
   readonly acts: ActInEffect[] = []
+  /** The position of the last change of tags. */
+  taggedPosition = 0
   readonly agents: Agent[] = []
   readonly threads: Thread[] = []
   readonly messages = new Map<string, Message>()
@@ -125,6 +127,9 @@ export class Model {
         return this.#claim(position, record)
       case 'claim.released':
         return endClaim(this.threads[record.thread], position)
+      case 'thread.tagged':
+        this.taggedPosition = position
+        return tag(this.threads[record.thread], this.agents[record.by], position, record)
       case 'thread.subscribed':
         return this.#follow(this.agents[record.by], this.threads[record.thread], position)
       case 'thread.unsubscribed':
@@ -233,7 +238,7 @@ export class Model {
       const { title, visibility } = record
       const ids = named.map(({ id }) => id)
       const message = this.#say(position, thread, author, record)
-      const request = JSON.stringify(['thread', title, said, visibility, ids])
+      const request = JSON.stringify(['thread', title, said, visibility, ids, thread.tags])
       author.uses.set(key, { request, position, made: message })
     } else {
       const thread = this.threads[record.thread]
@@ -253,13 +258,14 @@ export class Model {
       title,
       at,
       visibility,
-    }: Pick<RecordOf<'thread.posted'>, 'id' | 'title' | 'at' | 'visibility'>,
+      tags = [],
+    }: Pick<RecordOf<'thread.posted'>, 'id' | 'title' | 'at' | 'visibility' | 'tags'>,
     author: Agent,
     named: Agent[],
   ): Thread {
     const members = new Set(visibility === 'private' ? [author, ...named] : [author])
     const number = this.threads.length
-    const own = { number, id: `thr_${id}`, messages: [], isLocked: false, moderated: 0 }
+    const own = { number, id: `thr_${id}`, messages: [], tags, isLocked: false, moderated: 0 }
     const unclaimed = { claim: null, claimChanged: 0 }
     const thread = { ...own, ...unclaimed, author, title, visibility, at, members }
     this.threads.push(thread)

@@ -61,6 +61,19 @@ export function moderate(of: Subjects, position: number, record: Act): void {
   }
 }
 
+/** Applies the record with which the author of a thread changes its tags. */
+export function tag(
+  thread: Thread,
+  author: Agent,
+  position: number,
+  { tags }: { tags: readonly string[] },
+): void {
+  assert.equal(thread.author, author)
+  assert.ok(!thread.isLocked)
+  thread.tags = tags
+  thread.moderated = position
+}
+
 /** The act is no longer in effect, if it was. */
 export function forget({ acts }: Subjects, kind: ActInEffect['kind'], id: string): void {
   const index = acts.findIndex((act) => act.kind === kind && act.id === id)

@@ -7,7 +7,7 @@ import { followUpEnd } from '../../src/edge/api/follow-up.ts'
 import type { Service } from '../../src/edge/api/route.ts'
 import type { Model } from './model.ts'
 import type { Agent, Message, Proposal, Review } from './model-types.ts'
-import { isOf, messageJson, type Page } from './thread-pages.ts'
+import { hasTags, isOf, messageJson, type Page } from './thread-pages.ts'
 import type { Delivery, Webhook } from './webhook-model.ts'
 
 export * from './thread-pages.ts'
@@ -88,6 +88,7 @@ export interface FeedPageRead {
   limit: number
   only?: 'mentions' | undefined
   type?: string | undefined
+  tag?: readonly string[] | undefined
   include?: 'content' | undefined
   /** The epoch in the answer, if the answer has one. */
   epoch?: string
@@ -97,9 +98,9 @@ export interface FeedPageRead {
 const contentBytesMax = 256 * 1024
 
 export function feed(
-  { threads, erasedPosition, position }: Model,
+  { threads, erasedPosition, taggedPosition, position }: Model,
   reader: Agent,
-  { after: from, limit, only, type, include, epoch = '' }: FeedPageRead,
+  { after: from, limit, only, type, tag, include, epoch = '' }: FeedPageRead,
 ): Page {
   const after = from === 'read' ? reader.readThrough : from
   const others = threads
@@ -109,6 +110,7 @@ export function feed(
   const later = others
     .filter(({ seq }) => seq > after)
     .filter(isOf(type))
+    .filter(({ thread }) => hasTags(thread, tag))
     .filter((each) => {
       return isMention(each) || (only !== 'mentions' && reader.follows.has(each.thread))
     })
@@ -118,8 +120,9 @@ export function feed(
   const shown = hasTexts ? found.slice(0, fitting(found)) : found
   const hasMore = later.length > shown.length
   const last = shown.at(-1)?.seq ?? after
-  // The page leads past all messages of other types.
-  const end = type === undefined || hasMore ? last : Math.max(after, position)
+  // The page leads past all messages that were not chosen.
+  const isChoosing = type !== undefined || tag !== undefined
+  const end = !isChoosing || hasMore ? last : Math.max(after, position)
   const body = JSON.stringify({
     notifications: shown.map((message) => itemJson(message, isMention(message), hasTexts)),
     next_after: end,
@@ -134,12 +137,11 @@ export function feed(
   const newest = later.slice(0, limit + 1).at(-1)?.seq ?? 0
   // The removal of a message leaves its mention out of the page, which thus reflects that removal.
   const isMentioned = others.some(({ mentions }) => mentions.includes(reader))
-  const erased = hasTexts || isMentioned || type !== undefined ? erasedPosition : 0
+  const erased = hasTexts || isMentioned || isChoosing ? erasedPosition : 0
+  const tagged = tag === undefined ? 0 : taggedPosition
   const marked = from === 'read' ? reader.marked : 0
-  return {
-    body,
-    newest: Math.max(newest, end > last ? position : 0, reader.followsChanged, erased, marked),
-  }
+  const changes = [reader.followsChanged, erased, tagged, marked]
+  return { body, newest: Math.max(newest, end > last ? position : 0, ...changes) }
 }
 
 /** The feed with `include=content` or `after=read`. The model does not know the node's epoch. */

@@ -52,6 +52,8 @@ export interface ListRead {
   limit?: number
   include?: 'excerpt' | undefined
   claimed?: 'true' | 'false' | undefined
+  /** One tag that all of the threads have. */
+  tag?: [string] | undefined
 }
 
 /**
@@ -61,7 +63,7 @@ export interface ListRead {
 export function threadList(
   model: Model,
   viewer: Agent | null,
-  { order = 'created', limit = Number.POSITIVE_INFINITY, include, claimed }: ListRead = {},
+  { order = 'created', limit = Number.POSITIVE_INFINITY, include, claimed, tag }: ListRead = {},
 ): Page[] {
   const isListed = (thread: Thread) =>
     claimed === undefined || claimed === String(thread.claim !== null)
@@ -72,22 +74,50 @@ export function threadList(
   if (order === 'activity') visible.sort((a, b) => newestOf(b) - newestOf(a))
   // The newest message of all may be in a thread that is not shown.
   const newestOfAll = order === 'created' ? 0 : Math.max(0, ...model.threads.map(newestOf))
+  const tagged = tag === undefined ? 0 : model.taggedPosition
+  // In the order of creation, private threads are examined one by one.
+  const candidates = visible.filter((thread) => {
+    return hasTags(thread, tag) || (order === 'created' && thread.visibility === 'private')
+  })
   const pages: Page[] = []
   do {
-    const shown = visible.splice(0, limit)
+    const shown: Thread[] = []
+    while (shown.length < limit && candidates.length > 0) {
+      const thread = candidates.shift()!
+      if (hasTags(thread, tag)) shown.push(thread)
+    }
     const json = (thread: Thread) =>
       order === 'activity' ? activeThreadJson(thread, include) : threadJson(thread)
     const threads = shown.map(json)
     const body = JSON.stringify({ threads, next_cursor: null, content_is_untrusted: true })
     // What is left out is shown, too.
     const least = claimed === undefined ? newestOfAll : model.position
-    pages.push({ body, newest: Math.max(least, ...shown.map(lastChange)) })
-  } while (visible.length > 0)
+    pages.push({ body, newest: Math.max(least, tagged, ...shown.map(lastChange)) })
+  } while (candidates.length > 0)
   return pages
 }
 
+/** Returns the page of all tags that the viewer may see. */
+export function tagList(model: Model, viewer: Agent | null): Page {
+  const seen = model.threads.filter((thread) => model.maySee(viewer, thread))
+  const names = [...new Set(seen.flatMap(({ tags }) => tags))].sort()
+  const tags = names.map((tag) => {
+    return { tag, threads: seen.filter((thread) => hasTags(thread, [tag])).length }
+  })
+  const end = { next_after: null, has_more: false, content_is_untrusted: true }
+  const created = model.threads.at(-1)?.messages[0].seq ?? 0
+  return {
+    body: JSON.stringify({ tags, ...end }),
+    newest: Math.max(created, model.taggedPosition),
+  }
+}
+
+export function hasTags({ tags }: Thread, wanted: readonly string[] = []): boolean {
+  return wanted.every((tag) => tags.includes(tag))
+}
+
 function threadJson(thread: Thread): object {
-  const { id, author, title, visibility, at, messages, isLocked, claim } = thread
+  const { id, author, title, visibility, at, messages, isLocked, claim, tags } = thread
   return {
     id,
     author_id: author.id,
@@ -98,6 +128,7 @@ function threadJson(thread: Thread): object {
     message_count: messages.length,
     ...(isLocked && { locked: true }),
     ...(claim !== null && { claim: claimJson(claim) }),
+    ...(tags.length > 0 && { tags }),
   }
 }
 

@@ -3,7 +3,7 @@
 
 import { decisions } from '../../src/forum/governance/machine.ts'
 import { type Request, refused } from './asking.ts'
-import { agentsMax, Callers } from './callers.ts'
+import { agentsMax, Callers, queryOf } from './callers.ts'
 import { claiming, releasing } from './claim-forecasts.ts'
 import { shown } from './forecasting.ts'
 import type { Who } from './forecasts.ts'
@@ -15,12 +15,6 @@ import { Receivers } from './receivers.ts'
 import { WaitingPolls } from './waiting-polls.ts'
 
 const threadsMax = 30
-
-/** Returns the query with the parameters that are given. */
-function queryOf(read: object): string {
-  const given = Object.entries(read).filter(([, value]) => value !== undefined)
-  return given.map(([name, value]) => `${name}=${value}`).join('&')
-}
 
 /** Sends a write again, with the same key. */
 type Again = (who: Who) => void
@@ -50,6 +44,7 @@ export class Workload extends Callers {
       [18, () => this.#reply()],
       [4, () => this.#follow()],
       [6, () => this.#claim()],
+      [3, () => this.#tag()],
       [4, () => this.#tryAgain()],
       [6, () => this.#read()],
       [5, () => this.#wait()],
@@ -121,12 +116,13 @@ export class Workload extends Callers {
     const content = this.content()
     const named = this.some(this.machine.model.agents, 3).map(({ id }) => id)
     if (this.one(15)) named.push(`agt_${'0'.repeat(32)}`)
-    const mentioned = this.#mentioned()
-    const type = this.#type()
+    const mentioned = this.mentioned()
+    const [type, tags] = [this.type(), this.tags()]
     const key = this.newKey()
     this.#do((who) => {
-      const post = { title, content, visibility, named, mentioned, type: type ?? '' } as const
-      const more = { participant_ids: named, mention_ids: mentioned, type }
+      const chosen = { named, mentioned, type: type ?? '', tags }
+      const post = { title, content, visibility, ...chosen } as const
+      const more = { participant_ids: named, mention_ids: mentioned, type, tags }
       const body = { title, content, visibility, ...more }
       const forecast = this.forecasts().thread(who, key, post)
       this.askAs(who, { method: 'post', path: '/api/threads', key, body }, forecast)
@@ -136,8 +132,8 @@ export class Workload extends Callers {
   #reply(): void {
     const threadId = this.#threadId()
     const content = this.content()
-    const mentioned = this.#mentioned()
-    const type = this.#type()
+    const mentioned = this.mentioned()
+    const type = this.type()
     const key = this.one(20) ? `key-${this.below(this.keys + 1)}-key` : this.newKey()
     const [expectSeq, seenSeq] = [this.#seenSeq(), this.#seenSeq()]
     const fence = this.#fence(threadId)
@@ -187,16 +183,18 @@ export class Workload extends Callers {
     return this.one(6) ? Math.max(0, this.machine.model.position - this.below(10)) : undefined
   }
 
-  /** Returns the ids of the identities that a message mentions: mostly none. */
-  #mentioned(): string[] {
-    if (!this.one(3)) return []
-    const ids = this.some(this.machine.model.agents, 3).map(({ id }) => id)
-    return this.one(15) ? [...ids, `agt_${'0'.repeat(32)}`] : ids
-  }
-
-  /** Returns a type of messages: mostly none. */
-  #type(): string | undefined {
-    return this.one(3) ? ['question', 'bug-report'][this.below(2)] : undefined
+  /** Has an agent change the tags of a thread, mostly of its own. */
+  #tag(): void {
+    const { threads } = this.machine.model
+    const thread = threads[this.below(threads.length)]
+    const who = this.who()
+    if (who === null || thread === undefined) return
+    const agent = this.one(3) ? who.agent : thread.author
+    if (this.tokenOf(agent) === undefined) return
+    const tags = this.tags()
+    const path = `/api/threads/${thread.id}/tags`
+    const forecast = this.forecasts().tag(agent, thread.id, tags)
+    this.askAs({ ...who, agent }, { method: 'put', path, body: { tags } }, forecast)
   }
 
   #follow(): void {
@@ -230,7 +228,7 @@ export class Workload extends Callers {
     if (this.one(3)) {
       const id = this.#threadId()
       if (this.one(3)) return this.#readBefore(viewer, id, limit, token)
-      const read = { after, limit, type: this.#type() }
+      const read = { after, limit, type: this.type() }
       const forecast = this.as(viewer, this.forecasts().readThread(viewer, id, read))
       const path = `/api/threads/${id}`
       return this.ask({ method: 'get', path, query: queryOf(read), token }, forecast)
@@ -238,15 +236,18 @@ export class Workload extends Callers {
     if (this.one(4) || viewer === null) {
       const order = this.one(2) ? ('activity' as const) : ('created' as const)
       const include = order === 'activity' && this.one(2) ? ('excerpt' as const) : undefined
-      const [list] = pages.threadList(model, viewer, { order, include })
+      const tag: [string] | undefined = this.one(3) ? ['infra'] : undefined
+      const read = { limit: 50, order, include, tag }
+      const [list] = pages.threadList(model, viewer, read)
       const forecast = this.as(viewer, shown(list))
-      const query = `limit=50&order=${order}${include === undefined ? '' : '&include=excerpt'}`
-      return this.ask({ method: 'get', path: '/api/threads', query, token }, forecast)
+      const path = '/api/threads'
+      return this.ask({ method: 'get', path, query: queryOf(read), token }, forecast)
     }
     const only = this.one(4) ? ('mentions' as const) : undefined
     const include = this.one(2) ? ('content' as const) : undefined
     const from = this.one(3) ? ('read' as const) : after
-    const read = { after: from, limit, only, type: this.#type(), include }
+    const tag = this.one(4) ? ['bug'] : undefined
+    const read = { after: from, limit, only, type: this.type(), tag, include }
     const hasEpoch = include !== undefined || from === 'read'
     const page = hasEpoch
       ? pages.feedWithEpoch(model, viewer, read)
@@ -260,7 +261,7 @@ export class Workload extends Callers {
     const { model } = this.machine
     const before = this.one(2) ? Number.POSITIVE_INFINITY : this.below(model.position + 2)
     const isAtEnd = before === Number.POSITIVE_INFINITY
-    const type = this.#type()
+    const type = this.type()
     const query = queryOf({ before: isAtEnd ? 'end' : before, limit, type })
     const thread = model.visible(viewer, id)
     const page = thread === undefined ? null : pages.lastPage(thread, before, limit, type)

@@ -151,7 +151,7 @@ export class Agent {
    * read. If the page would be empty, waits for news, for at most `seconds`.
    */
   async readFeed(
-    query: { after?: number; limit?: number; type?: string; include?: 'content' },
+    query: { after?: number; limit?: number; type?: string; tag?: string[]; include?: 'content' },
     seconds: number,
     signal: AbortSignal,
   ): Promise<Notifications> {

@@ -9,6 +9,7 @@ import { getNotifications } from '../../forum/feed/routes.ts'
 import { postSubscribe } from '../../forum/feed/subscription-routes.ts'
 import { getIdentities } from '../../forum/identities/routes.ts'
 import { getSearch } from '../../forum/search/routes.ts'
+import { getTags, putTags } from '../../forum/tags/routes.ts'
 import { getThreads } from '../../forum/threads/list-routes.ts'
 import { postReply } from '../../forum/threads/reply-routes.ts'
 import { getThread, postThread } from '../../forum/threads/routes.ts'
@@ -54,7 +55,7 @@ export function plain(whole: Schema): Schema {
   return schema
 }
 
-const { limit, type } = getNotifications.query!.properties!
+const { limit, type, tag } = getNotifications.query!.properties!
 const after: Schema = {
   ...position,
   description: 'Items with a greater seq. By default: what came since the last call.',
@@ -63,6 +64,10 @@ const { default: _, ...feedPosition } = after
 const ofType: Schema = {
   ...type,
   description: 'Only messages of this type; those before them then count as read.',
+}
+const withTag: Schema = {
+  ...tag,
+  description: 'Only of threads with all of these tags; what comes before then counts as read.',
 }
 const hasTexts: Schema = {
   description: 'With the text, author and title of each message. Default: true.',
@@ -93,6 +98,7 @@ export const readFeed = closed({
   after: feedPosition,
   limit,
   type: ofType,
+  tag: withTag,
   include_content: hasTexts,
 })
 export const waitForNews = (maximum: number) =>
@@ -100,8 +106,11 @@ export const waitForNews = (maximum: number) =>
     after: feedPosition,
     seconds: { description: 'How long to wait.', type: 'integer', minimum: 1, maximum },
     type: ofType,
+    tag: withTag,
     include_content: hasTexts,
   })
 export const newThread = argumentsOf(postThread)
+export const listTags = argumentsOf(getTags)
+export const setTags = argumentsOf(putTags)
 export const newReply = argumentsOf(postReply)
 export const newClaim = argumentsOf(postClaim)

@@ -99,6 +99,17 @@ export const tools: readonly Tool[] = [
     },
   },
   {
+    name: 'list_tags',
+    title: 'List tags',
+    description:
+      'The tags of the threads that you can read, with the number of these threads. For the ' +
+      'threads: list_threads with `tag`. `next_after` is the `after` of the next page.',
+    input: is.listTags,
+    annotations: reads,
+    hasContent: true,
+    run: async (agent, given, signal) => (await agent.reader()).tags({ ...given, signal }),
+  },
+  {
     name: 'read_thread',
     title: 'Read a thread',
     description:
@@ -187,6 +198,15 @@ export const tools: readonly Tool[] = [
     annotations: { ...writes, idempotentHint: true },
     run: async (agent, { thread_id: id }, signal) =>
       (await agent.forum()).releaseClaim(id, { signal }),
+  },
+  {
+    name: 'set_tags',
+    title: 'Set the tags of a thread',
+    description: 'Replaces all tags of a thread that you have begun.',
+    input: is.setTags,
+    annotations: { ...writes, destructiveHint: true, idempotentHint: true },
+    run: async (agent, { thread_id: id, tags }, signal) =>
+      (await agent.forum()).setTags(id, tags, { signal }),
   },
   {
     name: 'subscribe',

@@ -56,6 +56,8 @@ const mention = {
 }
 const type = { value: 'TYPE', help: 'what kind of message it is, such as question' }
 const ofType = { value: 'TYPE', help: 'only messages of this type' }
+const tags = { value: 'TAG,…', help: 'its tags, at most eight' }
+const withTags = { value: 'TAG,…', help: 'only of threads with all of these tags' }
 const ofThread = 'A thread is named by its id, or by the address of its page.\n'
 const ofText = `\
 Without TEXT, the text is standard input without the line breaks at its end. Write -- before a
@@ -91,11 +93,12 @@ agent-forum mcp. If it has an identity already, that one is shown and nothing is
     run: async (session, words) => (await identities()).whoami(session, words),
   }),
   threads: command({
-    usage: '[--limit N] [--order ORDER]',
+    usage: '[--limit N] [--order ORDER] [--tag TAG,…]',
     summary: 'list threads, newest first',
-    examples: ['threads --limit 5', 'threads --order activity'],
+    examples: ['threads --limit 5', 'threads --order activity --tag infra'],
     flags: {
       limit,
+      tag: { ...withTags, help: 'only threads with all of these tags' },
       order: {
         value: 'ORDER',
         choices: ['created', 'activity'],
@@ -139,6 +142,7 @@ agent-forum mcp. If it has an identity already, that one is shown and nothing is
         help: 'with --private: who else can read it, at most ten identities',
       },
       mention,
+      tag: tags,
       type,
       key,
     },
@@ -209,6 +213,21 @@ lost.
     flags: {},
     run: async (session, words) => (await claiming()).release(session, words),
   }),
+  tag: command({
+    usage: 'THREAD [TAG,…]',
+    summary: 'replace the tags of a thread that you have begun',
+    examples: ['tag thr_5f0c… infra,ci', 'tag thr_5f0c…'],
+    about: `${ofThread}Without tags it has none any more.\n`,
+    flags: {},
+    run: async (session, words) => (await writing()).tag(session, words),
+  }),
+  tags: command({
+    usage: '[PREFIX]',
+    summary: 'list the tags of the threads that you can read, with the number of these threads',
+    examples: ['tags', 'tags proj:'],
+    flags: { limit },
+    run: async (session, words, values) => (await reading()).tags(session, words, values),
+  }),
   follow: command({
     usage: 'THREAD',
     summary: 'follow a thread',
@@ -241,6 +260,7 @@ nothing has to be kept locally. Mark a message when you have handled it; until t
       },
       mentions: { value: null, help: 'only messages that mention you' },
       type: ofType,
+      tag: withTags,
       wait: { value: 'SECONDS', help: 'how long to wait for a message if there is none, 0 to 50' },
       limit,
       chars,
@@ -263,6 +283,7 @@ handled when watch ended does not come again, and everything else does.
       },
       mentions: { value: null, help: 'only messages that mention you' },
       type: ofType,
+      tag: withTags,
     },
     run: async (session, words, values) => (await watching()).watch(session, words, values),
   }),
@@ -274,6 +295,7 @@ handled when watch ended does not come again, and everything else does.
       author: { value: 'ID', help: 'only messages by this identity' },
       thread: { value: 'THREAD', help: 'only messages of this thread' },
       type: ofType,
+      tag: withTags,
       limit,
     },
     run: async (session, words, values) => (await reading()).search(session, words, values),

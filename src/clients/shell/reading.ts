@@ -6,7 +6,7 @@ import { counted } from '../../base/counted.ts'
 import type { Message, Notification, SearchHit, Thread } from '../../client/index.ts'
 import { indented, inLine, timeOf } from './output.ts'
 import { identified, type Session } from './session.ts'
-import { idOf, noWords, numberOf, oneThread } from './words.ts'
+import { idOf, noWords, numberOf, oneThread, tagsOf } from './words.ts'
 
 const limitDefault = 20
 /** The maximum number of items on a page of the interface. */
@@ -23,7 +23,7 @@ interface Limited {
 export async function threads(
   { forum, output }: Session,
   words: readonly string[],
-  values: Limited & { order?: string },
+  values: Limited & Tagged & { order?: string },
 ): Promise<void> {
   noWords('threads', words)
   const limit = limitOf(values)
@@ -31,7 +31,7 @@ export async function threads(
   if (order === undefined) {
     throw new ConfigError(`--order takes created or activity${suggestion(values.order!, orders)}`)
   }
-  const pages = forum.threads({ limit: Math.min(limit, threadsMax), order })
+  const pages = forum.threads({ limit: Math.min(limit, threadsMax), order, ...tagIn(values) })
   await upTo(limit, pages, (thread) => output.answer(thread, threadLine(thread)))
 }
 
@@ -88,9 +88,18 @@ interface OfType {
   type?: string
 }
 
+interface Tagged {
+  tag?: string
+}
+
 /** Which messages are shown, and how many characters of each. */
-interface Choice extends OfType {
+interface Choice extends OfType, Tagged {
   chars?: string
+}
+
+/** Returns the option that chooses what has the tags, if any are given. */
+function tagIn({ tag }: Tagged): { tag?: string[] } {
+  return tag === undefined ? {} : { tag: tagsOf(tag) }
 }
 
 /** Returns the option that chooses messages of the type, if one is given. */
@@ -99,14 +108,15 @@ function typeIn({ type }: OfType): OfType {
 }
 
 /** The same, and the option that cuts their contents. */
-function choiceIn(values: Choice): OfType & { contentChars?: number } {
+function choiceIn(values: Choice): OfType & { contentChars?: number; tag?: string[] } {
   const contentChars = numberOf('chars', values.chars)
-  return { ...(contentChars !== undefined && { contentChars }), ...typeIn(values) }
+  const cut = contentChars === undefined ? {} : { contentChars }
+  return { ...cut, ...typeIn(values), ...tagIn(values) }
 }
 
 /** Returns the flags with which the next command goes on in the same way. */
-function choiceFlags({ chars, type }: Choice): string {
-  const given = Object.entries({ type, chars }).filter(([, value]) => value !== undefined)
+function choiceFlags({ chars, type, tag }: Choice): string {
+  const given = Object.entries({ type, tag, chars }).filter(([, value]) => value !== undefined)
   return given.map(([name, value]) => ` --${name} ${value}`).join('')
 }
 
@@ -149,11 +159,27 @@ export async function feed(
   } else if (page.has_more) output.lines(`more: ${command} --after ${page.next_after}${place}`)
 }
 
+/** Prints the tags with this prefix, and the number of threads with each. */
+export async function tags(
+  { forum, output }: Session,
+  words: readonly string[],
+  values: Limited,
+): Promise<void> {
+  const [prefix, ...others] = words
+  noWords('tags', others)
+  const limit = limitOf(values)
+  const pages = forum.tags({
+    limit: Math.min(limit, messagesMax),
+    ...(prefix !== undefined && { prefix }),
+  })
+  await upTo(limit, pages, (each) => output.answer(each, `${each.threads} ${each.tag}`))
+}
+
 /** Prints messages that have all of the words, newest first. */
 export async function search(
   { forum, output }: Session,
   words: readonly string[],
-  { author, thread, ...values }: Limited & OfType & { author?: string; thread?: string },
+  { author, thread, ...values }: Limited & OfType & Tagged & { author?: string; thread?: string },
 ): Promise<void> {
   const limit = limitOf(values)
   const q = words.join(' ').trim()
@@ -165,6 +191,7 @@ export async function search(
     ...(author !== undefined && { authorId: idOf('identity', '--author', author) }),
     ...(thread !== undefined && { threadId: idOf('thread', '--thread', thread) }),
     ...typeIn(values),
+    ...tagIn(values),
     limit: Math.min(limit, messagesMax),
   })
   let isEmpty = true
@@ -196,11 +223,19 @@ async function upTo<Item>(
   return null
 }
 
-function threadLine({ id, title, visibility, message_count, ...thread }: Thread): string {
+function threadLine({
+  id,
+  title,
+  visibility,
+  message_count,
+  tags = [],
+  ...thread
+}: Thread): string {
   const marks = [visibility === 'private' ? 'private ' : '', thread.locked ? 'locked ' : ''].join(
     '',
   )
-  return `${id} ${message_count} ${marks}${inLine(thread.display_name)}: ${inLine(title)}`
+  const tagged = tags.map((tag) => ` #${inLine(tag)}`).join('')
+  return `${id} ${message_count} ${marks}${inLine(thread.display_name)}: ${inLine(title)}${tagged}`
 }
 
 function messageLines({ seq, author_id, created_at, content, ...message }: Message): string[] {

@@ -20,7 +20,7 @@ import type { AgentForum } from '../../client/index.ts'
 import { sleep } from '../../client/transport.ts'
 import { jsonLine } from './output.ts'
 import { identified, type Session } from './session.ts'
-import { noWords } from './words.ts'
+import { noWords, tagsOf } from './words.ts'
 
 const shortestPauseMs = 500
 const longestPauseMs = 60_000
@@ -28,11 +28,18 @@ const longestPauseMs = 60_000
 const lastMarkMs = 2_000
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
+interface WatchValues {
+  exec?: string
+  mentions?: boolean
+  type?: string
+  tag?: string
+}
+
 /** Handles the messages of the feed until a signal arrives. Throws ForumError and ConfigError. */
 export async function watch(
   session: Session,
   words: readonly string[],
-  { exec, mentions, type }: { exec?: string; mentions?: boolean; type?: string },
+  { exec, mentions, type, tag }: WatchValues,
 ): Promise<void> {
   noWords('watch', words)
   // Most likely a variable that is not set: an empty command would mark the whole feed as read.
@@ -54,6 +61,7 @@ export async function watch(
     signal,
     ...(mentions && { only: 'mentions' as const }),
     ...(type !== undefined && { type }),
+    ...(tag !== undefined && { tag: tagsOf(tag) }),
   })
   let handled: number | null = null
   try {

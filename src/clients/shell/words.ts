@@ -81,6 +81,11 @@ export function identitiesOf(flag: string, text: string | undefined): string[] {
   return named.map((each) => idOf('identity', `--${flag}`, each))
 }
 
+/** Returns the tags of a flag, which commas separate. */
+export function tagsOf(text: string | undefined): string[] {
+  return (text ?? '').split(',').filter((each) => each !== '')
+}
+
 /** Checks an idempotency key by the rule of the service. Throws ConfigError. */
 export function keyOf(key: string | undefined): { key?: string } {
   if (key === undefined) return {}

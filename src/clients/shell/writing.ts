@@ -13,6 +13,7 @@ import {
   keyOf,
   numberOf,
   oneThread,
+  tagsOf,
   threadAndText,
   titleAndText,
 } from './words.ts'
@@ -24,7 +25,7 @@ export interface Saying {
   key?: string
 }
 
-type NewThreadValues = Saying & { private?: boolean; with?: string }
+type NewThreadValues = Saying & { private?: boolean; with?: string; tag?: string }
 
 /** Publishes a thread, and prints its id. */
 export async function post(
@@ -41,7 +42,7 @@ export async function publishThread(
   session: Session,
   command: string,
   words: readonly string[],
-  { with: others, mention, type, key, ...values }: NewThreadValues,
+  { with: others, mention, tag: named, type, key, ...values }: NewThreadValues,
 ): Promise<Publication> {
   if (others !== undefined && !values.private) {
     throw new ConfigError('--with needs --private; --mention notifies somebody in public')
@@ -50,9 +51,11 @@ export async function publishThread(
   const participantIds = identitiesOf('with', others)
   const [mentioned, keyed] = [identitiesOf('mention', mention), keyOf(key)]
   const [title, content] = await titleAndText(command, words)
+  const tags = tagsOf(named)
   const thread = {
     title,
     content,
+    ...(tags.length > 0 && { tags }),
     ...(type !== undefined && { type }),
     ...(values.private && { visibility: 'private' as const }),
     ...(participantIds.length > 0 && { participantIds }),
@@ -97,6 +100,13 @@ export async function publishReply(
   return mentioning(forum, content, mentioned, (mentionIds) =>
     forum.reply(thread, { content, ...more, ...mentionIds }, keyed),
   )
+}
+
+/** Replaces the tags of a thread, and prints it. */
+export async function tag(session: Session, [thread = '', ...words]: readonly string[]) {
+  const id = oneThread('tag', [thread])
+  const tagged = await identified(session).setTags(id, words.flatMap(tagsOf))
+  session.output.answer(tagged, `${id} ${tagged.tags.join(' ') || 'has no tags'}`)
 }
 
 export async function follow(session: Session, words: readonly string[]): Promise<void> {

@@ -136,6 +136,7 @@ export const errors = {
     status: 403,
     message: 'An operator of this service has blocked the identity of this token.',
   },
+  not_author: { status: 403, message: 'Only the author of the thread may do this.' },
   thread_locked: {
     status: 403,
     message: 'An operator of this service has locked the thread: it accepts no replies.',

@@ -24,6 +24,28 @@ export const itsThread = about('The thread.', threadId)
 export const itsMessage = about('The message.', messageId)
 export const itsProposal = about('The proposal.', proposalId)
 export const nextAfter = about('The `after` of the next page.', count, 57)
+const tagName: Schema = {
+  type: 'string',
+  pattern: '^[a-z0-9][a-z0-9_.:-]{0,39}$',
+  examples: ['infra'],
+}
+/** The tags of a thread, in requests. */
+export const tags = about('Names by which the thread can be found; its author can change them.', {
+  type: 'array',
+  maxItems: 8,
+  uniqueItems: true,
+  items: tagName,
+})
+/** The tags of a thread, in answers. */
+export const itsTags = about('Its tags, if it has any.', { type: 'array', items: text })
+/** Selects threads in a query. */
+export const tagged: Schema = {
+  description: 'Only of threads with this tag. It can be repeated: all of them must be there.',
+  type: 'array',
+  maxItems: 8,
+  items: { ...tagName, 'x-error': 'invalid_query' },
+  'x-error': 'invalid_query',
+}
 /** The type of a message, in the words of its author. */
 const typeName: Schema = {
   type: 'string',

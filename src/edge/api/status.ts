@@ -14,6 +14,7 @@ const capabilities: Record<string, [isOffered: boolean, meaning: string]> = {
   waiting_polls: [true, 'A poll can wait for news, with the parameter `wait`.'],
   claims: [true, 'Threads can be claimed, and replies can depend on a claim.'],
   search: [true, 'Messages can be searched.'],
+  tags: [true, 'Threads can have tags, by which lists, feeds and searches choose them.'],
   types: [true, 'Messages can have a type, by which reads choose them.'],
   members_only: [false, 'All content needs a token.'],
   webhooks: [true, 'An agent can be woken by a webhook.'],

@@ -16,10 +16,13 @@ export function originForm(target: string): string {
 export interface Parameter {
   name: string
   isNumber: boolean
+  /** Whether it may be repeated; its value is the list of all values. */
+  isList?: boolean
 }
 
 /**
- * Returns the values of the known parameters. Unknown and repeated parameters are ignored. A number
+ * Returns the values of the known parameters. Unknown parameters are ignored, as are repeated ones
+ * that are no lists. A number
  * that does not consist of digits stays a string, which its schema rejects. `blank` has every known
  * name with the value undefined, so that all queries of a route have one shape.
  */
@@ -32,9 +35,12 @@ export function parseQuery(
   for (let from = 0; from < query.length; ) {
     const end = indexOr(query, '&', from, query.length)
     const parameter = parameterAt(query, from, end, known)
-    if (parameter !== undefined && values[parameter.name] === undefined) {
-      const start = indexOr(query, '=', from, end) + 1
-      values[parameter.name] = valueAt(query, start, end, parameter)
+    if (parameter !== undefined && (parameter.isList || values[parameter.name] === undefined)) {
+      const { name, isList } = parameter
+      const value = valueAt(query, indexOr(query, '=', from, end) + 1, end, parameter)
+      if (!isList) values[name] = value
+      else if (values[name] === undefined) values[name] = [value]
+      else (values[name] as unknown[]).push(value)
     }
     from = end + 1
   }
@@ -93,7 +99,8 @@ export function unknownOrRepeated(query: string, known: readonly Parameter[]): s
   for (const pair of query.split('&')) {
     if (pair === '') continue
     const name = decode(pair.split('=', 1)[0])
-    if (seen.has(name) || !known.some((parameter) => parameter.name === name)) return name
+    const parameter = known.find((each) => each.name === name)
+    if (parameter === undefined || (seen.has(name) && !parameter.isList)) return name
     seen.add(name)
   }
   return null

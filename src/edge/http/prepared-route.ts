@@ -57,6 +57,7 @@ export function prepare(route: Route, meter: Meter): Prepared {
     parameters: parameters.map(([name, { type }]) => ({
       name,
       isNumber: [type].flat().includes('integer'),
+      isList: type === 'array',
     })),
     blankQuery: Object.fromEntries(parameters.map(([name]) => [name, undefined])),
     isStrict: route.query?.additionalProperties === false,

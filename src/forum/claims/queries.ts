@@ -3,6 +3,14 @@
 import type { Column } from '../../kernel/columns/column.ts'
 import type { State } from '../state.ts'
 
+interface ClaimedRead {
+  caller: number
+  before: number
+  limit: number
+  /** Selects the threads that are listed. */
+  has(thread: number): boolean
+}
+
 /**
  * Lists the claimed threads that the caller may see and whose `place` is lower than `before`, in
  * descending order of it. Examines all claims, whose number is limited (table.ts, D1): that takes
@@ -10,7 +18,7 @@ import type { State } from '../state.ts'
  */
 export function listClaimed(
   state: State,
-  { caller, before, limit }: { caller: number; before: number; limit: number },
+  { caller, before, limit, has }: ClaimedRead,
   place: Column,
 ): { threads: number[]; nextBefore: number | null; position: number } {
   let found: number[] = []
@@ -18,7 +26,7 @@ export function listClaimed(
     found = found.sort((a, b) => place.get(b) - place.get(a)).slice(0, limit + 1)
   }
   for (const { thread } of state.claims.all()) {
-    if (place.get(thread) >= before || !state.maySee(caller, thread)) continue
+    if (place.get(thread) >= before || !state.maySee(caller, thread) || !has(thread)) continue
     if (found.push(thread) > 4 * limit) cut()
   }
   cut()

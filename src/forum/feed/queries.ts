@@ -24,7 +24,7 @@
 import { partition } from '../../base/partition.ts'
 import type { Positioned } from '../forum.ts'
 import type { State } from '../state.ts'
-import { firstAfter } from '../threads/queries.ts'
+import { firstAfter, taggedOf } from '../threads/queries.ts'
 
 /** The number of threads and messages examined in one slice, which takes 0.1 to 0.6 ms. */
 export const sliceSteps = 4096
@@ -40,6 +40,8 @@ export interface FeedRead {
   only?: 'mentions' | undefined
   /** Only messages of this type. The page then leads past all others that were examined. */
   type?: string | undefined
+  /** Only messages of threads with all of these tags, in the same way. */
+  tags?: readonly string[] | undefined
   /** Whether a thread counts only from the point at which the caller began to follow it. */
   isSinceFollowed?: boolean
   /** Whether the caller needs only the count, so that any `limit` messages in any order will do. */
@@ -53,7 +55,7 @@ export interface Feed extends Positioned {
   mentions: number[]
   nextAfter: number
   hasMore: boolean
-  /** Whether erasing a message may take it off the page. */
+  /** Whether erasing a message, or changing tags, may take a message off the page. */
   mayLose: boolean
   /** The position of the last change to what the caller follows. */
   changed: number
@@ -71,7 +73,7 @@ export class FeedSearch {
   #found: number[] = []
   /** Position of the last change to what the caller follows. */
   #changed = 0
-  #erasedPosition = 0
+  #lost = 0
   #isAtThreads = false
   /** The next message to examine, and the one at which the search message by message stops. */
   #next = 0
@@ -99,7 +101,7 @@ export class FeedSearch {
     const { messages, feeds } = this.#state
     const { caller, after } = this.#read
     this.#changed = this.#changedPosition
-    this.#erasedPosition = this.#state.erasedPosition
+    this.#lost = this.#lossPosition
     this.#found = []
     if (this.#read.only === 'mentions') return this.#beginThreads(after)
     const followed = feeds.followed(caller)
@@ -117,18 +119,16 @@ export class FeedSearch {
     return !this.#isAtThreads && this.#state.messages.count - this.#next > sliceSteps
   }
 
-  /** Whether the caller followed or left a thread, or may have lost a mention, since `begin`. */
+  /** Whether the caller followed or left a thread, or may have lost a message, since `begin`. */
   get isStale(): boolean {
-    const { erasedPosition } = this.#state
-    const isErased = erasedPosition !== this.#erasedPosition
-    if (isErased && this.#mayLose) return true
+    if (this.#mayLose && this.#lossPosition !== this.#lost) return true
     return this.#changedPosition !== this.#changed
   }
 
   /** Does one slice of the search, which must not be stale. Returns whether it is finished. */
   step(stepsMax = sliceSteps): boolean {
     this.#stepsLeft = stepsMax
-    this.#isWanted = this.#state.messages.ofType(this.#read.type)
+    this.#isWanted = this.#choice()
     if (this.#read.only === 'mentions') {
       this.#end = this.#state.messages.count
       return this.#searchMentions()
@@ -150,7 +150,7 @@ export class FeedSearch {
   /** Returns what was found. Must be called once, after the last step. */
   feed(): Feed {
     const { messages, feeds, position } = this.#state
-    const { caller, after, limit, type, isCount } = this.#read
+    const { caller, after, limit, isCount } = this.#read
     const found = this.#found
     // `hasMore` reveals one message more than is shown.
     const newest = isCount ? Math.max(-1, ...found) : (found.at(-1) ?? -1)
@@ -159,20 +159,20 @@ export class FeedSearch {
     const isMentioned = feeds.mentions(caller) > 0 && !isCount
     const mentions = isMentioned ? found.filter((message) => this.#isMention(message)) : []
     const last = found.length > 0 ? messages.seq(found.at(-1)!) : after
-    // All messages were examined, so those of other types need not be examined again.
-    const end = type === undefined || hasMore ? last : Math.max(after, position)
+    // All messages were examined, so those that were not chosen need not be examined again.
+    const end = !this.#isChoosing || hasMore ? last : Math.max(after, position)
     return {
       position: Math.max(
         newest === -1 ? 0 : messages.seq(newest),
         end > last ? position : 0,
-        this.#mayLose ? this.#erasedPosition : 0,
+        this.#mayLose ? this.#lost : 0,
         this.#changed,
       ),
       messages: found,
       mentions,
       nextAfter: end,
       hasMore,
-      mayLose: type !== undefined || mentions.length > 0,
+      mayLose: this.#isChoosing || mentions.length > 0,
       changed: this.#changed,
     }
   }
@@ -181,10 +181,33 @@ export class FeedSearch {
     return this.#state.feeds.actors.columns.changedPosition.get(this.#read.caller)
   }
 
-  /** Whether erasing a message may take it off the page: a mention, or a message of a type. */
+  /** Whether messages are chosen by their type or by the tags of their threads. */
+  get #isChoosing(): boolean {
+    const { type, tags } = this.#read
+    return type !== undefined || tags !== undefined
+  }
+
+  /** Returns the function that chooses messages. It is valid until the next record. */
+  #choice(): (message: number) => boolean {
+    const { messages } = this.#state
+    const { type, tags } = this.#read
+    const isOfType = messages.ofType(type)
+    if (tags === undefined) return isOfType
+    const { has } = taggedOf(this.#state, this.#read)
+    return (message) => isOfType(message) && has(messages.thread(message))
+  }
+
+  /** Whether a record may take a message off the page that mentions the caller, or is chosen. */
   get #mayLose(): boolean {
-    const { caller, type } = this.#read
-    return type !== undefined || this.#state.feeds.mentions(caller) > 0
+    return this.#isChoosing || this.#state.feeds.mentions(this.#read.caller) > 0
+  }
+
+  /** The position of the newest record that may have taken one off. */
+  get #lossPosition(): number {
+    const { erasedPosition, tags } = this.#state
+    return this.#read.tags === undefined
+      ? erasedPosition
+      : Math.max(erasedPosition, tags.changedPosition)
   }
 
   get #isFull(): boolean {

@@ -54,10 +54,12 @@ export function contentPage({ messages, erasedPosition }: State, feed: Feed): Fe
 
 /**
  * Returns whether a page that was found earlier is still right: the caller follows the same
- * threads, and no message that is on the page because of what it said can have been removed.
+ * threads, and no message that is on the page because of what it said, or of the tags of its
+ * thread, can have left it.
  */
 export function isCurrent({ state }: Forum, caller: number, feed: Feed): boolean {
   const { changedPosition } = state.feeds.actors.columns
-  const hasFewer = feed.mayLose && state.erasedPosition > feed.position
+  const lossPosition = Math.max(state.erasedPosition, state.tags.changedPosition)
+  const hasFewer = feed.mayLose && lossPosition > feed.position
   return changedPosition.get(caller) === feed.changed && !hasFewer
 }

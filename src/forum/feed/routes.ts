@@ -54,6 +54,7 @@ interface FeedQuery {
   content_chars?: number
   only?: 'mentions'
   type?: string
+  tag?: string[]
 }
 
 export const getNotifications = route<unknown, FeedQuery>({
@@ -82,6 +83,7 @@ export const getNotifications = route<unknown, FeedQuery>({
         'x-error': 'invalid_query',
       },
       type: has.ofType,
+      tag: has.tagged,
     },
   },
   answers: {
@@ -115,7 +117,7 @@ export const getNotifications = route<unknown, FeedQuery>({
   run(service, call) {
     const { forum, commands } = service
     const { caller, query, connection } = call
-    const { limit, only, type } = query
+    const { limit, only, type, tag: tags } = query
     const found = takeFound<Feed>(call)
     if (found !== undefined && commands.isCurrent(forum, caller, found)) {
       return answerOf(service, call, found)
@@ -124,7 +126,8 @@ export const getNotifications = route<unknown, FeedQuery>({
       query.after === 'read'
         ? commands.readPlace(forum, call).through
         : commands.pageStart(forum, query.after)
-    const feed = commands.readFeed(forum, { caller, after, limit, only, type }, connection)
+    const read = { caller, after, limit, only, type, tags }
+    const feed = commands.readFeed(forum, read, connection)
     if (!(feed instanceof Promise)) return answerOf(service, call, feed)
     return answerLater(service, call, feed, (page) => answerOf(service, call, page))
   },

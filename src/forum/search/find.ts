@@ -14,7 +14,7 @@ import { holderOf, nobody } from '../../kernel/network.ts'
 import type { Rejection } from '../../kernel/rejection.ts'
 import type { Forum } from '../forum.ts'
 import type { State } from '../state.ts'
-import { firstBefore } from '../threads/queries.ts'
+import { firstBefore, taggedOf } from '../threads/queries.ts'
 import { excerptOf } from './excerpt.ts'
 import type { Hits, SearchRequest } from './link.ts'
 import {
@@ -31,11 +31,15 @@ import {
 /** The maximum size of the messages on one page, in bytes; the first one may exceed it. */
 const textBytesMax = 64 << 10
 
+/** The number of messages that are found for one page, of which those with the tags are shown. */
+const taggedAmong = 512
+
 export interface SearchQuery {
   q?: string
   author_id?: string
   thread_id?: string
   type?: string
+  tag?: string[]
   /** Only messages with a lower seq are found. */
   before: number
   limit: number
@@ -100,7 +104,11 @@ export class MessageSearch {
   }
 
   /** Returns the page of what was found; null if that needs text from disk, which is noted. */
-  page(caller: number, query: Pick<SearchQuery, 'limit'>, found: FoundPage): ResultPage | null {
+  page(
+    caller: number,
+    query: Pick<SearchQuery, 'limit' | 'tag'>,
+    found: FoundPage,
+  ): ResultPage | null {
     return pageOf(this.#forum, caller, query, found)
   }
 }
@@ -130,7 +138,7 @@ async function findPage(
   { state }: Forum,
   index: IndexAccess,
   { caller, client }: Searcher,
-  { q, author_id, thread_id, type, before, limit }: SearchQuery,
+  { q, author_id, thread_id, type, tag, before, limit }: SearchQuery,
 ): Promise<FoundPage | Rejection> {
   if (!index.isAvailable) return searchUnavailable
   const query = q === undefined ? null : parseQuery(q)
@@ -154,7 +162,7 @@ async function findPage(
     privateMatch: isMember ? matchOf(words, [marks.member(caller), ...required]) : '',
     parts: partsOf(words),
     before: first,
-    limit: limit + 1,
+    limit: tag === undefined ? limit + 1 : Math.max(limit + 1, taggedAmong),
     turn: holderOf(caller, client),
   })
   return hits === null ? searchOverloaded : { hits, query, done: hits.done }
@@ -163,11 +171,14 @@ async function findPage(
 function pageOf(
   { state, journal }: Forum,
   caller: number,
-  { limit }: Pick<SearchQuery, 'limit'>,
+  { limit, tag: tags }: Pick<SearchQuery, 'limit' | 'tag'>,
   { hits, query }: FoundPage,
 ): ResultPage | null {
   const { messages } = state
-  const found = hits.messages.filter((message) => isShown(state, caller, message))
+  const { has } = taggedOf(state, { tags })
+  const found = hits.messages.filter((message) => {
+    return isShown(state, caller, message) && has(messages.thread(message))
+  })
   const shown = upTo(found.slice(0, limit), (message) => messages.bytes(message))
   const entries = shown.map((message) => entryOf(state, message))
   if (state.text.blocks.isMissing) return null
@@ -184,7 +195,11 @@ function pageOf(
     results,
     nextBefore: next === null || next === 0 ? null : seqOf(next),
     indexedThrough: Math.min(durable, seqOf(hits.covered) - 1),
-    position: Math.max(state.erasedPosition, ...results.map(({ seq }) => seq)),
+    position: Math.max(
+      state.erasedPosition,
+      tags === undefined ? 0 : state.tags.changedPosition,
+      ...results.map(({ seq }) => seq),
+    ),
   }
 }
 

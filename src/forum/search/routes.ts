@@ -57,6 +57,7 @@ export const getSearch = route<unknown, SearchQuery, FoundPage>({
       author_id: { description: 'Only messages of this author.', ...id(is.identityId) },
       thread_id: { description: 'Only messages of this thread.', ...id(is.threadId) },
       type: has.ofType,
+      tag: has.tagged,
       before: {
         description: 'Messages with a lesser seq: `next_before` of the previous page.',
         type: 'integer',

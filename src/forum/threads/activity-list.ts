@@ -3,8 +3,10 @@
 // L1. Of private threads only the caller's own are examined, all of them; of public threads, as
 //     many as are shown (activity.ts). A slice examines `sliceLooks` threads and messages; a
 //     request that needs more takes several slices (kernel/sliced-work.ts).
-// L2. A page is exact as of the instant of its last slice. Only a caller with many private threads
-//     may get a shorter one, when some of these have moved between two slices.
+//     Where tags are wanted, the public threads with one of them are examined in the same way as
+//     private ones.
+// L2. A page is exact as of the instant of its last slice. Only if very many threads are examined,
+//     it may be shorter, when some of them have moved or changed their tags between two slices.
 // L3. `position` is at least that of the newest message of all, which may have moved a thread off
 //     the page that is shown (queries.ts, Q1).
 
@@ -14,8 +16,9 @@ import { listClaimed } from '../claims/queries.ts'
 import type { Forum } from '../forum.ts'
 import { mayStillAct, rejectToken } from '../identities/commands.ts'
 import type { State } from '../state.ts'
+import type { TagFilter } from '../tags/table.ts'
 import type { Activity } from './activity.ts'
-import { firstBefore, type ListRead, type ThreadList } from './queries.ts'
+import { firstBefore, type ListRead, type ThreadList, taggedOf } from './queries.ts'
 
 /** The number of messages and threads examined in one slice, in about half a millisecond. */
 export const sliceLooks = 8192
@@ -33,7 +36,10 @@ export function listByActivity(
 ): ThreadList | Promise<ThreadList | Rejection> {
   const { caller, client, claimed } = read
   const { state } = forum
-  if (claimed === true) return listClaimed(state, read, state.threads.actors.columns.newestPosition)
+  if (claimed === true) {
+    const { has } = taggedOf(state, read)
+    return listClaimed(state, { ...read, has }, state.threads.actors.columns.newestPosition)
+  }
   const search = new ActivitySearch(state, forum.activity, read)
   if (search.step()) return search.list()
   return forum.slicedWork.add<ThreadList | Rejection>(holderOf(caller, client), () => {
@@ -53,10 +59,13 @@ export class ActivitySearch {
   readonly #end: number
   /** The number of messages when the search began. */
   readonly #begun: number
-  /** The index of the next one of the caller's private threads. */
+  readonly #filter: TagFilter
+  /** The number of public threads that are examined one by one. */
+  readonly #publics: number
+  /** The index of the next one of these, and then of the caller's private threads. */
   #place = 0
   /**
-   * The newest messages of the private threads examined: the highest, at least one more than fit.
+   * The newest messages of the threads examined: the highest, at least one more than fit.
    */
   #found: number[] = []
   /** The lowest of them if older ones were dropped; otherwise -1. */
@@ -70,34 +79,44 @@ export class ActivitySearch {
     this.#read = read
     this.#end = isFirst ? Number.POSITIVE_INFINITY : firstBefore(state, before)
     this.#begun = state.messages.count
+    this.#filter = taggedOf(state, read)
+    this.#publics = read.tags === undefined ? 0 : this.#filter.publics.length
   }
 
   /** Does one slice of the search. Returns whether it is finished. */
   step(looks = sliceLooks): boolean {
     const { privateThreads } = this.#state
-    const { caller, limit } = this.#read
-    const count = caller === nobody ? 0 : privateThreads.length(caller)
+    const { caller, limit, tags } = this.#read
+    const privates = caller === nobody ? 0 : privateThreads.length(caller)
+    const count = this.#publics + privates
     for (; this.#place < count; this.#place++) {
       if (looks <= 0) return false
       looks -= 1
-      const newest = this.#newestOf(privateThreads.get(caller, this.#place))
-      if (newest >= this.#end || this.#isLeftOut(newest)) continue
+      const thread =
+        this.#place < this.#publics
+          ? this.#filter.publics.get(this.#place)
+          : privateThreads.get(caller, this.#place - this.#publics)
+      const newest = this.#newestOf(thread)
+      const isWanted = this.#filter.has(thread) && !this.#isLeftOut(newest)
+      if (newest >= this.#end || !isWanted) continue
       this.#found.push(newest)
       if (this.#found.length === 2 * (limit + 1)) this.#cut()
     }
+    if (tags !== undefined) return true
     const leftOut = this.#read.claimed === false ? this.#state.claims.count : 0
     return this.#activity.cover(this.#end, limit + 1 + leftOut, looks)
   }
 
   /** Returns the page. Must be called right after the last step. */
   list(): ThreadList {
-    const { messages, threads } = this.#state
-    const { limit } = this.#read
-    const privates = this.#presentOnes()
+    const { messages, threads, tags } = this.#state
+    const { limit, tags: wanted } = this.#read
+    const examined = this.#presentOnes()
     const found: number[] = []
     for (let end = this.#end; found.length <= limit; ) {
-      while (privates.length > 0 && privates.at(-1)! >= end) privates.pop()
-      const next = Math.max(this.#activity.before(end), privates.at(-1) ?? -1)
+      while (examined.length > 0 && examined.at(-1)! >= end) examined.pop()
+      const other = wanted === undefined ? this.#activity.before(end) : -1
+      const next = Math.max(other, examined.at(-1) ?? -1)
       if (next === -1 || next < this.#floor) break
       end = next
       if (!this.#isLeftOut(next)) found.push(next)
@@ -108,25 +127,31 @@ export class ActivitySearch {
     const shown = found.map((message) => messages.thread(message))
     const { changedPosition } = threads.actors.columns
     const newest = messages.count === 0 ? 0 : messages.seq(messages.count - 1)
+    const tagged = wanted === undefined ? 0 : tags.changedPosition
     const shownThrough = this.#read.claimed === undefined ? newest : this.#state.position
+    const changes = shown.map((thread) => changedPosition.get(thread))
     return {
-      position: Math.max(shownThrough, ...shown.map((thread) => changedPosition.get(thread))),
+      position: Math.max(shownThrough, tagged, ...changes),
       threads: shown,
       nextBefore: last === -1 ? null : messages.seq(last),
     }
   }
 
-  /** Returns the newest messages of the private threads as of now, in ascending order (L2). */
+  /** Returns the newest messages of the threads examined, as of now, in ascending order (L2). */
   #presentOnes(): number[] {
     const { messages, threads } = this.#state
-    const { caller } = this.#read
+    const { caller, tags } = this.#read
     const found = new Set(this.#found.map((message) => this.#newestOf(messages.thread(message))))
     for (let message = this.#begun; message < messages.count; message++) {
       const thread = messages.thread(message)
-      if (threads.isPublic(thread) || !this.#state.maySee(caller, thread)) continue
+      const isOther = tags === undefined && threads.isPublic(thread)
+      if (isOther || !this.#state.maySee(caller, thread)) continue
       found.add(this.#newestOf(thread))
     }
-    return Array.from(found).sort((a, b) => a - b)
+    const isTagged = (message: number) => this.#filter.has(messages.thread(message))
+    return Array.from(found)
+      .filter(isTagged)
+      .sort((a, b) => a - b)
   }
 
   /** Returns whether the thread with this newest message is not listed because it is claimed. */

@@ -26,6 +26,7 @@ export const threadLine = numberedKind<{
   created_at: number
   seq: number
   participant_ids?: string[]
+  tags?: string[]
 }>({
   fields: is.object(
     'thread',
@@ -38,24 +39,25 @@ export const threadLine = numberedKind<{
       display_name: is.text,
       seq: position,
       participant_ids: identityIds,
+      tags: has.tags,
     },
-    ['participant_ids'],
+    ['participant_ids', 'tags'],
   ),
   count: ({ threads }) => threads.count,
-  line({ state: { threads, identities }, entry }, number) {
+  line({ state: { threads, tags, identities }, entry }, number) {
     const { address, bytes } = threads.entry(number)
     const text = entry(address, bytes - ',"message_count":'.length)
     const ids = threads.participants(number).map((participant) => identities.id(participant))
     const rest = ids.length === 0 ? '' : `,"participant_ids":${JSON.stringify(ids)}`
     const seq = threads.actors.columns.firstPosition.get(number)
-    return `{"thread":${text},"seq":${seq}${rest}}}`
+    return `{"thread":${text},"seq":${seq}${rest}${tags.json(number)}}}`
   },
-  add({ state }, { id, author_id, title, visibility, created_at: at, seq, participant_ids = [] }) {
+  add({ state }, { id, author_id, seq, participant_ids = [], created_at: at, ...fields }) {
     const { threads } = state
     if (threads.find(hexOf(id)) !== -1) throw twice(id)
     refuseOlder(seq, newestIn(threads.actors.columns.firstPosition), state)
     const [by, participants] = [identityOf(state, author_id), identitiesOf(state, participant_ids)]
-    return addThread(state, seq, { id: hexOf(id), by, title, visibility, participants, at })
+    return addThread(state, seq, { ...fields, id: hexOf(id), by, participants, at })
   },
 })
 

@@ -15,6 +15,7 @@ import { admit, commit } from '../write.ts'
 import type { Visibility } from './machine.ts'
 import type { Said } from './messages.ts'
 import { countUnseen } from './queries.ts'
+import { detailsOfThread } from './records.ts'
 import { renderEntry } from './table.ts'
 
 /** A message to be published. It mentions at most 10 identities, each once. */
@@ -30,6 +31,8 @@ export interface NewThread extends NewMessage {
   visibility: Visibility
   /** Identity ids (`agt_…`), at most 10, each once. */
   participantIds: readonly string[]
+  /** At most eight, each once. */
+  tags?: readonly string[]
 }
 
 export interface NewReply extends NewMessage {
@@ -52,11 +55,14 @@ export interface Publication extends Positioned {
 
 export function createThread(forum: Forum, command: NewThread): Publication | Rejection {
   const { state, stamps } = forum
-  const { caller, title, content, type = '', visibility, key } = command
+  const { caller, title, content, type = '', visibility, tags = [], key } = command
 
   // The receipt is checked first: a replay succeeds even if a participant has expired since.
   const receipt = state.receipts.find(caller, key)
-  if (receipt !== -1) return replayOf(forum, receipt, isSameThread(forum, receipt, command))
+  if (receipt !== -1) {
+    const isSame = state.receipts.details(receipt) === detailsOfThread(command)
+    return replayOf(forum, receipt, isSame && isSameThread(forum, receipt, command))
+  }
 
   const at = timeOf(forum)
   const participants: number[] = []
@@ -89,6 +95,7 @@ export function createThread(forum: Forum, command: NewThread): Publication | Re
     client: permit.client,
     mentions,
     messageType: type,
+    tags,
   })
   return { position, message: state.messages.count - 1, replayed: false }
 }

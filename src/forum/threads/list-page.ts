@@ -23,13 +23,14 @@ import type { State } from '../state.ts'
 import { getThreads } from './list-routes.ts'
 import { listThreads, type ThreadList } from './queries.ts'
 
-const { limit, cursor, order } = getThreads.query!.properties!
+const { limit, cursor, order, tag } = getThreads.query!.properties!
 const { default: _, ...withoutDefault } = order!
 
 interface HomeQuery {
   limit: number
   cursor?: string
   order?: ThreadOrder
+  tag?: string[]
 }
 
 /** Returns the order of the query or of its cursor; without either, the order is by activity. */
@@ -43,15 +44,15 @@ export const home: Route = page<HomeQuery>({
   path: '/',
   query: {
     type: 'object',
-    properties: { limit, cursor, order: withoutDefault },
+    properties: { limit, cursor, order: withoutDefault, tag },
   },
   run(service, call) {
     const { forum, commands } = service
-    const { limit, cursor } = call.query
+    const { limit, cursor, tag: tags } = call.query
     const order = orderOf(call.query)
     const before = decodeCursor(cursor, order)
     if (before === null) return notFound(service, call)
-    const read = { caller: readerOf(call), client: call.client, before, limit }
+    const read = { caller: readerOf(call), client: call.client, before, limit, tags }
     if (order === 'created') return answerList(service, call, listThreads(forum, read))
     const list = commands.listByActivity(forum, read, call.connection)
     if (!(list instanceof Promise)) return answerList(service, call, list)
@@ -65,14 +66,16 @@ function answerList(
   { position, threads, nextBefore }: ThreadList,
 ): Result {
   const { forum } = service
-  const { limit, cursor } = call.query
+  const { limit, cursor, tag: tags = [] } = call.query
   const order = orderOf(call.query)
   const isFirst = cursor === undefined
   // The position of what is shown; that of the list may be greater. A new thread or a reply is
   // newer than everything that was shown before.
   const { changedPosition } = forum.state.threads.actors.columns
   const newest = Math.max(0, ...threads.map((thread) => changedPosition.get(thread)))
-  const state = `${order}-${newest}-${threads[0]}-${threads.length}-${nextBefore}-${isFirst}`
+  const tagged = tags.length === 0 ? '' : `-${forum.state.tags.changedPosition}-${tags}`
+  const list = `${threads[0]}-${threads.length}-${nextBefore}-${isFirst}`
+  const state = `${order}-${newest}-${list}${tagged}`
   return answerPage(service, call, { name: 'home', state, position }, () => {
     const entries = entriesOf<Thread>(forum, forum.state.threads, threads)
     if (entries === null) return null
@@ -82,10 +85,11 @@ function answerList(
     // The script reads anonymously, so it can only compare what anybody may read.
     const first = shown.find(({ visibility }) => visibility === 'public')
     const mayAsk = !service.access.membersOnly && (first !== undefined || shown.length === 0)
-    const news = isFirst && mayAsk ? newsPlace(order, first) : null
+    const news = isFirst && mayAsk && tags.length === 0 ? newsPlace(order, first) : null
     const next = encodeCursor(nextBefore, order)
-    const older = next === null ? null : `/?cursor=${next}&limit=${limit}`
-    const content = render(order, items, { isFirst, older, news })
+    const chosen = tags.map((each) => `&tag=${encodeURIComponent(each)}`).join('')
+    const older = next === null ? null : `/?cursor=${next}&limit=${limit}${chosen}`
+    const content = render(order, items, { isFirst, older, news, tags, chosen })
     return { bytes: entries.bytes, content, links }
   })
 }
@@ -100,19 +104,24 @@ interface Around {
   isFirst: boolean
   older: string | null
   news: Html | null
+  /** The tags of all threads of the list, and the parameters that choose these. */
+  tags: readonly string[]
+  chosen: string
 }
 
 function render(order: ThreadOrder, items: readonly Html[], around: Around): Content {
-  const { isFirst, older, news } = around
-  const path = order === 'activity' ? '/' : '/?order=created'
-  const main = html`<h1>Threads</h1>
-${views('Order', orderNames[order], { 'Newest message': '/', 'Newest thread': '/?order=created' })}
+  const { isFirst, older, news, tags, chosen } = around
+  const [byActivity, byCreation] = [`/?order=activity${chosen}`, `/?order=created${chosen}`]
+  const paths = { activity: tags.length === 0 ? '/' : byActivity, created: byCreation }
+  const orders = { [orderNames.activity]: paths.activity, [orderNames.created]: paths.created }
+  const main = html`<h1>Threads${tags.length === 0 ? '' : ` with ${tags.join(' and ')}`}</h1>
+${views('Order', orderNames[order], orders)}
 ${news ?? nothing}
 <ol class="list">
 ${items}</ol>
 ${items.length === 0 ? html`<p>There are no public threads here.</p>` : nothing}
 ${pageLinks([
-  ['Newest', isFirst ? null : path],
+  ['Newest', isFirst ? null : paths[order]],
   ['Older', older],
 ])}`
   return { head: news === null ? nothing : newsScript, main: [main] }
@@ -123,9 +132,15 @@ const orderNames: Record<ThreadOrder, string> = {
   created: 'Newest thread',
 }
 
+/** Returns the tags of a thread, each as a link to the list of those that have it. */
+export function tagLinks(tags: readonly string[] = []): Html {
+  const links = tags.map((tag) => html` <a href="/?tag=${encodeURIComponent(tag)}">${tag}</a>`)
+  return links.length === 0 ? nothing : html` ·${links}`
+}
+
 /** Returns a thread as an item of a list; `number` is the number of the thread. */
 export function threadItem(state: State, links: Links, thread: Thread, number: number): Html {
-  const { id, title, message_count, created_at, locked, claim, visibility } = thread
+  const { id, title, message_count, created_at, locked, claim, visibility, tags } = thread
   const { messages, threads } = state
   const newest = threads.newestMessage(number)
   const by = html`${links.name(messages.author(newest))}, ${time(messages.createdAt(newest))}`
@@ -138,6 +153,6 @@ export function threadItem(state: State, links: Links, thread: Thread, number: n
   return html`<li><a class="title" href="/t/${id}"><bdi>${title}</bdi></a>
 <p class="about">${author}, ${day(created_at)} · ${counted(message_count, 'message')}${reply}${
     marks
-  }</p></li>
+  }${tagLinks(tags)}</p></li>
 `
 }

@@ -35,7 +35,7 @@ const listedThread = is.object(
     ...threadFields,
     newest: is.about('Its newest message, only with `order=activity`.', newest),
   },
-  ['locked', 'claim', 'newest'],
+  ['locked', 'claim', 'tags', 'newest'],
 )
 
 const noExcerpt =
@@ -52,6 +52,7 @@ interface ListQuery {
   order: ThreadOrder
   include?: 'excerpt'
   claimed?: 'true' | 'false'
+  tag?: string[]
 }
 
 export const getThreads = route<unknown, ListQuery>({
@@ -84,6 +85,7 @@ export const getThreads = route<unknown, ListQuery>({
         enum: ['true', 'false'],
         'x-error': 'invalid_query',
       },
+      tag: has.tagged,
     },
   },
   misplaced: {
@@ -111,13 +113,13 @@ export const getThreads = route<unknown, ListQuery>({
   run(service, call) {
     const { forum, commands } = service
     const { caller, client, query, connection } = call
-    const { order, limit, include } = query
+    const { order, limit, include, tag: tags } = query
     if (include !== undefined && order !== 'activity')
       return { rejected: 'invalid_query', detail: noExcerpt }
     const before = decodeCursor(query.cursor, order)
     if (before === null) return { rejected: 'invalid_cursor', detail: mustBe('cursor', cursor) }
     const claimed = query.claimed && query.claimed === 'true'
-    const read = { caller, client, before, limit, claimed }
+    const read = { caller, client, before, limit, claimed, tags }
     const list =
       order === 'created'
         ? commands.listThreads(forum, read)

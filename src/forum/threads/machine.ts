@@ -1,6 +1,6 @@
 // A thread: the number of its messages, and the log positions of the first and the newest message.
 //
-//   absent ──created──▶ open ──replied, erased, claimChanged──▶ open
+//   absent ──created──▶ open ──replied, erased, claimChanged, tagged──▶ open
 //                       open ──locked──▶ locked ──erased, claimChanged──▶ locked
 //                            ◀─unlocked─┘
 //
@@ -10,7 +10,8 @@
 //     positions only grow.
 // T4. changedPosition is the position of the last record that changed what a reader of the thread
 //     sees. newestPosition is that of the newest message, which feeds compare with their cursor.
-// T5. A locked thread accepts no replies. Everything else about it stays the same.
+// T5. A locked thread accepts no replies and no other tags. Everything else about it stays the
+//     same.
 //
 // `author` is the number of an identity; `visibility` is an index into `visibilities`.
 
@@ -37,6 +38,8 @@ const events = {
   erased: { position: 'f64' },
   /** Its claim was made, renewed or released, or has expired (forum/claims/machine.ts). */
   claimChanged: { position: 'f64' },
+  /** The author has changed its tags. */
+  tagged: { position: 'f64' },
   locked: { position: 'f64' },
   unlocked: { position: 'f64' },
 } as const
@@ -86,6 +89,7 @@ const machine = setup({
         replied: { actions: 'count' },
         erased: { actions: 'change' },
         claimChanged: { actions: 'change' },
+        tagged: { actions: 'change' },
         locked: { target: 'locked', actions: 'change' },
       },
     },

@@ -29,6 +29,7 @@ import {
 import type { Session } from '../sessions/commands.ts'
 import type { State } from '../state.ts'
 import { threadForms } from './forms.ts'
+import { tagLinks } from './list-page.ts'
 import { message } from './message-page.ts'
 import { readThread, type ThreadPage } from './queries.ts'
 import { getThread } from './routes.ts'
@@ -152,8 +153,9 @@ function render(thread: Thread, messages: Iterable<Message>, around: Neighbours 
   const isLast = next === null
   const news = html`<p id="news" role="status" data-thread="${thread.id}" data-seq="${newest}"></p>`
   function* main(): Generator<Html> {
+    const count = counted(thread.message_count, 'message')
     yield html`<h1><bdi>${thread.title}</bdi></h1>
-<p class="about">${counted(thread.message_count, 'message')}, since ${time(thread.created_at)}</p>
+<p class="about">${count}, since ${time(thread.created_at)}${tagLinks(thread.tags)}</p>
 ${members}${thread.locked ? html`<p class="note">${lockNote}</p>` : nothing}
 ${thread.claim ? claimNote(links, thread.claim) : nothing}
 ${others}

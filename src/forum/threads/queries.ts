@@ -4,8 +4,8 @@
 // Q1. `position` is that of the newest thing shown: the answer waits until it is durable, so that
 //     nothing that was ever shown can be lost.
 // Q2. The work is proportional to what is shown: positions are found by binary search. To choose
-//     messages by their type, one request examines at most `chosenAmong` of them, so a page may be
-//     shorter than its limit, or empty, although more messages follow.
+//     messages by their type, or threads by their tags, one request examines at most `chosenAmong`
+//     of them, so a page may be shorter than its limit, or empty, although more of them follow.
 
 import { partition } from '../../base/partition.ts'
 import type { Holder } from '../../base/shares.ts'
@@ -13,8 +13,9 @@ import type { Rejection } from '../../kernel/rejection.ts'
 import { listClaimed } from '../claims/queries.ts'
 import type { Forum, Positioned } from '../forum.ts'
 import type { State } from '../state.ts'
+import type { TagFilter } from '../tags/table.ts'
 
-/** The number of messages that one request examines, in about 0.1 ms. */
+/** The number of messages or threads that one request examines, in less than a millisecond. */
 export const chosenAmong = 8192
 
 export interface ThreadRead {
@@ -112,6 +113,8 @@ export interface ListRead {
   limit: number
   /** Whether only threads that are claimed are listed, or only others. */
   claimed?: boolean | undefined
+  /** Returns only threads with all of these tags. */
+  tags?: readonly string[] | undefined
 }
 
 export interface ThreadList extends Positioned {
@@ -123,29 +126,42 @@ export interface ThreadList extends Positioned {
 
 export function listThreads({ state }: Forum, read: ListRead): ThreadList {
   const { caller, before, limit, claimed } = read
-  if (claimed === true) return listClaimed(state, read, state.threads.actors.columns.firstPosition)
   const { firstPosition, changedPosition } = state.threads.actors.columns
   const isOlder = (thread: number) => firstPosition.get(thread) < before
-  const publics = state.threads.public
+  const { publics, has } = taggedOf(state, read)
+  if (claimed === true) return listClaimed(state, { ...read, has }, firstPosition)
   const privateCount = caller === -1 ? 0 : state.privateThreads.length(caller)
 
   // Both lists are in the order of creation, as are thread numbers, so merge them from the end.
   let publicEnd = partition(publics.length, (i) => isOlder(publics.get(i)))
   let privateEnd = partition(privateCount, (i) => isOlder(state.privateThreads.get(caller, i)))
   const threads: number[] = []
-  let position = claimed === undefined ? 0 : state.position // what is left out is shown, too
-  while (threads.length < limit && publicEnd + privateEnd > 0) {
+  // What is left out is shown, too: that its claim, or its tags, have changed.
+  const tagged = read.tags === undefined ? 0 : state.tags.changedPosition
+  let position = claimed === undefined ? tagged : state.position
+  let last = -1
+  const looks = read.tags === undefined ? Number.POSITIVE_INFINITY : chosenAmong
+  for (let i = 0; i < looks && threads.length < limit && publicEnd + privateEnd > 0; i++) {
     const newestPublic = publicEnd > 0 ? publics.get(publicEnd - 1) : -1
     const newestPrivate = privateEnd > 0 ? state.privateThreads.get(caller, privateEnd - 1) : -1
     const thread = Math.max(newestPublic, newestPrivate)
     if (thread === newestPublic) publicEnd -= 1
     else privateEnd -= 1
-    if (claimed === false && state.claims.of(thread) !== null) continue
+    last = thread
+    if (!has(thread) || (claimed === false && state.claims.of(thread) !== null)) continue
     threads.push(thread)
     position = Math.max(position, changedPosition.get(thread))
   }
   const isLast = publicEnd + privateEnd === 0
-  return { position, threads, nextBefore: isLast ? null : firstPosition.get(threads.at(-1)!) }
+  return { position, threads, nextBefore: isLast ? null : firstPosition.get(last) }
+}
+
+const everything = () => true
+
+/** Returns the filter of a list, which all threads pass if no tag is wanted. */
+export function taggedOf({ threads, tags }: State, read: Pick<ListRead, 'tags'>): TagFilter {
+  const { tags: names = [] } = read
+  return names.length === 0 ? { publics: threads.public, has: everything } : tags.filter(names)
 }
 
 /** Returns the index of the thread's first message with a greater seq than `after`. */

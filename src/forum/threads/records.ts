@@ -1,5 +1,6 @@
 // Records of publishing: a thread with its first message, or a reply.
 
+import { detailsOf } from '../../kernel/receipts.ts'
 import { kind, type Timed } from '../../kernel/record.ts'
 import { feedTopic, threadTopic } from '../../kernel/topics.ts'
 import { addSubscription } from '../feed/records.ts'
@@ -29,6 +30,8 @@ interface NewThread extends Omit<Timed, 'type'> {
   visibility: Visibility
   /** Numbers of identities, in the order of the request. */
   participants: readonly number[]
+  /** At most eight, each once, in the order of the request; version 1 has none. */
+  tags?: readonly string[]
 }
 
 interface Keyed {
@@ -63,6 +66,7 @@ export const postRecords = {
       'client',
       'mentions',
       'messageType',
+      'tags',
     ],
     apply(state, position, record) {
       const { by, participants, at } = record
@@ -71,7 +75,7 @@ export const postRecords = {
         addSubscription(state, member, thread, position)
       }
       const message = addMessage(state, position, thread, record)
-      state.receipts.add(by, record.key, 'thread', message, at)
+      state.receipts.add(by, record.key, 'thread', message, at, detailsOfThread(record))
     },
   }),
 
@@ -99,13 +103,18 @@ export const postRecords = {
   }),
 }
 
+/** Returns the hash of what a request for a thread says and its author may change later. */
+export function detailsOfThread({ tags = [] }: { tags?: readonly string[] }): number {
+  return detailsOf({ tags: tags.length === 0 ? undefined : tags.join(' ') })
+}
+
 /** Adds a thread without its first message, which has this position; returns its number. */
 export function addThread(state: State, position: number, record: NewThread): number {
-  const { by, id, title, visibility, participants, at } = record
+  const { by, id, title, visibility, participants, tags = [], at } = record
   const author = state.identities.id(by)
   const nameJson = state.identities.nameJson(by)
   const entry = renderEntry({ id, author, nameJson, title, visibility, at })
-  const thread = state.threads.add(id, entry, visibility, participants)
+  const thread = state.threads.add(id, entry, { visibility, participants, tags })
   state.threads.actors.tell(thread, { type: 'created', position, author: by, visibility })
   if (visibility === 'private') {
     for (const member of new Set([by, ...participants])) state.privateThreads.push(member, thread)

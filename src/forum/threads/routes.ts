@@ -49,9 +49,10 @@ export const threadFields = {
     description: 'Only while the thread is locked by an operator: it accepts no replies.',
   },
   claim: is.about('Only while the thread is claimed.', claim),
+  tags: has.itsTags,
 } as const
 
-const thread = is.object('Thread', threadFields, ['locked', 'claim'])
+const thread = is.object('Thread', threadFields, ['locked', 'claim', 'tags'])
 
 /** The fields of a message, some of which items of the feed have as well. */
 export const messageFields = {
@@ -117,6 +118,7 @@ interface NewThreadBody extends MessageBody {
   title: string
   visibility: Visibility
   participant_ids: string[]
+  tags: string[]
 }
 
 export const postThread = command<Publication, NewThreadBody>({
@@ -146,6 +148,7 @@ export const postThread = command<Publication, NewThreadBody>({
         default: [],
         'x-error': 'invalid_members',
       }),
+      tags: { ...has.tags, default: [] },
       ...furtherFields,
     },
   },
@@ -159,6 +162,7 @@ export const postThread = command<Publication, NewThreadBody>({
       ...saidIn(body),
       visibility: body.visibility,
       participantIds: body.participant_ids,
+      tags: body.tags,
       key,
       address: client,
     })

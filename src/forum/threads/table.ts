@@ -4,7 +4,7 @@
 //
 //   {"id":"thr_…","author_id":"agt_…","title":"…","visibility":"public","created_at":…,
 //    "display_name":"…","message_count":                                  then `12}` at each read,
-//                                              or `12,"locked":true,"claim":{"holder_id":…}}`,
+//                               or `12,"locked":true,"claim":{"holder_id":…},"tags":["bug"]}`,
 //                                                      in the list by activity with more before `}`
 
 import type { PagedStore } from '../../../wal/checkpoint/paged-store.ts'
@@ -16,6 +16,7 @@ import { Lists } from '../../kernel/columns/lists.ts'
 import type { Saved } from '../../kernel/saved.ts'
 import type { Page } from '../../kernel/text/page.ts'
 import type { Text } from '../../kernel/text/text.ts'
+import type { Tags } from '../tags/table.ts'
 import { thread, type Visibility, visibilities } from './machine.ts'
 
 const publicCode = visibilities.indexOf('public')
@@ -39,9 +40,17 @@ export interface ShownClaim {
   fence: number
 }
 
+/** What a thread has besides its entry. */
+interface ThreadFields {
+  visibility: Visibility
+  participants: readonly number[]
+  tags: readonly string[]
+}
+
 export class Threads {
   readonly #text: Text
   readonly #claimOf: (thread: number) => ShownClaim | null
+  readonly #tags: Tags
   readonly #ids = new IdTable()
   readonly #entries = new Addresses()
   readonly #entryBytes = new Uint16Column()
@@ -51,8 +60,9 @@ export class Threads {
   readonly #public = new Uint32Column()
   readonly actors = new ActorTable(thread)
 
-  constructor(text: Text, claimOf: (thread: number) => ShownClaim | null = () => null) {
+  constructor(text: Text, tags: Tags, claimOf: (thread: number) => ShownClaim | null = () => null) {
     this.#text = text
+    this.#tags = tags
     this.#claimOf = claimOf
   }
 
@@ -76,7 +86,8 @@ export class Threads {
   }
 
   /** Adds a thread and returns its number. `id` is in hex; `renderEntry` has rendered `entry`. */
-  add(id: string, entry: string, visibility: Visibility, participants: readonly number[]): number {
+  add(id: string, entry: string, { visibility, participants, tags }: ThreadFields): number {
+    this.#tags.add(tags, visibility === 'public')
     this.#entries.push(this.#text.append(entry))
     this.#entryBytes.push(this.#text.written)
     this.#messages.add()
@@ -171,7 +182,8 @@ export class Threads {
 
   /** Returns the maximum number of bytes that `write` adds. */
   bytes(thread: number): number {
-    return this.#entryBytes.get(thread) + tailBytesMax + this.#claimMark(thread).length
+    const claimBytes = this.#claimMark(thread).length
+    return this.#entryBytes.get(thread) + tailBytesMax + claimBytes + this.#tags.bytes(thread)
   }
 
   /** Adds the thread's JSON to a page, with a comma before all but the first. */
@@ -186,7 +198,7 @@ export class Threads {
     page.entry(this.#entries.get(thread), 0, this.#entryBytes.get(thread))
     const mark = this.isLocked(thread) ? lockedMark : ''
     const count = this.actors.columns.messageCount.get(thread)
-    page.text(`${count}${mark}${this.#claimMark(thread)}`)
+    page.text(`${count}${mark}${this.#claimMark(thread)}${this.#tags.json(thread)}`)
   }
 
   #claimMark(thread: number): string {

@@ -27,7 +27,11 @@ CALLS = {
     "updateSelf": [lambda forum: forum.update_me(listed=True)],
     "readIdentity": [lambda forum: forum.identity("agt_" + "3" * 32)],
     "listIdentities": [lambda forum: forum.identities(name="a", after="agt_x", limit=2)],
-    "listThreads": [lambda forum: forum.threads(limit=2, cursor="c", order="activity", include="excerpt", claimed=False)],
+    "listThreads": [
+        lambda forum: forum.threads(
+            limit=2, cursor="c", order="activity", include="excerpt", claimed=False, tag=["a", "b"]
+        )
+    ],
     "createThread": [
         lambda forum: forum.create_thread(
             "a",
@@ -36,6 +40,7 @@ CALLS = {
             participant_ids=["agt_x"],
             mention_ids=["agt_y"],
             type="question",
+            tags=["a", "b"],
             key="key-0001",
         )
     ],
@@ -51,11 +56,19 @@ CALLS = {
     ],
     "claim": [lambda forum: forum.claim(THREAD, 60, fence=1)],
     "releaseClaim": [lambda forum: forum.release_claim(THREAD)],
+    "tagThread": [lambda forum: forum.set_tags(THREAD, ["a", "b"])],
+    "listTags": [lambda forum: forum.tags(prefix="a", after="b", limit=2)],
     "subscribe": [lambda forum: forum.subscribe(THREAD)],
     "unsubscribe": [lambda forum: forum.unsubscribe(THREAD)],
     "pollNotifications": [
         lambda forum: forum.notifications(
-            wait=3, include="content", content_chars=4, only="mentions", type="a", **PAGE
+            wait=3,
+            include="content",
+            content_chars=4,
+            only="mentions",
+            type="a",
+            tag=["a", "b"],
+            **PAGE,
         )
     ],
     "readPlace": [lambda forum: forum.read_place()],
@@ -97,6 +110,7 @@ CALLS = {
             author_id="agt_x",
             thread_id=THREAD,
             type="a",
+            tag=["a", "b"],
             before=9,
             limit=3,
             include="content",

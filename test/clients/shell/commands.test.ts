@@ -153,44 +153,6 @@ t.test('shell: search: words, an author: newest first, with an excerpt', async (
   t.same(await person.json(['search', 'e42', '--thread', `${forum.url}/t/${thread}`]), found)
 })
 
-t.test(
-  'shell: --type: of what is published, shown in brackets; it chooses what is read',
-  async (t) => {
-    const forum = await searchedForum(t)
-    const [ana, ben] = [new Person(t), new Person(t)]
-    for (const each of [ana, ben]) await each.get(['register', '--url', forum.url])
-    const thread = await ana.get(['post', 'Build', 'Who takes it?', '--type', 'task'])
-    await ben.get(['reply', thread, 'Begun.', '--type', 'progress'])
-    await ben.get(['reply', thread, 'Ready.', '--type', 'done'])
-    await ben.get(['reply', thread, 'By the way.'])
-    const [begun, ready] = await ana.json(['feed'])
-    const done = [{ ...ready, type: 'done' }]
-    t.same(await ana.json(['feed', '--type', 'done']), done)
-    t.match(
-      await ana.get(['feed', '--type', 'done']),
-      /^#\d+ \S+ \S+ \[done\] agt_[^\n]+\n {2}Ready\.$/,
-    )
-    t.match(await ana.json(['read', thread, '--type', 'done']), [{ seq: ready!.seq }])
-    t.match(await ana.get(['read', thread]), /\[task\] agt_.*\[progress\] agt_/s)
-    const last = (await ana.get(['read', thread, '--last', '1', '--type', 'task'])).split('\n')
-    t.match(last, [`${thread} 4 `, / \[task\] /, '  Who takes it?'])
-    const more = (await ana.get(['read', thread, '--limit', '1', '--type', 'progress'])).split('\n')
-    t.same(more.slice(2), ['  Begun.'], 'there are no more of the type')
-    const first = (await ana.get(['read', thread, '--last', '1', '--type', 'done'])).split('\n')
-    t.equal(
-      first[1],
-      `earlier: agent-forum read ${thread} --last 1 --before ${ready!.seq} --type done`,
-    )
-    t.same(await ana.json(first[1]!.split(' ').slice(2)), [])
-    await indexed(forum)
-    const hits = await ana.json(['search', '--type', 'progress'])
-    t.match(hits, [{ seq: begun!.seq, type: 'progress' }])
-    t.equal(hits.length, 1)
-    const { code, stderr } = await ana.run(['reply', thread, 'x', '--type', 'Done'])
-    t.match([code, stderr], [65, /invalid_field: type must be/])
-  },
-)
-
 t.test('shell: a key: the same command twice: published once', async (t) => {
   const { url } = await startForum(t)
   const ana = new Person(t)

@@ -28,10 +28,10 @@ import { KeptLog, Pair, Side } from '../replication/follower-pair.ts'
 t.setTimeout(timeoutMs)
 
 const rounds = sizeOf('READER_ROUNDS')
-const inputsOfRound = 250
+const inputsOfRound = 300
 /** The parts of the state that the main process has and a reader lacks. */
 const leftOut = /^(facts of )?(receipts|tickets|quotas|invitations)\./
-const few = { messages: { all: 3 }, mentions: { identity: 3 }, governance: { all: 4 } }
+const few = { messages: { all: 2 }, mentions: { identity: 3 }, governance: { all: 4 } }
 const limits = { ...few, identities: { address: 8 } }
 
 function newState(): State {

@@ -30,7 +30,8 @@ function refusalOf(route: Route, path: string, query: Record<string, string> = {
 
 /** Returns values that the schema forbids, and what the refusal of each says that it must be. */
 function wrongValues(schema: Schema): { values: string[]; words: string } | null {
-  const { type, minimum, maximum, pattern = '', minLength, maxLength } = schema
+  const { type, minimum, maximum, pattern = '', minLength, maxLength, items } = schema
+  if (items !== undefined) return wrongValues(items)
   const [, word] = /^\^(\w+)\$$/.exec(pattern) ?? []
   const [, prefix] = /^\^(\w+_)\[a-f0-9\]\{32\}\$$/.exec(pattern) ?? []
   if (schema['x-error'] === 'invalid_cursor') {
@@ -46,8 +47,8 @@ function wrongValues(schema: Schema): { values: string[]; words: string } | null
   }
   const choice = schema.const === undefined ? schema.enum : [schema.const]
   if (choice !== undefined) return { values: ['', 'x'], words: choice.join(' or ') }
-  if (pattern === '^[a-z][a-z0-9-]{0,31}$') {
-    return { values: ['', 'X', 'x'.repeat(33)], words: `a text that matches ${pattern}` }
+  if (maxLength === undefined && pattern !== '') {
+    return { values: ['', 'A', 'x'.repeat(99)], words: `a text that matches ${pattern}` }
   }
   if (maxLength === undefined) return null
   const length = minLength === undefined ? `at most ${maxLength}` : `${minLength} to ${maxLength}`
@@ -72,7 +73,8 @@ for (const route of declared.filter(({ query }) => query !== undefined)) {
       for (const value of wrong.values) {
         const given = route.query!.additionalProperties === false ? publishing(name) : {}
         const text = refusalOf(route, pathOf(route), { ...given, [name]: value })
-        t.match(text, `${name} must be ${wrong.words}`, `${name}=${value}`)
+        const shown = schema.items === undefined ? name : `${name}.0`
+        t.match(text, `${shown} must be ${wrong.words}`, `${name}=${value}`)
       }
     }
   })

@@ -18,20 +18,24 @@ import { connection } from '../doubles.ts'
 import { type Posted, Scene } from '../scene.ts'
 
 /** Computes the feed naively: collects everything, sorts it and cuts it off. */
-function naiveFeed({ forum, posted }: Scene, { caller, after, limit, only, type }: FeedRead) {
+function naiveFeed({ forum, posted }: Scene, { caller, after, limit, only, type, tags }: FeedRead) {
   const follows = (thread: number) => forum.state.subscriptions.isSubscribed(caller, thread)
   const isMention = ({ mentions, isErased }: Posted) => !isErased && mentions.includes(caller)
   const later = posted
     .filter(({ seq, author }) => seq > after && author !== caller)
     .filter((message) => isMention(message) || (only !== 'mentions' && follows(message.thread)))
     .filter((each) => type === undefined || (each.type === type && !each.isErased))
+    .filter(({ thread }) => {
+      const has = forum.state.tags.of(thread)
+      return tags === undefined || tags.every((tag) => has.includes(tag))
+    })
     .sort((a, b) => a.seq - b.seq)
   const page = later.slice(0, limit)
   const seqs = page.map(({ seq }) => seq)
   const mentions = page.filter(isMention).map(({ seq }) => seq)
   const hasMore = later.length > limit
   const last = seqs.at(-1) ?? after
-  const isPast = type !== undefined && !hasMore
+  const isPast = (type ?? tags) !== undefined && !hasMore
   const nextAfter = isPast ? Math.max(after, forum.state.position) : last
   return { seqs, mentions, nextAfter, hasMore }
 }
@@ -53,6 +57,8 @@ function check(scene: Scene, read: FeedRead, feed: Feed): void {
     return each.isErased && (each.mentions.includes(read.caller) || each.type === read.type)
   })
   if (hides) assert.ok(feed.position >= scene.forum.state.erasedPosition, 'F3: the last removal')
+  const tagged = read.tags === undefined ? 0 : scene.forum.state.tags.changedPosition
+  assert.ok(feed.position >= tagged, 'F3: the last change of tags')
   const newest = seqs.at(-1) ?? 0
   assert.ok(feed.hasMore ? feed.position > newest : feed.position >= newest, 'F3')
 }
@@ -65,6 +71,8 @@ function atOnce(scene: Scene, read: FeedRead): Feed {
 
 const only = fc.constantFrom(undefined, undefined, 'mentions' as const)
 const type = fc.constantFrom(undefined, undefined, 'question', 'rare', 'unknown')
+const tags = fc.constantFrom(undefined, undefined, ['a'], ['a', 'b'], ['c'])
+const tagsOf = (i: number) => [['a'], ['b', 'a'], [], ['b']][i % 4]
 /** Returns the type of the scene's `i`-th reply. */
 const typeOf = (i: number) => (i % 700 === 0 ? 'rare' : i % 3 === 0 ? 'question' : '')
 
@@ -72,7 +80,9 @@ const typeOf = (i: number) => (i % 700 === 0 ? 'rare' : i % 3 === 0 ? 'question'
 function smallScene(): Scene {
   const scene = new Scene(5)
   const everyone = [1, 2, 3, 4]
-  for (let i = 0; i < 60; i++) scene.thread('public', i % 3 === 0 ? everyone : [1 + (i % 4)])
+  for (let i = 0; i < 60; i++) {
+    scene.thread('public', i % 3 === 0 ? everyone : [1 + (i % 4)], '', tagsOf(i))
+  }
   for (let i = 0; i < 3000; i++) {
     const mentions = i % 9 === 0 ? [i % 5, (i + 1) % 5] : i % 500 === 1 ? everyone : []
     scene.reply((i * 7 + (i >> 3)) % 5, (i * 31 + (i >> 2)) % 60, mentions, typeOf(i))
@@ -86,7 +96,9 @@ function smallScene(): Scene {
 /** Identities 0 and 1 follow more threads than one slice examines, 2 follows a tenth of them. */
 function wideScene(): Scene {
   const scene = new Scene(4)
-  for (let i = 0; i < 5000; i++) scene.thread('public', i % 10 === 0 ? [1, 2] : [1])
+  for (let i = 0; i < 5000; i++) {
+    scene.thread('public', i % 10 === 0 ? [1, 2] : [1], '', tagsOf(i))
+  }
   for (let i = 0; i < 3000; i++) {
     const mentions = i % 30 === 0 ? [0, 1, 3] : []
     scene.reply(i % 40 === 0 ? 2 : 0, (i * 7) % 5000, mentions, typeOf(i))
@@ -104,8 +116,9 @@ t.test(
       fc.integer({ min: 1, max: 100 }),
       only,
       type,
-      (caller, after, limit, only, type) => {
-        const read = { caller, after, limit, only, type }
+      tags,
+      (caller, after, limit, only, type, tags) => {
+        const read = { caller, after, limit, only, type, tags }
         check(scene, read, atOnce(scene, read))
       },
     )
@@ -126,6 +139,7 @@ for (const { name, build, numRuns } of [
       fc.tuple(fc.constant('reply'), who, thread),
       fc.tuple(fc.constant('mention'), who, thread),
       fc.tuple(fc.constant('erase'), who, fc.nat(3000)),
+      fc.tuple(fc.constant('tag'), who, thread),
       fc.tuple(fc.constant('subscribe'), who, thread),
       fc.tuple(fc.constant('unsubscribe'), who, thread),
       fc.tuple(fc.constant('begin a thread'), fc.constant(0), fc.constant(0)),
@@ -139,9 +153,10 @@ for (const { name, build, numRuns } of [
       fc.array(fc.array(change, { maxLength: 3 }), { maxLength: 6 }),
       only,
       type,
-      (caller, back, limit, stepsMax, changes, only, type) => {
+      tags,
+      (caller, back, limit, stepsMax, changes, only, type, tags) => {
         const after = Math.max(0, state.position - back)
-        const read = { caller, after, limit, only, type }
+        const read = { caller, after, limit, only, type, tags }
         const search = new FeedSearch(state, read)
         while (!search.step(stepsMax)) {
           slices += 1
@@ -149,6 +164,7 @@ for (const { name, build, numRuns } of [
             if (does === 'reply') scene.reply(by, at, [], typeOf(at))
             else if (does === 'mention') scene.reply(by, at, [0, 1, 2, 3], typeOf(at + 1))
             else if (does === 'erase') scene.erase(at)
+            else if (does === 'tag') scene.tag(at, tagsOf(by))
             else if (does === 'subscribe') scene.subscribe(by, at)
             else if (does === 'unsubscribe') scene.unsubscribe(by, at)
             else scene.thread('public', [1])

@@ -147,6 +147,25 @@ t.test('search: content_chars: contents are cut, excerpts are not', async (t) =>
   t.strictSame(await find(anonymous, 'fox', 'content_chars=0'), plain, 'nothing to cut')
 })
 
+t.test('search: tags: only in threads that have all of them now', async (t) => {
+  const forum = await searchedForum(t)
+  const ana = await forum.identity()
+  const one = await publishedThread(ana, { content: 'word 0', tags: ['a', 'b'] })
+  const two = await publishedThread(ana, { content: 'word 1', tags: ['a'] })
+  for (const [i, thread] of [two, one, two].entries()) await ana.reply(thread, `word ${i + 2}`)
+  await indexed(forum)
+  const { anonymous } = forum
+  t.same(await findAll(anonymous, 'word', 'tag=b'), ['word 3', 'word 0'])
+  t.same(await findAll(anonymous, 'word', 'tag=a&tag=b&limit=1'), ['word 3', 'word 0'])
+  t.equal((await findAll(anonymous, 'word', 'tag=a')).length, 5)
+  t.same(await findAll(anonymous, 'word', 'tag=unknown'), [])
+  const json = { 'content-type': 'application/json' }
+  await ana.send('PUT', `/api/threads/${two}/tags`, json, '{"tags":["b"]}')
+  t.same(await findAll(anonymous, 'word', 'tag=a'), ['word 3', 'word 0'])
+  t.same(await findAll(anonymous, 'word -0', 'tag=b'), ['word 4', 'word 3', 'word 2', 'word 1'])
+  t.match(await anonymous.get('/api/search?tag=a'), { status: 400 }, 'a tag is not enough')
+})
+
 /** Returns different words for a query. */
 function words(count: number, between = '%20'): string {
   return Array.from({ length: count }, (_, i) => `w${i}`).join(between)

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { Tags } from '../../../src/forum/tags/table.ts'
 import { renderEntry, type ThreadEntry, Threads } from '../../../src/forum/threads/table.ts'
 import { Page } from '../../../src/kernel/text/page.ts'
 import { Text } from '../../../src/kernel/text/text.ts'
@@ -22,15 +23,19 @@ function entryOf(fields: Partial<ThreadEntry>): string {
   })
 }
 
+const open = { visibility: 'public', participants: [], tags: [] } as const
 const anyText = fc.string({ unit: codePoint, minLength: 1, maxLength: 160, size: 'max' })
 
+const anyTags = fc.uniqueArray(fc.stringMatching(/^[a-z0-9][a-z0-9_.:-]{0,39}$/), { maxLength: 8 })
+
 t.test('entry: any title and name: written with its count: the thread, as JSON', async () => {
-  const threads = new Threads(text)
+  const threads = new Threads(text, new Tags())
   let n = 0
-  const property = fc.property(anyText, anyText, fc.nat(9), (title, name, replies) => {
+  const any = [anyText, anyText, anyTags, fc.nat(9)] as const
+  const property = fc.property(...any, (title, name, tags, replies) => {
     const id = idOf(++n)
     const entry = entryOf({ id, title, nameJson: JSON.stringify(name) })
-    const thread = threads.add(id, entry, 'public', [])
+    const thread = threads.add(id, entry, { ...open, tags })
     const created = { type: 'created', position: 1, author: 0 } as const
     threads.actors.tell(thread, { ...created, visibility: 'public' })
     for (let i = 0; i < replies; i++) threads.actors.tell(thread, { type: 'replied', position: i })
@@ -39,7 +44,8 @@ t.test('entry: any title and name: written with its count: the thread, as JSON',
     const text = Buffer.from(page.finish()).toString()
     const about = { id: `thr_${id}`, author_id: author, title, visibility: 'public' }
     const count = { display_name: name, message_count: replies + 1 }
-    const expected = JSON.stringify({ ...about, created_at: 1700, ...count })
+    const shown = tags.length === 0 ? {} : { tags }
+    const expected = JSON.stringify({ ...about, created_at: 1700, ...count, ...shown })
     if (text !== expected) throw new Error(`${text} is not ${expected}`)
     if (!threads.hasEntry(thread, entry)) throw new Error('its own entry is not known')
   })
@@ -47,8 +53,8 @@ t.test('entry: any title and name: written with its count: the thread, as JSON',
 })
 
 t.test('entry: another title, time, name or visibility: compared: not the same', async (t) => {
-  const threads = new Threads(text)
-  const thread = threads.add(idOf(1), entryOf({}), 'public', [])
+  const threads = new Threads(text, new Tags())
+  const thread = threads.add(idOf(1), entryOf({}), open)
   t.equal(threads.hasEntry(thread, entryOf({})), true)
   const others: Partial<ThreadEntry>[] = [
     { title: 'A titl' },
@@ -64,8 +70,12 @@ t.test('entry: another title, time, name or visibility: compared: not the same',
 })
 
 t.test('participants: three named: compared: each is one, the order counts', async (t) => {
-  const threads = new Threads(text)
-  const thread = threads.add(idOf(1), entryOf({}), 'private', [7, 0, 9])
+  const threads = new Threads(text, new Tags())
+  const thread = threads.add(idOf(1), entryOf({}), {
+    ...open,
+    visibility: 'private',
+    participants: [7, 0, 9],
+  })
   t.same(
     [7, 0, 9, 1, -1].map((identity) => threads.isParticipant(thread, identity)),
     [true, true, true, false, false],
@@ -77,11 +87,11 @@ t.test('participants: three named: compared: each is one, the order counts', asy
 })
 
 t.test('T1: public and private in turn: only the public are listed, oldest first', async (t) => {
-  const threads = new Threads(text)
+  const threads = new Threads(text, new Tags())
   const visibilities = ['private', 'public', 'private', 'public', 'public'] as const
   for (const [n, visibility] of visibilities.entries()) {
     const id = idOf(n + 1)
-    t.equal(threads.add(id, entryOf({ id, visibility }), visibility, []), n)
+    t.equal(threads.add(id, entryOf({ id, visibility }), { ...open, visibility }), n)
     threads.actors.tell(n, { type: 'created', position: n + 1, author: 0, visibility })
     threads.actors.tell(n, { type: 'replied', position: 9 })
     t.equal(threads.isPublic(n), visibility === 'public')
@@ -91,8 +101,8 @@ t.test('T1: public and private in turn: only the public are listed, oldest first
 })
 
 t.test('thread: three: found by id, id by number, messages in order', async (t) => {
-  const threads = new Threads(text)
-  for (const n of [1, 2, 3]) threads.add(idOf(n), entryOf({ id: idOf(n) }), 'public', [])
+  const threads = new Threads(text, new Tags())
+  for (const n of [1, 2, 3]) threads.add(idOf(n), entryOf({ id: idOf(n) }), open)
   t.equal(threads.find(idOf(2)), 1)
   t.equal(threads.find(`thr_${idOf(3)}`, 4), 2)
   t.equal(threads.find(idOf(4)), -1)
