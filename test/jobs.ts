@@ -196,7 +196,7 @@ const behindTheEdge = ['document', 'openapi', 'wakeups', 'checkpoints', 'restart
 
 // Some also run with their text on disk as soon as possible (api/everything-cold.ts): a sample, and
 // in the deep run all but those that count checkpoints or memory.
-const cold = ['lists', 'threads']
+const cold = ['batch', 'lists', 'threads']
 const neverCold = ['document', 'openapi', 'checkpoints', 'limits', 'ops']
 
 // And over nodes with readers: a sample, and in the deep run the tests of kills and of faults of a

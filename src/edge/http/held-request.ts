@@ -37,7 +37,10 @@ export class HeldRequest implements Waiter {
     this.key = waiting.now() + seconds * 1000
     responder.startedMs = 0 // its duration would say nothing about the node
     responder.onHangUp(() => waiting.forget(this))
-    responder.onWait?.(() => waiting.release(this))
+    responder.onWait?.(() => {
+      this.#why = 'time' // also if it is running again, and waits for text from disk
+      waiting.release(this)
+    })
   }
 
   /** Holds the request until there is news of the topic. Returns false if it must be answered. */
