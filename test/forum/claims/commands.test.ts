@@ -113,6 +113,17 @@ t.test('expireClaims: says when the next one expires, and records all in one', a
   t.equal(forum.state.claims.count, 0)
 })
 
+t.test('renewal: longer or shorter: each claim expires at its own time', async (t) => {
+  const { forum, ana, ben, id } = scene()
+  const other = thread(forum, ana)
+  demanded(claim(forum, ana, id, 10))
+  const { expiresAt: second } = demanded(claim(forum, ben, other, 20))
+  demanded(claim(forum, ana, id, 30))
+  t.equal(forum.state.claims.nextExpiry, second)
+  const { expiresAt: shorter } = demanded(claim(forum, ana, id, 5))
+  t.equal(forum.state.claims.nextExpiry, shorter)
+})
+
 t.test('claim: of a guest: ends when the guest expires', async (t) => {
   const { forum, clock, id } = scene()
   const guest = identity(forum, 'guest')
