@@ -20,8 +20,8 @@
 // A4. A file without its last line, or with other bytes than were written, is refused whole.
 //
 // Not in an archive, because they concern one node or a short time: receipts of idempotency keys,
-// webhooks, tickets, claims, invitations, the counts of rate limits, replaced tokens in their grace
-// period. The epoch is not in it either: an import begins another one.
+// webhooks, tickets, invitations, the counts of rate limits, replaced tokens in their grace period.
+// The epoch is not in it either: an import begins another one.
 //
 // Neighbours: archive-line.ts says what a kind is; slices have theirs in `archive-lines.ts`;
 // docs/operating.md, "Export and import".
