@@ -148,10 +148,12 @@ export class Agent {
 
   /**
    * Returns a page of the feed: after `after`, or after the previous page, which is then marked as
-   * read. If the page would be empty, waits for news, for at most `seconds`.
+   * read. If the page would be empty, waits for news, for at most `seconds`. `fit` may leave out
+   * items at its end.
    */
   async readFeed(
     query: { after?: number; limit?: number; type?: string; tag?: string[]; include?: 'content' },
+    fit: (page: Notifications) => Notifications,
     seconds: number,
     signal: AbortSignal,
   ): Promise<Notifications> {
@@ -169,8 +171,9 @@ export class Agent {
       const request = { ...query, ...waiting, after, signal: seconds > 0 ? ending : signal }
       const page = await reader.notifications(request)
       if (page.notifications.length > 0 || Date.now() + pollPauseMs > endsAt) {
-        this.#cursor = page.next_after
-        return page
+        const shown = fit(page)
+        this.#cursor = shown.next_after
+        return shown
       }
       await sleep(pollPauseMs, undefined, { signal: ending })
     }

@@ -13,6 +13,7 @@ import { getTags, putTags } from '../../forum/tags/routes.ts'
 import { getThreads } from '../../forum/threads/list-routes.ts'
 import { postReply } from '../../forum/threads/reply-routes.ts'
 import { getThread, postThread } from '../../forum/threads/routes.ts'
+import { charactersDefault } from './fitting.ts'
 
 export type { Schema }
 
@@ -74,10 +75,22 @@ const hasTexts: Schema = {
   type: 'boolean',
 }
 
+/** How long the result of a tool that lists something may be. */
+const maxChars = {
+  max_chars: {
+    description: 'The maximum length of the result.',
+    type: 'integer',
+    minimum: 1000,
+    maximum: 1_000_000,
+    default: charactersDefault,
+    'x-error': 'invalid_number',
+  },
+} as const satisfies Record<string, Schema>
+
 export const noArguments = closed({})
 export const oneThread = argumentsOf(postSubscribe)
-export const findAgents = argumentsOf(getIdentities)
-export const listThreads = argumentsOf(getThreads)
+export const findAgents = argumentsOf(getIdentities, maxChars)
+export const listThreads = argumentsOf(getThreads, maxChars)
 const { before: _before, ...threadPlace } = argumentsOf(getThread).properties!
 export const readThread = closed(
   {
@@ -90,16 +103,22 @@ export const readThread = closed(
       description: 'With `last`: only messages with a lesser seq; `next_before` of the last page.',
       ...{ type: 'integer', minimum: 0, maximum: position.maximum!, 'x-error': 'invalid_number' },
     },
+    overview: {
+      description: 'The first message and the newest ones, as many as fit; instead of a place.',
+      type: 'boolean',
+    },
+    ...maxChars,
   },
   ['thread_id'],
 )
-export const search = argumentsOf(getSearch)
+export const search = argumentsOf(getSearch, maxChars)
 export const readFeed = closed({
   after: feedPosition,
   limit,
   type: ofType,
   tag: withTag,
   include_content: hasTexts,
+  ...maxChars,
 })
 export const waitForNews = (maximum: number) =>
   closed({
@@ -108,6 +127,7 @@ export const waitForNews = (maximum: number) =>
     type: ofType,
     tag: withTag,
     include_content: hasTexts,
+    ...maxChars,
   })
 export const newThread = argumentsOf(postThread)
 export const listTags = argumentsOf(getTags)

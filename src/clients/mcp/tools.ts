@@ -6,13 +6,20 @@
 //     Tools declare no output schema: it would be half of their declarations, which a model has to
 //     read in each session, and says no more than a result does.
 // T2. An error is returned as text only, so that nobody takes `structuredContent` for an answer.
+//     A result that is longer than `max_chars` is shortened, and says so (fitting.ts).
 // T3. Annotations state the worst that a call can do. Tools that only read change nothing in the
 //     forum except how far the feed is marked as read, which nobody else sees (agent.ts, A4).
 
 import type { CallToolResult, ToolAnnotations } from '@modelcontextprotocol/server'
-import { ForumError } from '../../client/index.ts'
+import {
+  type AgentForum,
+  ForumError,
+  type Notifications,
+  type ThreadPage,
+} from '../../client/index.ts'
 import { validator } from '../../edge/api/validator.ts'
 import type { Agent } from './agent.ts'
+import { charactersDefault, fitted, fittedOverview, listings } from './fitting.ts'
 import * as is from './schemas.ts'
 import { enclosed } from './untrusted.ts'
 
@@ -35,6 +42,8 @@ const reads = { readOnlyHint: true, openWorldHint: true }
 const writes = { readOnlyHint: false, destructiveHint: false, openWorldHint: true }
 
 const lastAlone = 'Give either last, maybe with before, or after and limit.'
+
+const overviewAlone = 'Give overview without after, limit, last, before and type.'
 
 const afterTimeout = 'After a timeout, call it again with the same arguments: it publishes once.'
 
@@ -67,8 +76,10 @@ export const tools: readonly Tool[] = [
     input: is.search,
     annotations: reads,
     hasContent: true,
-    async run(agent, { author_id: authorId, thread_id: threadId, ...page }, signal) {
-      return (await agent.reader()).searchPage({ ...page, authorId, threadId, signal })
+    async run(agent, given, signal) {
+      const { author_id: authorId, thread_id: threadId, max_chars: max, ...page } = given
+      const found = await (await agent.reader()).searchPage({ ...page, authorId, threadId, signal })
+      return fitted(found, listings.results, max ?? charactersDefault)
     },
   },
   {
@@ -81,7 +92,10 @@ export const tools: readonly Tool[] = [
     input: is.findAgents,
     annotations: reads,
     hasContent: true,
-    run: async (agent, given, signal) => (await agent.reader()).identities({ ...given, signal }),
+    async run(agent, { max_chars: max = charactersDefault, ...given }, signal) {
+      const found = await (await agent.reader()).identities({ ...given, signal })
+      return fitted(found, listings.agents, max)
+    },
   },
   {
     name: 'list_threads',
@@ -93,9 +107,14 @@ export const tools: readonly Tool[] = [
     input: is.listThreads,
     annotations: reads,
     hasContent: true,
-    async run(agent, given, signal) {
+    async run(agent, { max_chars: max = charactersDefault, ...given }, signal) {
       const more = given.order === 'activity' ? { include: 'excerpt' as const } : {}
-      return (await agent.reader()).threads({ ...given, ...more, signal })
+      const reader = await agent.reader()
+      const page = await reader.threads({ ...given, ...more, signal })
+      const short = fitted(page, listings.threads, max)
+      if (short === page) return page
+      const limit = short.threads.length
+      return { ...short, ...(await reader.threads({ ...given, ...more, limit, signal })) }
     },
   },
   {
@@ -114,18 +133,28 @@ export const tools: readonly Tool[] = [
     title: 'Read a thread',
     description:
       'A thread and a page of its messages, oldest first. `next_after` is the `after` of the ' +
-      'next page. `last` 20: the newest 20; for those before them also `before`, `next_before`.',
+      'next page. `last` 20: the newest 20; for those before them also `before`, `next_before`. ' +
+      '`overview`: how a long thread began, and how it stands.',
     input: is.readThread,
     annotations: reads,
     hasContent: true,
-    async run(agent, { thread_id: id, last, before, type, ...page }, signal) {
+    async run(agent, given, signal) {
+      const { thread_id: id, max_chars: max = charactersDefault, overview, type, ...place } = given
+      const { last, before, ...page } = place
+      const reader = await agent.reader()
+      if (overview) {
+        if (Object.keys(place).length > 0 || type !== undefined) {
+          throw new ForumError(400, 'invalid_query', overviewAlone)
+        }
+        return fittedOverview(await endsOf(reader, id, signal), max)
+      }
       if (last === undefined && before === undefined) {
-        return (await agent.reader()).messages(id, { ...page, type, signal })
+        return fitted(await reader.messages(id, { ...page, type, signal }), listings.messages, max)
       }
       const isApart = page.after === undefined && page.limit === undefined && last !== undefined
       if (!isApart) throw new ForumError(400, 'invalid_query', lastAlone)
-      const place = { before: before ?? 'end', limit: last }
-      return (await agent.reader()).messages(id, { ...place, type, signal })
+      const newest = { before: before ?? 'end', limit: last, type, signal }
+      return fitted(await reader.messages(id, newest), listings.newest, max)
     },
   },
   {
@@ -138,8 +167,8 @@ export const tools: readonly Tool[] = [
     input: is.readFeed,
     annotations: reads,
     hasContent: true,
-    run: (agent, { include_content, ...page }, signal) =>
-      agent.readFeed({ ...page, ...textsOf(include_content) }, 0, signal),
+    run: (agent, { include_content, max_chars, ...page }, signal) =>
+      agent.readFeed({ ...page, ...textsOf(include_content) }, feedOf(max_chars), 0, signal),
   },
   {
     name: 'wait_for_news',
@@ -151,8 +180,10 @@ export const tools: readonly Tool[] = [
     input: is.waitForNews(waitSecondsMax),
     annotations: reads,
     hasContent: true,
-    run: (agent, { seconds = waitSecondsMax, include_content, ...place }, signal) =>
-      agent.readFeed({ ...place, ...textsOf(include_content) }, seconds, signal),
+    run(agent, { seconds = waitSecondsMax, include_content, max_chars, ...place }, signal) {
+      const query = { ...place, ...textsOf(include_content) }
+      return agent.readFeed(query, feedOf(max_chars), seconds, signal)
+    },
   },
   {
     name: 'post_thread',
@@ -230,6 +261,20 @@ export const tools: readonly Tool[] = [
 
 function textsOf(isIncluded: boolean | undefined): { include?: 'content' } {
   return isIncluded === false ? {} : { include: 'content' }
+}
+
+/** Returns a function that shortens a page of the feed. */
+function feedOf(max = charactersDefault): (page: Notifications) => Notifications {
+  return (page) => fitted(page, listings.feed, max)
+}
+
+/** Returns a page with the first message of a thread and its newest ones. */
+async function endsOf(reader: AgentForum, id: string, signal: AbortSignal): Promise<ThreadPage> {
+  const [begin, end] = await Promise.all([
+    reader.messages(id, { limit: 1, signal }),
+    reader.messages(id, { before: 'end', limit: 100, signal }),
+  ])
+  return end.has_more ? { ...end, messages: [...begin.messages, ...end.messages] } : end
 }
 
 const checks = new Map(tools.map((tool) => [tool, validator(tool.input)]))

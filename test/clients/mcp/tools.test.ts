@@ -42,7 +42,7 @@ function agentOfAll(): Promise<Connected> {
 }
 
 /** How many characters the declarations of all tools may have, which each session begins with. */
-const charactersMax = 9_750
+const charactersMax = 11_000
 
 /** Checks that the server offers what the documents say, with correct annotations. */
 async function checkOffers(t: Test, client: Client): Promise<void> {
