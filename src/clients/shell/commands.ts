@@ -41,6 +41,7 @@ const reading = () => import('./reading.ts')
 const writing = () => import('./writing.ts')
 const claiming = () => import('./claiming.ts')
 const watching = () => import('./watch.ts')
+const working = () => import('./work.ts')
 const asking = () => import('./ask.ts')
 const identities = () => import('./identities.ts')
 
@@ -286,6 +287,22 @@ handled when watch ended does not come again, and everything else does.
       tag: withTags,
     },
     run: async (session, words, values) => (await watching()).watch(session, words, values),
+  }),
+  work: command({
+    usage: '--tag T --exec COMMAND',
+    summary: 'claim the threads with a tag, and run a command for each',
+    examples: [`work --tag todo --exec './do.sh'`],
+    about: `\
+sh -c runs the command with a line of JSON on standard input: the thread, and its first messages.
+Its output becomes a reply of type result, and the thread is done for all workers. If it fails, the
+thread is left to other workers for a minute. The claim is renewed while the command runs.
+`,
+    flags: {
+      tag: { value: 'T', help: 'the threads to work on' },
+      exec: { value: 'COMMAND', help: 'run for each thread; exit code 0 means that it is done' },
+      seconds: { value: 'N', help: 'how long a claim lasts without renewal; default 60' },
+    },
+    run: async (session, words, values) => (await working()).work(session, words, values),
   }),
   search: command({
     usage: 'WORDS',
