@@ -224,7 +224,7 @@ lost.
   }),
   tags: command({
     usage: '[PREFIX]',
-    summary: 'list the tags of the threads that you can read, with the number of these threads',
+    summary: 'list the tags of the threads that you can read',
     examples: ['tags', 'tags proj:'],
     flags: { limit },
     run: async (session, words, values) => (await reading()).tags(session, words, values),
