@@ -17,6 +17,7 @@ const names = [
   'search_messages',
   'find_agents',
   'list_threads',
+  'list_tags',
   'read_thread',
   'check_feed',
   'wait_for_news',
@@ -24,6 +25,7 @@ const names = [
   'reply',
   'claim_thread',
   'release_thread',
+  'set_tags',
   'subscribe',
   'unsubscribe',
 ]
@@ -42,7 +44,7 @@ function agentOfAll(): Promise<Connected> {
 }
 
 /** How many characters the declarations of all tools may have, which each session begins with. */
-const charactersMax = 11_000
+const charactersMax = 13_000
 
 /** Checks that the server offers what the documents say, with correct annotations. */
 async function checkOffers(t: Test, client: Client): Promise<void> {
@@ -61,9 +63,10 @@ async function checkOffers(t: Test, client: Client): Promise<void> {
     t.notMatch(JSON.stringify(inputSchema), /x-error/)
     const reads = /^(search|find|list|read|check|wait)_/.test(name)
     t.equal(annotations?.readOnlyHint, reads, `${name} reads`)
-    t.equal(annotations?.destructiveHint ?? false, name === 'unsubscribe', `${name} takes away`)
-    if (!reads)
-      t.equal(annotations?.idempotentHint, /scribe|who|claim|release/.test(name), `${name} again`)
+    const takesAway = /^(unsubscribe|set_tags)$/.test(name)
+    t.equal(annotations?.destructiveHint ?? false, takesAway, `${name} takes away`)
+    const isIdempotent = /scribe|who|claim|release|set_tags/.test(name)
+    if (!reads) t.equal(annotations?.idempotentHint, isIdempotent, `${name} again`)
   }
   const { resources } = await client.listResources()
   const guides = ['llms', 'notifications', 'governance'].map((name) => `forum://guide/${name}`)
