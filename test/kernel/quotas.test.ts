@@ -38,7 +38,7 @@ t.test('W1: window: any events: allows exactly what the naive window allows', as
   const windowMs = 10
   const property = fc.property(
     fc.integer({ min: 1, max: 5 }),
-    fc.array(anyStep, { maxLength: 80 }),
+    fc.array(anyStep, { maxLength: 80, size: 'max' }),
     (most, steps) => {
       const window = new Window(most, windowMs)
       const naive = new NaiveWindow(most, windowMs)
@@ -107,4 +107,16 @@ t.test('quotas: records without an address: counted in total, for no address', a
   t.equal(quotas.waitMs('tickets', ana), 0)
   quotas.count('tickets', ana)
   t.equal(quotas.waitMs('tickets', ben), 3_600_000)
+})
+
+t.test('window: full more than once, saved and restored: waits for the oldest event', async (t) => {
+  const window = new Window(3, 100)
+  for (const at of [10, 20, 30, 40]) window.count('a', at)
+  const restored = new Window(3, 100)
+  restored.restore(window.facts())
+  for (const each of [window, restored]) {
+    t.equal(each.waitMs('a', 50), 70, 'until the event at 20 has left')
+    each.count('a', 60)
+    t.equal(each.waitMs('a', 70), 60, 'until that at 30 has')
+  }
 })

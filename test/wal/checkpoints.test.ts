@@ -89,6 +89,30 @@ t.test('checkpoints: little changed since the last: only changed pages are writt
   await folding.journal.close()
 })
 
+t.test('C1: its records are not synced yet: it is not named before they are', async (t) => {
+  const disk = new SimulatedDisk(1)
+  const { journal, checkpoints, fold, append } = await startFolding(disk)
+  const position = append(0.5)
+  let finishSync = () => {}
+  const syncing = new Promise<void>((begun) => {
+    const sync = () => {
+      begun()
+      return new Promise<void>((synced) => {
+        finishSync = synced
+      })
+    }
+    const { stores } = fold
+    const log = { storeId: journal.storeId, position, sync, dropBefore: async () => {} }
+    const source = { journal: log, facts: () => fold.facts, stores, rows: new Map() }
+    checkpoints.take({ ...source, pause: () => null }).then(() => begun())
+  })
+  await syncing
+  t.same(namesOf(disk, /checkpoint/), [])
+  finishSync()
+  await until(() => namesOf(disk, /checkpoint$/).length === 1)
+  await journal.close()
+})
+
 t.test('C2: four taken: only the log before the older of two is gone', async (t) => {
   const known = await aStore([150, 150, 150, 150, 5])
   const { disk } = known
@@ -98,6 +122,21 @@ t.test('C2: four taken: only the log before the older of two is gone', async (t)
   t.equal((await start(known)).from, 600)
   disk.erase('/data/0000000004.checkpoint')
   t.equal((await start(known)).from, 450, 'the older one, with the log behind it')
+})
+
+t.test('checkpoints: old ones are removed: files of others with such endings stay', async (t) => {
+  const known = await aStore([10, 5, 5])
+  const { disk } = known
+  const others = ['notes.pages', '1.checkpoint', '0000000000.parity', 'copy-0000000001.pages']
+  for (const name of others) disk.overwrite(`/data/${name}`, Buffer.from('of somebody else'))
+  const folding = await startFolding(disk)
+  for (let n = 0; n < 3; n++) {
+    await append(folding, known.log, 1)
+    await folding.take()
+  }
+  await folding.journal.close()
+  t.same(namesOf(disk, /checkpoint$/).length, 3, 'of the node, the two newest are left')
+  for (const name of others) t.equal(`${disk.bytesOf(`/data/${name}`)}`, 'of somebody else')
 })
 
 t.test('C3: any byte of the newest manifest flipped: the older one takes over', async (t) => {

@@ -6,6 +6,7 @@ import type { Socket } from 'node:net'
 import t from 'tap'
 import { MainPort } from '../../../src/cluster/readers/main-port.ts'
 import {
+  frameMessage,
   kinds,
   message,
   numberAt,
@@ -56,6 +57,20 @@ t.test('D3: no news for as long as the main process waits: not fresh, until ther
   come(numbersMessage(kinds.durable, 0, sharedNow(), toShared(7), Number.POSITIVE_INFINITY))
   const { decidesUntilMs, showsUntilMs } = main.standing
   t.same([Math.round(decidesUntilMs), showsUntilMs], [7, Number.POSITIVE_INFINITY])
+  t.end()
+})
+
+t.test('records arrive: nothing of them is shown before their position does', (t) => {
+  const { main, come } = scene()
+  const calls: string[] = []
+  main.role = {
+    receive: (first, count) => calls.push(`receive ${first} ${count}`) > 0,
+    show: (position) => calls.push(`show ${position}`),
+  }
+  come(frameMessage(1, 2, Buffer.from([1, 0, 0, 0, 1, 1, 0, 0, 0, 1])))
+  t.same(calls, ['receive 1 2'])
+  come(numbersMessage(kinds.durable, 2, sharedNow(), 0, 0))
+  t.same(calls, ['receive 1 2', 'show 2'])
   t.end()
 })
 

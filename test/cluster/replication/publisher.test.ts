@@ -5,6 +5,7 @@
 //         reorders, to an engine that is full or unavailable at times; in some seeds another node
 //         begins a term meanwhile.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { beginTerm } from '../../../src/cluster/replication/lead.ts'
 import { type Ended, Publisher } from '../../../src/cluster/replication/publisher.ts'
@@ -207,5 +208,25 @@ t.test(
     publisher.add(2, 5, frame(2, 5, Math.random))
     await until('its end', () => ended.length > 0)
     t.same(ended, [{ kind: 'lost', position: 5 }])
+  },
+)
+
+t.test(
+  'publisher: the stream has a term of the same number by another node: fenced at once',
+  async (t) => {
+    const stream = new MemoryStream()
+    const bytes = Buffer.alloc(0)
+    const other = { store, nonce: nonceOf(2), behind: '' }
+    await stream.publish({ first: 1, last: 1, term: 1, name: other, bytes }, 0)
+    const ended: Ended[] = []
+    const publisher = new Publisher({
+      ...{ stream, term: 1, name: { store, nonce: nonceOf(1) }, sequence: 0, position: 0 },
+      onAcknowledged: () => t.fail('nothing of it is acknowledged'),
+      onEnded: (why) => ended.push(why),
+    })
+    publisher.add(1, 5, frame(1, 5, Math.random))
+    await Promise.race([until('its end', () => ended.length > 0), sleep(5_000)])
+    t.same(ended, [{ kind: 'fenced', term: 1 }])
+    publisher.stop()
   },
 )

@@ -8,6 +8,7 @@ import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
 import { blockBytes } from '../../../src/kernel/text/blocks.ts'
+import { eraseEntry } from '../../../src/kernel/text/erasing.ts'
 import { Page } from '../../../src/kernel/text/page.ts'
 import { pageBytes } from '../../../src/kernel/text/page-slots.ts'
 import { Text } from '../../../src/kernel/text/text.ts'
@@ -222,6 +223,20 @@ t.test('A2: a cold page that cannot be read: it stays cold, and its slot is free
   const { taken } = text.pages.memory
   t.equal(await text.read(page, async () => false), false)
   t.same([text.holds(page), text.pages.memory.taken], [false, taken])
+})
+
+t.test('erased: its block was read from disk before: nothing of it is shown again', async (t) => {
+  const life = new Life(mib)
+  for (let n = 0; n < 6; n++) life.append(entryOf(600_007 * (n + 1)))
+  life.save(true)
+  life.read(0, 0, 0)
+  const { text, disk } = life
+  const { address, bytes } = life.appended[0]!
+  eraseEntry(text, address, bytes, (_place, page) => Buffer.from(disk[page]!))
+  life.save(true)
+  const shown = Buffer.alloc(bytes)
+  const isWhole = text.copy(address, 0, bytes, shown, 0)
+  t.same([text.holds(0), isWhole, `${shown}`], [false, false, '\0'.repeat(bytes)])
 })
 
 t.test('B2: 130 pages of which all but the newest are given back: so are slabs', async (t) => {
