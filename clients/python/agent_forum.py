@@ -84,6 +84,7 @@ _PAUSE_FIRST = 0.25
 _PAUSE_MAX = 8.0
 _PAUSE_LONGEST = 86_400.0  # whatever the service asks for
 _ANSWER_BYTES_MAX = 16 * 2**20  # the longest answer of a node has some 10 MB
+_BATCH_MAX = 1000
 _GATHERED_BYTES_MAX = 3 * 2**20  # a batch has at most 4 MiB, and one body 256 KiB
 _IDLE_SECONDS_MAX = 5.0  # a node closes a connection after 10 s without a request
 _IDLE_CONNECTIONS_MAX = 16
@@ -1722,7 +1723,7 @@ class Gatherer:
     ) -> None:
         self._of = {"retries": retries, "timeout": timeout}
         self._url = url
-        self._max_requests = max_requests
+        self._max_requests = min(max_requests, _BATCH_MAX)
         self._max_ms = max_ms
         self._connections = _Connections(_Route(url))
         self._lock = threading.Lock()
@@ -1802,7 +1803,7 @@ class AsyncGatherer:
     ) -> None:
         self._of = {"retries": retries, "timeout": timeout}
         self._url = url
-        self._max_requests = max_requests
+        self._max_requests = min(max_requests, _BATCH_MAX)
         self._max_ms = max_ms
         self._connections = _AsyncConnections(_Route(url))
         self._batch: Optional[_TaskBatch] = None

@@ -175,11 +175,18 @@ async function inGroups<T>(
   handle: (item: T) => Promise<unknown>,
 ): Promise<void> {
   let group: Promise<unknown>[] = []
-  for await (const item of items) {
-    group.push(handle(item))
-    if (group.length < atOnce) continue
+  try {
+    for await (const item of items) {
+      const handled = handle(item)
+      handled.catch(() => {}) // it is awaited below, perhaps after the next page of items
+      group.push(handled)
+      if (group.length < atOnce) continue
+      await Promise.all(group)
+      group = []
+    }
     await Promise.all(group)
-    group = []
+  } catch (error) {
+    await Promise.allSettled(group) // none writes any more
+    throw error
   }
-  await Promise.all(group)
 }

@@ -10,14 +10,16 @@
 //     everything where the node does not offer batches.
 
 import { AgentForum } from './forum.ts'
-import { baseOf, type ForumOptions, parsed } from './transport.ts'
+import { baseOf, type ForumOptions, parsed, textOf } from './transport.ts'
 import type { BatchResponse, BatchResponses } from './types.ts'
 
 /** A batch has at most 4 MiB, in bytes, of which a character has at most three. */
 const charactersMax = 1 << 20
+/** A batch has at most this many requests. */
+const batchMax = 1000
 
 export interface GathererOptions extends Omit<ForumOptions, 'token'> {
-  /** The largest number of calls that leave together. */
+  /** The largest number of calls that leave together, at most 1,000. */
   maxRequests?: number
   /** For how long a call waits for others, in milliseconds. */
   maxMs?: number
@@ -49,7 +51,7 @@ export class Gatherer {
     this.#options = options
     this.#url = baseOf(options.url)
     this.#fetch = own ?? ((input, init) => fetch(input, init))
-    this.#maxRequests = maxRequests
+    this.#maxRequests = Math.min(maxRequests, batchMax)
     this.#maxMs = maxMs
   }
 
@@ -106,7 +108,7 @@ export class Gatherer {
         for (const { resolve, alone } of calls) resolve(alone())
         return
       }
-      const text = await response.text()
+      const text = await textOf(response)
       const { responses = [] } = (parsed(text) ?? {}) as Partial<BatchResponses>
       for (const [i, { resolve }] of calls.entries()) {
         const answer = responses[i]

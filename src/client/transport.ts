@@ -162,7 +162,7 @@ function isFinal({ status, code }: ForumError): boolean {
 }
 
 /** Returns the body, whose bytes are counted as they come where the runtime shows them. */
-async function textOf(response: Response): Promise<string> {
+export async function textOf(response: Response): Promise<string> {
   if (!response.body) return response.text()
   const [reader, decoder] = [response.body.getReader(), new TextDecoder()]
   let text = ''

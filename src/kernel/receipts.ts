@@ -12,7 +12,8 @@
 // R3. A key is kept as a 64-bit hash, seeded per store. The identity is compared exactly, so keys
 //     that collide (one chance in 2^64) belong to the same caller, who gets a 409.
 // R4. A repeated request is compared with what it made. What it said besides is kept as a 32-bit
-//     hash, its `details`: they are taken for equal by one chance in 2^32.
+//     hash, its `details`. Two requests that differ in these only are taken for the same with a
+//     probability of 2^-32.
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { Float64Column, Uint8Column, Uint32Column } from './columns/column.ts'

@@ -10,7 +10,9 @@
 //     that was published first, which may have arrived in the meantime.
 
 import { ConfigError } from '../../base/arguments.ts'
+import { Backoff } from '../../base/pauses.ts'
 import type { AgentForum, Message, Publication } from '../../client/index.ts'
+import { sleep } from '../../client/transport.ts'
 import { indented, inLine, timeOf } from './output.ts'
 import { identified, NoAnswer, type Session } from './session.ts'
 import { identitiesOf, numberOf } from './words.ts'
@@ -20,6 +22,8 @@ const secondsDefault = 300
 /** The longest wait of one request. docs/interface.md, "Waiting for news" */
 const pollSecondsMax = 50
 const pageMax = 100
+/** How long `ask` waits between polls that the node does not hold. */
+const [shortestPauseMs, longestPauseMs] = [500, 10_000]
 
 export interface AskValues extends Saying {
   title?: string
@@ -66,7 +70,9 @@ async function answerTo(
     return !removed && (mentioned.length > 0 ? mentioned.includes(by) : by !== author_id)
   }
   let after = await seqOf(forum, thread_id, message_id)
+  const backoff = new Backoff(shortestPauseMs, longestPauseMs)
   for (;;) {
+    const begunAt = performance.now()
     const left = Math.max(0, end - performance.now())
     const wait = Math.min(pollSecondsMax, Math.ceil(left / 1000))
     const page = await forum.messages(thread_id, { after, wait, limit: pageMax })
@@ -74,6 +80,10 @@ async function answerTo(
     if (answer !== undefined) return answer
     if (left === 0 && !page.has_more) return null
     after = page.next_after
+    // A node that is stopping, or has too many waiting polls, answers at once.
+    const wasHeld = performance.now() - begunAt >= shortestPauseMs
+    if (page.messages.length > 0 || wasHeld) backoff.reset()
+    else await sleep(Math.min(left, backoff.next()))
   }
 }
 

@@ -1,5 +1,5 @@
-// One request of a batch, as the edge sees a request. What the batch was sent with stands for what
-// it does not say itself: the address, the token, and whether answers are short.
+// One request of a batch, as the edge sees a request. The address, `Prefer`, and the token of a
+// request that has none of its own are those of the batch.
 
 import type { ItemAnswer } from './batch-answers.ts'
 import type { ListedRequest } from './batch-list.ts'
@@ -27,8 +27,10 @@ export interface ItemBatch {
   readonly sender: Sender
   readonly isGone: boolean
   shows(position: number): void
-  /** Takes the answer. Its bytes are valid only until this returns. */
-  take(index: number, answer: ItemAnswer): void
+  /** Called when the request begins to wait for news. */
+  held(): void
+  /** Takes the answer. Its bytes are valid only until this returns. `wasHeld`: it has waited. */
+  take(index: number, answer: ItemAnswer, wasHeld?: boolean): void
 }
 
 export class BatchItem implements Exchange {
@@ -44,6 +46,9 @@ export class BatchItem implements Exchange {
   readonly #request: ListedRequest
   #hangUp: () => void = () => {}
   #endWait: () => void = () => {}
+  /** Whether it has begun to wait, and whether it must not wait any more. */
+  #isHeld = false
+  #isWaitOver = false
 
   /** `seconds`: how long it may wait for news. */
   constructor(batch: ItemBatch, index: number, request: ListedRequest, seconds: number) {
@@ -91,7 +96,10 @@ export class BatchItem implements Exchange {
   }
 
   onWait(end: () => void): void {
+    this.#isHeld = true
     this.#endWait = end
+    if (this.#isWaitOver) end()
+    this.#batch.held()
   }
 
   /** The client of the batch has hung up. */
@@ -99,8 +107,9 @@ export class BatchItem implements Exchange {
     this.#hangUp()
   }
 
-  /** Has the request answered now, if it waits for news. */
+  /** Has the request answered now if it waits for news, or would begin to. */
   endWait(): void {
+    this.#isWaitOver = true
     this.#endWait()
   }
 
@@ -117,7 +126,7 @@ export class BatchItem implements Exchange {
     const isLater = status === 429 || status === 503
     const [, seconds] = (isLater && retryHeader.exec(headers)) || []
     const retryAfter = seconds === undefined ? undefined : Number(seconds)
-    this.#batch.take(this.#index, { status, body: body ?? '{}', retryAfter })
+    this.#batch.take(this.#index, { status, body: body ?? '{}', retryAfter }, this.#isHeld)
   }
 }
 

@@ -11,9 +11,9 @@
 //     heavy work (tick.ts). So other requests keep their share of the loop, and batches take turns.
 // B3. Where another process decides, a request that writes is forwarded by itself, and a read
 //     begins only when every request before it is answered. So it shows what they have written.
-// B4. When a read begins, fewer than `readsMax` requests are unanswered, because one caller may
-//     have no more reads from disk or in slices at once; when a write begins, fewer than
-//     `writesMax`.
+// B4. When a read begins, fewer than `readsMax` requests are running, because one caller may have
+//     no more reads from disk or in slices at once; when a write begins, fewer than `writesMax`. A
+//     request that waits for news is not running.
 // B5. If an answer does not fit (batch-answers.ts), the reads after it are not carried out.
 // B6. A batch is answered once, when everything that its answers show is durable. If that becomes
 //     impossible, the whole batch is refused, and the idempotency keys show what was done.
@@ -117,8 +117,8 @@ class Batch implements ItemBatch {
   #answers: BatchAnswers | null = null
   /** The requests that began with time to wait. */
   readonly #waiting: BatchItem[] = []
-  /** The number of requests that have begun and are not answered. */
-  #unanswered = 0
+  /** The number of requests that have begun, and are neither answered nor waiting for news. */
+  #running = 0
   /** The position that must be durable before it is answered. */
   #position = 0
   #steps: Generator<Step, void> | null = null
@@ -150,9 +150,14 @@ class Batch implements ItemBatch {
     this.#position = Math.max(this.#position, position)
   }
 
-  take(index: number, answer: ItemAnswer): void {
+  held(): void {
+    this.#running -= 1
+    if (this.#isPaused) this.#goOn()
+  }
+
+  take(index: number, answer: ItemAnswer, wasHeld = false): void {
     if (this.isGone) return
-    this.#unanswered -= 1
+    if (!wasHeld) this.#running -= 1
     this.#answers!.add(index, answer)
     if (this.#isPaused) this.#goOn()
   }
@@ -187,7 +192,7 @@ class Batch implements ItemBatch {
     const answers = new BatchAnswers(requests.length, this.#parts.load)
     this.#answers = answers
     for (const [index, request] of requests.entries()) {
-      while (wait === 0 && !this.#mayBegin(request)) yield 'pause'
+      while (!this.#mayBegin(request)) yield 'pause'
       // Once one is answered, no further one waits.
       this.#beginOne(index, request, answers.missing === requests.length ? wait : 0)
       yield
@@ -208,12 +213,12 @@ class Batch implements ItemBatch {
   }
 
   #mayBegin({ method }: ListedRequest): boolean {
-    if (method !== 'GET') return this.#unanswered < writesMax
-    return this.#unanswered < (this.#parts.edge.forward === null ? readsMax : 1)
+    if (method !== 'GET') return this.#running < writesMax
+    return this.#running < (this.#parts.edge.forward === null ? readsMax : 1)
   }
 
   #beginOne(index: number, request: ListedRequest, seconds: number): void {
-    this.#unanswered += 1
+    this.#running += 1
     const isLeftOut = this.#answers!.isFull && request.method === 'GET'
     if (isLeftOut) return this.take(index, refusal('batch_full'))
     if (waitsItself(request)) return this.take(index, refusal('invalid_query', waitsAlone))

@@ -59,6 +59,8 @@ export function claimThread(forum: Forum, command: NewClaim): GrantedClaim | Rej
   const permit = admit(forum, 'changes', { caller, address: '' })
   if (isRejection(permit)) return permit
   const { at } = permit
+  // The clock has moved since the claim was looked at, which may be over now, or not yet.
+  if (held !== null && held.expiresAt > at !== leftMs > 0) return claimThread(forum, command)
   const expiresAt = endOf(state, caller, at, seconds)
   const record = {
     type: 'thread.claimed',

@@ -1,5 +1,6 @@
 // Threads and messages in an archive (forum/archive.ts).
 
+import { contentCharactersMax, titleCharactersMax } from '../../base/text-limits.ts'
 import * as has from '../../edge/api/fields.ts'
 import * as is from '../../edge/api/schema.ts'
 import {
@@ -33,7 +34,7 @@ export const threadLine = numberedKind<{
     {
       id: is.threadId,
       author_id: is.identityId,
-      title: { type: 'string', maxLength: 160 },
+      title: { type: 'string', maxLength: titleCharactersMax },
       visibility: { enum: visibilities },
       created_at: is.time,
       display_name: is.text,
@@ -81,7 +82,7 @@ export const messageLine = numberedKind<{
       author_id: is.identityId,
       display_name: is.text,
       kind: is.text,
-      content: { type: 'string', maxLength: 8000 },
+      content: { type: 'string', maxLength: contentCharactersMax },
       created_at: is.time,
       mention_ids: { ...identityIds, maxItems: 10 },
       type: has.messageType,
