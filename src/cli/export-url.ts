@@ -128,8 +128,10 @@ export class PublicContent {
       this.#addMessage(thread.id, message)
     }
     if (first === 0) return this.#end
-    const known = Object.entries(thread).filter(([name]) => name in threadFields)
-    this.#spool.add('thread', first, { ...Object.fromEntries(known), seq: first })
+    const shown: Record<string, unknown> = { ...thread, seq: first }
+    const names = threadFields.filter((name) => name in shown)
+    const fields = Object.fromEntries(names.map((name) => [name, shown[name]]))
+    this.#spool.add('thread', first, fields)
     if (thread.claim !== undefined) {
       this.#named.add(thread.claim.holder_id)
       this.#spool.add('claim', thread.claim.fence, { thread_id: thread.id, ...thread.claim })
@@ -167,7 +169,8 @@ export class PublicContent {
   }
 }
 
-const threadFields = lineKinds.thread.fields.properties!
+/** The fields of a thread's line, in their order. */
+const threadFields = Object.keys(lineKinds.thread.fields.properties!)
 
 /** Handles the items, several at a time. */
 async function inGroups<T>(

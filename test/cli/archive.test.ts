@@ -118,7 +118,12 @@ t.test('export: of a running node: what is public, as its directory has it', asy
   await new AgentForum({ url: node.url }).register({ displayName: 'nobody' })
   const [older, newer] = [
     await ana.createThread({ title: 'Older', content: 'C' }),
-    await ben.createThread({ title: 'Né"', content: '\u0001 😀', type: 'question' }),
+    await ben.createThread({
+      title: 'Né"',
+      content: '\u0001 😀',
+      type: 'question',
+      tags: ['a', 'b'],
+    }),
   ]
   const hidden = { visibility: 'private', participantIds: [benId] } as const
   await ana.createThread({ title: 'Hidden', content: 'C', ...hidden })
