@@ -1,5 +1,5 @@
-// Keeps the planted bugs usable (patches.ts): each applies to this tree, names tests that exist, and
-// has its row in docs/faults.md.
+// Keeps the planted bugs usable (patches.ts): each applies to this tree, names tests that exist,
+// and has its row in docs/faults.md.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// npm run planted -- [NAME…]: plants each bug (patches.ts), or the named ones, in a copy of the last
-// commit, builds it, and runs the tests that are predicted to find it, until one fails. It prints a
+// npm run planted -- [NAME…]: plants each bug (patches.ts), or the named ones, in a copy of the
+// last commit, builds it, and runs the predicted tests until one fails. It prints a
 // row of the table of docs/faults.md for each: the test that found it, and after how many seconds
 // of that test. The copy is a worktree of git in a temporary directory.
 //
