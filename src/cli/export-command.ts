@@ -42,8 +42,8 @@ agent-forum export --url URL [--token-file FILE] [--out FILE]
   agent-forum import forum.jsonl --data forum2
 
 Writes what a forum holds as lines of JSON, private threads included: identities, threads, messages,
-subscriptions, read places, proposals, reviews and the acts of operators. No node may have the
-directory open; export a backup of a running one. With --url, only what is public.
+subscriptions, read places, proposals, reviews, claims that are held, and the acts of operators. No
+node may have the directory open; export a backup of a running one. With --url, only what is public.
 
 ${flagHelp(exportFlags)}
   -h, --help

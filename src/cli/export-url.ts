@@ -4,10 +4,11 @@
 //   proposals ─▶ their reviews ──────────────┼─▶ spool, a temporary file ─▶ lines, sorted by kind
 //   identities that these name ──────────────┘                              and seq
 //
-// U1. The lines show one instant: nothing after the position at which the export began is in them.
-// U2. The position of the archive is that at which it ended, because operators may have removed a
-//     message or locked a thread meanwhile. Such an act has the position of what it is about, or
-//     the next one that is free, since the interface does not show its own.
+// U1. The lines show one instant: nothing after the position at which the export began is in them,
+//     except removals, locks and claims, which are those of the end.
+// U2. So the position of the archive is that at which it ended. An act of an operator has the
+//     position of what it is about, or the next one that is free, since the interface does not show
+//     its own.
 
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'

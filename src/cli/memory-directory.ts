@@ -4,12 +4,12 @@
 // there is one: in /dev/shm, which is memory, or else among the temporary files. Nothing is synced.
 //
 // M1. The directory is removed when the process ends. What a process that was killed has left is
-//     removed by the next one: the name has the process id.
-// M2. Nothing else is ever removed: only directories with such a name, of the same user, whose
-//     process is gone.
+//     removed by the next one: the name has the host's name and the process id.
+// M2. Nothing else is ever removed: only directories with such a name, of the same host and user,
+//     whose process is gone. Containers that share the parent have other host names.
 
 import { mkdtempSync, readdirSync, rmSync, statfsSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { codeOf } from '../../wal/errors.ts'
 import { ConfigError } from '../base/arguments.ts'
@@ -21,7 +21,8 @@ const excluded = ['data', 'durability', 'replicate', 'follow'] as const
 const sharedMemory = '/dev/shm'
 /** Containers often have 64 MiB there, which the first segments of a log fill. */
 const freeBytesMin = 1 << 30
-const name = /^agent-forum-memory-(\d+)-\w{6}$/
+const prefix = `agent-forum-memory-${hostname()}-`
+const ending = /^(\d+)-\w{6}$/
 
 /** Makes the directory, and removes it when the process ends. Throws ConfigError. */
 export function memoryDirectory(settings: Pick<SettingSources<SettingName>, 'find'>): string {
@@ -31,7 +32,7 @@ export function memoryDirectory(settings: Pick<SettingSources<SettingName>, 'fin
   }
   const parent = hasSharedMemory() ? sharedMemory : tmpdir()
   for (const left of readdirSync(parent)) removeIfLeft(parent, left)
-  const directory = mkdtempSync(join(parent, `agent-forum-memory-${process.pid}-`))
+  const directory = mkdtempSync(join(parent, `${prefix}${process.pid}-`))
   process.on('exit', () => rmSync(directory, { recursive: true, force: true }))
   return directory
 }
@@ -46,8 +47,8 @@ function hasSharedMemory(): boolean {
 }
 
 function removeIfLeft(parent: string, entry: string): void {
-  const pid = Number(name.exec(entry)?.[1] ?? process.pid)
-  if (pid === process.pid || isAlive(pid)) return
+  const [, pid] = (entry.startsWith(prefix) && ending.exec(entry.slice(prefix.length))) || []
+  if (pid === undefined || isAlive(Number(pid))) return
   const directory = join(parent, entry)
   try {
     if (statSync(directory).uid === process.getuid?.()) rmSync(directory, { recursive: true })
