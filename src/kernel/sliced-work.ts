@@ -22,7 +22,7 @@ interface Job {
   stop(): void
 }
 
-/** Why a job was not finished: a `Rejection` of forum/forum.ts. */
+/** Why a job was not finished: a `Rejection` (rejection.ts). */
 export interface Unfinished {
   rejected: 'overloaded' | 'shutting_down'
 }

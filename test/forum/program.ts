@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { errors } from '../../src/edge/api/errors.ts'
 import type { Route } from '../../src/edge/api/route.ts'
-import { expireClaims } from '../../src/forum/claims/commands.ts'
+import { recordDueClaims } from '../../src/forum/claims/commands.ts'
 import { deleteClaim, postClaim } from '../../src/forum/claims/routes.ts'
 import { putRead } from '../../src/forum/feed/read-place-routes.ts'
 import { deleteSubscribe, postSubscribe } from '../../src/forum/feed/subscription-routes.ts'
@@ -318,7 +318,7 @@ export class Run {
     const { model, world } = this
     const isDue = ({ claim }: Thread) => claim !== null && claim.expiresAt <= this.#at
     const hasDue = model.threads.some(isDue)
-    expireClaims(world.forum)
+    recordDueClaims(world.forum)
     assert.equal(this.#fold().length, hasDue ? 1 : 0, 'K1: one record for all')
     assert.ok(!model.threads.some(isDue), 'it is recorded')
     if (hasDue) this.outcomes.add('claims expired')

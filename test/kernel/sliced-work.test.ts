@@ -103,7 +103,13 @@ for (const [name, route] of Object.entries({ getThreads, getIdentity, getIdentit
     const scene = new Scene()
     const never = () => false
     const forum = {
-      state: { identities: { findNamed: () => 0 }, messages: { count: 0 }, position: 0 },
+      state: {
+        identities: { findNamed: () => 0 },
+        messages: { count: 0 },
+        threads: { public: { length: 0 } },
+        claims: { count: 0 },
+        position: 0,
+      },
       activity: { cover: never },
       publishers: { catchUp: never, catchUpWithNames: never },
       slicedWork: scene.work,

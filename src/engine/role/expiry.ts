@@ -2,7 +2,7 @@
 // is behind; and forgets registrations (forum/identities/registrations.ts). Timers start the
 // work. If there is much to record, each event-loop iteration records a part.
 
-import { expireClaims } from '../../forum/claims/commands.ts'
+import { recordDueClaims } from '../../forum/claims/commands.ts'
 import { keepTime } from '../../forum/expiry.ts'
 import type { Forum } from '../../forum/forum.ts'
 import { expireGuests } from '../../forum/identities/commands.ts'
@@ -24,7 +24,7 @@ export function startExpiry(forum: Forum): () => void {
     next ?? work()
   }, checkMs)
   const workOnClaims = () => {
-    claims = setTimeout(workOnClaims, expireClaims(forum))
+    claims = setTimeout(workOnClaims, recordDueClaims(forum))
   }
   let claims: NodeJS.Timeout
   workOnClaims()

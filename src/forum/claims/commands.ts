@@ -60,7 +60,8 @@ export function claimThread(forum: Forum, command: NewClaim): GrantedClaim | Rej
   if (isRejection(permit)) return permit
   const { at } = permit
   // The clock has moved since the claim was looked at, which may be over now, or not yet.
-  if (held !== null && held.expiresAt > at !== leftMs > 0) return claimThread(forum, command)
+  const isHeldNow = held !== null && held.expiresAt > at
+  if (isHeldNow !== leftMs > 0) return claimThread(forum, command)
   const expiresAt = endOf(state, caller, at, seconds)
   const record = {
     type: 'thread.claimed',
@@ -141,7 +142,7 @@ const checkMs = 1_000
  * Records that claims have expired, if one is due. Returns after how many milliseconds it must be
  * called again, so that each claim expires at its time.
  */
-export function expireClaims(forum: Forum): number {
+export function recordDueClaims(forum: Forum): number {
   const { claims } = forum.state
   const at = timeOf(forum)
   if (claims.nextExpiry <= at) recordTime(forum)

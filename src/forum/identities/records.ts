@@ -34,7 +34,10 @@ export interface IdentityListed extends Timed {
   listed: boolean
 }
 
-/** All guests created before the identity with this number have expired. */
+/**
+ * Keeps time: at its time the invitations and claims that are due expire, and all guests that were
+ * created before the identity with the number `before` have expired. Often there are none of them.
+ */
 export interface GuestsExpired extends Timed {
   type: 'guests.expired'
   before: number

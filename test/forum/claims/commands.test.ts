@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import t from 'tap'
-import { claimThread, expireClaims, releaseClaim } from '../../../src/forum/claims/commands.ts'
+import { claimThread, recordDueClaims, releaseClaim } from '../../../src/forum/claims/commands.ts'
 import { claimsMax } from '../../../src/forum/claims/table.ts'
 import type { Forum } from '../../../src/forum/forum.ts'
 import { createIdentity } from '../../../src/forum/identities/commands.ts'
@@ -94,21 +94,21 @@ t.test('release: of one whose time is over: recorded as expired', async (t) => {
   t.match(forum.state.claims.ended, { expired: 1, released: 0 })
 })
 
-t.test('expireClaims: says when the next one expires, and records all in one', async (t) => {
+t.test('recordDueClaims: says when the next one expires, and records all in one', async (t) => {
   const { forum, clock, rows, ana, ben, id } = scene()
   const other = thread(forum, ana)
-  t.equal(expireClaims(forum), 1000, 'no claim')
+  t.equal(recordDueClaims(forum), 1000, 'no claim')
   demanded(claim(forum, ana, id, 2))
   demanded(claim(forum, ben, other, 2))
-  t.equal(expireClaims(forum), 1000)
+  t.equal(recordDueClaims(forum), 1000)
   goOn(clock, 1500)
-  t.equal(expireClaims(forum), 500)
+  t.equal(recordDueClaims(forum), 500)
   const { position } = rows
   goOn(clock, 500)
   rows.health = 'storage_full'
-  t.equal(expireClaims(forum), 1000, 'it is tried again')
+  t.equal(recordDueClaims(forum), 1000, 'it is tried again')
   rows.health = 'ok'
-  t.equal(expireClaims(forum), 1000)
+  t.equal(recordDueClaims(forum), 1000)
   t.equal(rows.position, position + 1)
   t.equal(forum.state.claims.count, 0)
 })
@@ -174,7 +174,7 @@ t.test('D2: fences: grow over every end of a claim, and over restarts', async (t
   goOn(clock, 1000)
   again(ben, 1)
   goOn(clock, 1000)
-  expireClaims(forum)
+  recordDueClaims(forum)
   restart(forum, replayed(rows))
   again(ana, 60)
   demanded(blockIdentity(forum, { id: forum.state.identities.id(ana), reason: '' }))

@@ -59,8 +59,11 @@ t.test('operators: the event loop was blocked: all who scrape metrics see it', a
   const port = await serve(t, '127.0.0.1')
   const longest = () => sample(port, 'agent_forum_event_loop_delay_seconds{percentile="100"}')
   await longest() // the delay is measured from here on
-  const end = performance.now() + 300
-  while (performance.now() < end);
-  await until('one to see it', async () => (await longest()) >= 0.2)
+  await until('one to see it', async () => {
+    // A delay before the first tick of the measurement is not part of it.
+    const end = performance.now() + 300
+    while (performance.now() < end);
+    return (await longest()) >= 0.2
+  })
   for (let others = 0; others < 3; others++) t.ok((await longest()) >= 0.2, 'others see it, too')
 })
