@@ -22,6 +22,7 @@ interface Answered {
   newest_seq: number
   thread_id: string
   message_id: string
+  replayed: boolean
   thread: { message_count: number }
   messages: (Shown & { removed?: true })[]
   has_more: boolean
@@ -62,9 +63,11 @@ export class SeenThreads {
 
   #outcome(append: Append, status: number, body: string): void {
     if (status >= 500) return
-    const { error, newest_seq, thread_id, message_id } = JSON.parse(body) as Answered
+    const { error, newest_seq, thread_id, message_id, replayed } = JSON.parse(body) as Answered
     if (error === 'thread_changed') return this.history.refusedFor(append, newest_seq)
-    if (status >= 400) return this.history.refused(append)
+    // A replay appends nothing. Its content may be another one, if the message has been removed
+    // (src/forum/moderation/commands.ts, E2).
+    if (status >= 400 || replayed) return this.history.refused(append)
     this.history.answered(append, thread_id, message_id)
   }
 
