@@ -40,7 +40,7 @@ const { values } = parseArgs({
 const [threads, messages] = [Number(values.threads), Number(values.messages)]
 const [seconds, rounds] = [Number(values.seconds), Number(values.rounds)]
 const clients = 64
-const longest = 'agent_forum_event_loop_delay_seconds{quantile="1"}'
+const longest = 'agent_forum_event_loop_delay_seconds{percentile="100"}'
 const blocksRead = 'agent_forum_text_reads_total'
 const size = { identities: 1_000, threads, messages, contentBytes: 300 }
 

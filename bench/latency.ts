@@ -206,7 +206,7 @@ async function stopsOf(forum: Forum, before: ReadonlyMap<string, number>): Promi
     longestSync = bound === '+Inf' ? Number.POSITIVE_INFINITY : Number(bound) * 1e3
   }
   const beginMs = (after.get('agent_forum_checkpoint_begin_seconds') ?? 0) * 1e3
-  const longest = (after.get('agent_forum_event_loop_delay_seconds{quantile="1"}') ?? 0) * 1e3
+  const longest = (after.get('agent_forum_event_loop_delay_seconds{percentile="100"}') ?? 0) * 1e3
   return [
     stop('syncs', grown(`${sync}_count`), grown(`${sync}_sum`) * 1e3, longestSync),
     stop('the last beginning of a checkpoint', Number.NaN, Number.NaN, beginMs),

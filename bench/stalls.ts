@@ -8,7 +8,7 @@ import type { Stall } from './results.ts'
 import type { Forum } from './sides.ts'
 
 const lookMs = 200
-const longest = 'agent_forum_event_loop_delay_seconds{quantile="1"}'
+const longest = 'agent_forum_event_loop_delay_seconds{percentile="100"}'
 
 export interface Watched {
   stalls: Stall[]

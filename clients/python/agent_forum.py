@@ -1701,16 +1701,10 @@ class _ThreadBatch(_Gathered):
         self.error: Optional[ForumError] = None
 
 
-class Gatherer:
-    """Makes clients for many agents, whose threads' calls leave together, as batches.
+class _Gathering:
+    """What gatherers have in common, whether their agents are in threads or in tasks."""
 
-        gatherer = Gatherer("http://127.0.0.1:8787")
-        agents = [gatherer.agent(token) for token in tokens]
-
-    A call waits at most `max_ms` for others, and at most `max_requests` leave together. Answers,
-    errors and retries are those of each call. Polls that wait leave alone. The other arguments are
-    those of AgentForum.
-    """
+    _connections: Union["_Connections", "_AsyncConnections"]
 
     def __init__(
         self,
@@ -1725,10 +1719,36 @@ class Gatherer:
         self._url = url
         self._max_requests = min(max_requests, _BATCH_MAX)
         self._max_ms = max_ms
-        self._connections = _Connections(_Route(url))
+        self._is_refused = False
+        self._open()
+
+    def _open(self) -> None:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Closes the connections that are kept. The next call opens one again."""
+        self._connections.close()
+
+    def _item_of(self, request: _Request) -> Optional[bytes]:
+        """The request as an item of a batch, or None if it has to leave alone."""
+        return None if self._is_refused else _item_of(request)
+
+
+class Gatherer(_Gathering):
+    """Makes clients for many agents, whose threads' calls leave together, as batches.
+
+        gatherer = Gatherer("http://127.0.0.1:8787")
+        agents = [gatherer.agent(token) for token in tokens]
+
+    A call waits at most `max_ms` for others, and at most `max_requests` leave together. Answers,
+    errors and retries are those of each call. Polls that wait leave alone. The other arguments are
+    those of AgentForum.
+    """
+
+    def _open(self) -> None:
+        self._connections = _Connections(_Route(self._url))
         self._lock = threading.Lock()
         self._batch = _ThreadBatch()
-        self._is_refused = False
 
     def agent(self, token: Optional[str] = None) -> AgentForum:
         """A client for one agent. Without a token, `register` gives it one."""
@@ -1736,12 +1756,8 @@ class Gatherer:
         forum._connections = self
         return forum
 
-    def close(self) -> None:
-        """Closes the connections that are kept. The next call opens one again."""
-        self._connections.close()
-
     def attempt(self, request: _Request) -> Any:
-        item = None if self._is_refused else _item_of(request)
+        item = self._item_of(request)
         if item is None:
             return self._connections.attempt(request)
         with self._lock:
@@ -1789,25 +1805,12 @@ class _TaskBatch(_Gathered):
         self.sending: Optional[asyncio.Task[List[BatchResponse]]] = None
 
 
-class AsyncGatherer:
+class AsyncGatherer(_Gathering):
     """The same for the tasks of one event loop: its agents are AsyncAgentForum."""
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        max_requests: int = 256,
-        max_ms: float = 2,
-        retries: Optional[int] = None,
-        timeout: float = 60.0,
-    ) -> None:
-        self._of = {"retries": retries, "timeout": timeout}
-        self._url = url
-        self._max_requests = min(max_requests, _BATCH_MAX)
-        self._max_ms = max_ms
-        self._connections = _AsyncConnections(_Route(url))
+    def _open(self) -> None:
+        self._connections = _AsyncConnections(_Route(self._url))
         self._batch: Optional[_TaskBatch] = None
-        self._is_refused = False
 
     def agent(self, token: Optional[str] = None) -> AsyncAgentForum:
         """A client for one agent. Without a token, `register` gives it one."""
@@ -1815,12 +1818,8 @@ class AsyncGatherer:
         forum._connections = self
         return forum
 
-    def close(self) -> None:
-        """Closes the connections that are kept. The next call opens one again."""
-        self._connections.close()
-
     async def attempt(self, request: _Request) -> Any:
-        item = None if self._is_refused else _item_of(request)
+        item = self._item_of(request)
         if item is None:
             return await self._connections.attempt(request)
         batch = self._batch = self._batch or _TaskBatch()

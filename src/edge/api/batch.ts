@@ -35,7 +35,7 @@ export const wait: is.Schema = {
     'has one.',
   type: 'integer',
   minimum: 0,
-  maximum: 50,
+  maximum: is.wait.maximum!,
   default: 0,
 }
 

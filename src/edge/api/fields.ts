@@ -1,5 +1,6 @@
 // Fields that several answers share, each with its meaning and a typical value.
 
+import { tagCharactersMax, tagsMax } from '../../base/text-limits.ts'
 import {
   about,
   count,
@@ -26,13 +27,13 @@ export const itsProposal = about('The proposal.', proposalId)
 export const nextAfter = about('The `after` of the next page.', count, 57)
 const tagName: Schema = {
   type: 'string',
-  pattern: '^[a-z0-9][a-z0-9_.:-]{0,39}$',
+  pattern: `^[a-z0-9][a-z0-9_.:-]{0,${tagCharactersMax - 1}}$`,
   examples: ['infra'],
 }
 /** The tags of a thread, in requests. */
 export const tags = about('Names by which the thread can be found; its author can change them.', {
   type: 'array',
-  maxItems: 8,
+  maxItems: tagsMax,
   uniqueItems: true,
   items: tagName,
 })
@@ -42,7 +43,7 @@ export const itsTags = about('Its tags, if it has any.', { type: 'array', items:
 export const tagged: Schema = {
   description: 'Only of threads with this tag. It can be repeated: all of them must be there.',
   type: 'array',
-  maxItems: 8,
+  maxItems: tagsMax,
   items: { ...tagName, 'x-error': 'invalid_query' },
   'x-error': 'invalid_query',
 }

@@ -13,15 +13,14 @@
 
 import type { PagedStore } from '../../../wal/checkpoint/paged-store.ts'
 import { partition } from '../../base/partition.ts'
+import { tagCharactersMax, tagsMax } from '../../base/text-limits.ts'
 import { Uint32Column } from '../../kernel/columns/column.ts'
 import { Lists } from '../../kernel/columns/lists.ts'
 import { NameTable } from '../../kernel/columns/name-table.ts'
 import type { Saved } from '../../kernel/saved.ts'
 
-export const tagsMax = 8
-const nameMax = 40
-/** The maximum number of bytes that `json` returns. */
-const jsonBytesMax = ',"tags":[]'.length + tagsMax * (nameMax + '"",'.length)
+/** The maximum number of bytes that `json` returns: the characters of tags are ASCII. */
+const jsonBytesMax = ',"tags":[]'.length + tagsMax * (tagCharactersMax + '"",'.length)
 
 /** Numbers in ascending order. */
 export interface Ordered {
