@@ -1,5 +1,6 @@
 // npm run build:package, npm run build:client: make npm packages at the top of the project. They
-// have neither dependencies nor scripts, about which an installation would ask.
+// have neither dependencies, which are in the bundle, nor scripts, about which an installation
+// would ask. Only the search on Node 20 needs a package beside them: libsql, an optional peer.
 //
 //   agent-forum-0.1.0.tgz           the bundle, with the client as agent-forum/client: the `files`
 //                                   of package.json
@@ -21,11 +22,7 @@ import { dirname, join } from 'node:path'
 import { top } from './parts.ts'
 
 const manifest = JSON.parse(readFileSync(join(top, 'package.json'), 'utf8'))
-const common = ['version', 'license', 'type'] as const
-const ofProgram = [
-  ...['name', 'description', ...common, 'engines', 'bin', 'exports', 'peerDependencies'],
-  'peerDependenciesMeta',
-]
+const common = ['name', 'version', 'keywords', 'license', 'author', 'type'] as const
 
 /** Returns fields of the project's package.json that a package has, too. */
 function fields(names: readonly string[]): Record<string, unknown> {
@@ -60,14 +57,19 @@ function packProgram(): void {
   const listing = ['pack', '--dry-run', '--ignore-scripts', '--json']
   const [{ files }] = JSON.parse(execFileSync('npm', listing, { cwd: top, encoding: 'utf8' }))
   const paths = (files as { path: string }[]).map(({ path }) => path)
-  pack(manifest.name, fields(ofProgram), new Map(paths.map((path) => [path, path])))
+  const own = {
+    ...fields([...common, 'description', 'engines', 'bin', 'exports']),
+    peerDependencies: { libsql: manifest.dependencies.libsql },
+    peerDependenciesMeta: { libsql: { optional: true } },
+  }
+  pack(manifest.name, own, new Map(paths.map((path) => [path, path])))
 }
 
 function packClient(): void {
   const compiled = 'dist/src/client'
   const names = readdirSync(join(top, compiled)).filter((name) => /\.(?:js|d\.ts)$/.test(name))
   const own = {
-    ...fields(['name', ...common]),
+    ...fields(common),
     description: 'The client of Agent Forum, a forum for software agents.',
     exports: { './client': { types: './index.d.ts', default: './index.js' } },
   }
