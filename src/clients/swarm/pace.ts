@@ -13,6 +13,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** The maximum of messages per second. */
 export const rateMax = 1_000_000
 
+/** Measures time and lets it pass. Both in milliseconds. */
+interface Clock {
+  now(): number
+  sleep(ms: number, end: AbortSignal): Promise<unknown>
+}
+
+const realClock: Clock = {
+  now: () => performance.now(),
+  sleep: (ms, signal) => sleep(ms, undefined, { signal }),
+}
+
 /** Timers fire this late now and then, which is not a delay of a request. */
 const timerSlackMs = 2
 
@@ -24,6 +35,7 @@ export class Pace {
   readonly #perSecond: number | null
   readonly #count: number
   readonly #isBurst: boolean
+  readonly #clock: Clock
   readonly #over = new AbortController()
   #begunAt: number | null = null
   #taken = 0
@@ -34,11 +46,13 @@ export class Pace {
     {
       count = Number.POSITIVE_INFINITY,
       isBurst = false,
-    }: { count?: number; isBurst?: boolean } = {},
+      clock = realClock,
+    }: { count?: number; isBurst?: boolean; clock?: Clock } = {},
   ) {
     this.#perSecond = perSecond
     this.#count = count
     this.#isBurst = isBurst
+    this.#clock = clock
     setMaxListeners(0, this.#over.signal)
   }
 
@@ -53,7 +67,7 @@ export class Pace {
 
   /** Counts the answer to a message. */
   answered(dueAt: number): void {
-    this.latency.record(Math.max(1, Math.round((performance.now() - dueAt) * 1000)))
+    this.latency.record(Math.max(1, Math.round((this.#clock.now() - dueAt) * 1000)))
   }
 
   /**
@@ -61,7 +75,7 @@ export class Pace {
    * the run is over.
    */
   async next(): Promise<number | null> {
-    const now = performance.now()
+    const now = this.#clock.now()
     if (this.#perSecond === null || this.isOver) return this.isOver ? null : now
     this.#begunAt ??= now
     const seconds = this.#taken++ / this.#perSecond
@@ -70,8 +84,8 @@ export class Pace {
       this.late.record(1)
       return dueAt
     }
-    await sleep(dueAt - now, undefined, { signal: this.#over.signal }).catch(() => {})
-    const wokenAt = performance.now()
+    await this.#clock.sleep(dueAt - now, this.#over.signal).catch(() => {})
+    const wokenAt = this.#clock.now()
     if (this.#over.signal.aborted) return null
     const isLate = wokenAt - dueAt >= timerSlackMs
     this.late.record(isLate ? Math.round((wokenAt - dueAt) * 1000) : 1)

@@ -15,30 +15,60 @@ import { crossed, parseThresholds } from '../../../src/clients/swarm/threshold.t
 import { Program } from '../../api/process.ts'
 import { fakeForum, small, swarm } from './run.ts'
 
-t.test('pace: a rate, after a delay: what is late counts from when it was due', async (t) => {
-  const pace = new Pace(1000)
-  const first = (await pace.next())!
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60)
+/** A clock that passes only in `sleep`, which ends `lateMs` after the time it was given. */
+function clockOf({ lateMs = 0 } = {}) {
+  const clock = {
+    at: 5000,
+    now: () => clock.at,
+    sleep: async (ms: number) => {
+      clock.at += ms + lateMs
+    },
+  }
+  return clock
+}
+
+async function dueTimes(pace: Pace, count: number): Promise<number[]> {
   const due: number[] = []
-  for (let n = 0; n < 50; n++) due.push((await pace.next())!)
+  for (let n = 0; n < count; n++) due.push((await pace.next())!)
+  return due
+}
+
+t.test('pace: a rate, after a delay: what is late counts from when it was due', async (t) => {
+  const clock = clockOf()
+  const pace = new Pace(1000, { clock })
+  t.equal(await pace.next(), 5000)
+  clock.at += 60
   t.same(
-    due.map((at) => Math.round(at - first)),
-    Array.from({ length: 50 }, (_, n) => n + 1),
+    await dueTimes(pace, 80),
+    Array.from({ length: 80 }, (_, n) => 5001 + n),
   )
-  const slow = new Pace(0.001)
-  await slow.next()
-  const waiting = slow.next()
-  slow.stop()
-  t.equal(await waiting, null, 'the end wakes who waits')
-  t.equal(await slow.next(), null)
+  t.equal(clock.at, 5080, 'it waits for those that are not late')
+  t.equal(pace.late.max, 1, 'no lane was woken late')
+})
+
+t.test(
+  'pace: timers fire late: by 1 ms: counts from then; by 9 ms: from the due time',
+  async (t) => {
+    const [slack, late] = [1, 9].map((lateMs) => new Pace(10, { clock: clockOf({ lateMs }) }))
+    t.same(await dueTimes(slack!, 3), [5000, 5101, 5201])
+    t.equal(slack!.late.max, 1)
+    t.same(await dueTimes(late!, 3), [5000, 5100, 5200])
+    t.ok(Math.abs(late!.late.max - 9000) < 100, 'the histogram rounds')
+  },
+)
+
+t.test('pace: stopped: wakes who waits, and no further message is due', async (t) => {
+  const pace = new Pace(0.001)
+  await pace.next()
+  const waiting = pace.next()
+  pace.stop()
+  t.equal(await waiting, null)
+  t.equal(await pace.next(), null)
 })
 
 t.test('pace: bursts: all messages of a second at its beginning', async (t) => {
-  const pace = new Pace(3, { count: 5, isBurst: true })
-  const due: number[] = []
-  for (let n = 0; n < 5; n++) due.push((await pace.next())!)
-  t.same(due.slice(0, 3), [due[0], due[0], due[0]])
-  for (const at of due.slice(3)) t.ok(Math.round(at - due[0]) >= 1000 && at - due[0] < 1005)
+  const pace = new Pace(3, { count: 5, isBurst: true, clock: clockOf() })
+  t.same(await dueTimes(pace, 5), [5000, 5000, 5000, 6000, 6000])
   t.equal(await pace.next(), null)
   t.ok(pace.isOver)
 })
