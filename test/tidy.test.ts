@@ -4,9 +4,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import t from 'tap'
-import { commonErrors, errors } from '../src/edge/api/errors.ts'
+import { commonErrors } from '../src/edge/api/errors.ts'
 import type { Route } from '../src/edge/api/route.ts'
 import { routes } from '../src/forum/routes.ts'
+import { errors } from '../src/kernel/rejection.ts'
 import {
   answeredCodes,
   benchesWithoutQuestion,
@@ -91,7 +92,7 @@ function codesOfRoutes(declared: readonly Route[]): Set<string> {
 
 t.test('errors: the list, the routes and the edge: the same codes, both ways', async (t) => {
   const ofRoutes = codesOfRoutes(routes)
-  for (const code of ofRoutes) t.ok(code in errors, `${code}: add it to src/edge/api/errors.ts`)
+  for (const code of ofRoutes) t.ok(code in errors, `${code}: add it to src/kernel/rejection.ts`)
   const used = new Set([...ofRoutes, ...codesOfTheEdge(), ...commonErrors])
   for (const code of Object.keys(errors)) {
     t.ok(used.has(code), `${code}: a route declares it, the edge uses it, or it is common`)

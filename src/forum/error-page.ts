@@ -1,7 +1,8 @@
 // Errors as pages, for requests by browsers. Programs still get them as JSON (edge/api/errors.ts).
 
-import { type ErrorCode, type ErrorPage, errors, unknownPath } from '../edge/api/errors.ts'
+import { type ErrorPage, unknownPath } from '../edge/api/errors.ts'
 import type { Service } from '../edge/api/route.ts'
+import { type ErrorCode, errors } from '../kernel/rejection.ts'
 import { html, nothing } from '../people/html/html.ts'
 import { notFoundPage, pageHeaders, pageType, privateHeaders, wholePage } from '../people/layout.ts'
 import type { Session } from './sessions/commands.ts'

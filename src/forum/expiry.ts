@@ -4,7 +4,7 @@
 // so callers cannot cause many.
 
 import { notableMs } from '../kernel/clock.ts'
-import { isRejection, type Rejection, type RejectionCode } from '../kernel/rejection.ts'
+import { type ErrorCode, isRejection, type Rejection } from '../kernel/rejection.ts'
 import type { Forum } from './forum.ts'
 import { admitOwn, commit } from './write.ts'
 
@@ -12,7 +12,7 @@ import { admitOwn, commit } from './write.ts'
  * Rejects a request because something expired at `expiresAt`. The answer waits until a record of
  * that time or later is durable.
  */
-export function rejectExpired(forum: Forum, rejected: RejectionCode, expiresAt: number): Rejection {
+export function rejectExpired(forum: Forum, rejected: ErrorCode, expiresAt: number): Rejection {
   const { state } = forum
   if (state.now < expiresAt) recordTime(forum)
   return { rejected, position: state.position }

@@ -15,7 +15,7 @@
 
 import { timingSafeEqual } from 'node:crypto'
 import { counted } from '../base/counted.ts'
-import { type ErrorCode, type ErrorPage, errors } from '../edge/api/errors.ts'
+import type { ErrorPage } from '../edge/api/errors.ts'
 import {
   type Answer,
   type Call,
@@ -27,7 +27,7 @@ import {
 import { validator } from '../edge/api/validator.ts'
 import type { Positioned } from '../forum/forum.ts'
 import type { Session } from '../forum/sessions/commands.ts'
-import type { Rejection } from '../kernel/rejection.ts'
+import { type ErrorCode, errors, type Rejection } from '../kernel/rejection.ts'
 import type { Problem } from './html/forms.ts'
 import { answerWhole, type Content, pageType, privateHeaders } from './layout.ts'
 

@@ -2,7 +2,7 @@
 // openapi.test.ts tests that the document is complete, and all other tests that answers satisfy it.
 
 import t from 'tap'
-import { type ErrorKind, errors } from '../../src/edge/api/errors.ts'
+import { type ErrorKind, errors } from '../../src/kernel/rejection.ts'
 import type { Operation } from './document.ts'
 import { startForum } from './harness.ts'
 

@@ -9,12 +9,12 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
-import { type ErrorCode, errors } from '../../src/edge/api/errors.ts'
 import { unknown } from '../../src/edge/api/examples.ts'
 import { errorsOf, openApi } from '../../src/edge/api/openapi.ts'
 import { openApiRoute } from '../../src/edge/api/openapi-route.ts'
 import type { Answer, Service } from '../../src/edge/api/route.ts'
 import { routes, routesOf } from '../../src/forum/routes.ts'
+import { type ErrorCode, errors } from '../../src/kernel/rejection.ts'
 
 type Json = Record<string, unknown>
 interface Content {

@@ -2,10 +2,10 @@
 // with which the server validates requests and renders answers. Answers keep the field names of the
 // wire format. The fields of a request are in camelCase, as are the client's arguments.
 
-import { errors } from '../../src/edge/api/errors.ts'
 import type { Schema } from '../../src/edge/api/schema.ts'
 import { webhookEvents } from '../../src/edge/api/webhook-requests.ts'
 import { operations } from '../../src/forum/routes.ts'
+import { errors } from '../../src/kernel/rejection.ts'
 import { titledSchemas } from './schema-words.ts'
 
 const lineMax = 100

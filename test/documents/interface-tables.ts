@@ -2,7 +2,7 @@
 // from the routes, schemas and constants that the service runs with.
 
 import { answersBytesMax, listBytesMax, requestsMax } from '../../src/edge/api/batch.ts'
-import { commonErrors, type ErrorCode, type ErrorKind, errors } from '../../src/edge/api/errors.ts'
+import { commonErrors } from '../../src/edge/api/errors.ts'
 import { errorsOf } from '../../src/edge/api/openapi.ts'
 import type { Route } from '../../src/edge/api/route.ts'
 import { meaningOf, type Schema } from '../../src/edge/api/schema.ts'
@@ -21,6 +21,7 @@ import {
 } from '../../src/forum/webhooks/delivery-receipts.ts'
 import { answerBytesMax, timeoutMs } from '../../src/forum/webhooks/send.ts'
 import { lapseAfterMs } from '../../src/forum/webhooks/table.ts'
+import { type ErrorCode, type ErrorKind, errors } from '../../src/kernel/rejection.ts'
 import { type Section, table } from './generated.ts'
 import { fieldsOf, titledSchemas, typeOf } from './schema-words.ts'
 

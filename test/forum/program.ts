@@ -3,7 +3,6 @@
 // then folded into the model, and the answer is compared with what the model has then.
 
 import assert from 'node:assert/strict'
-import { errors } from '../../src/edge/api/errors.ts'
 import type { Route } from '../../src/edge/api/route.ts'
 import { recordDueClaims } from '../../src/forum/claims/commands.ts'
 import { deleteClaim, postClaim } from '../../src/forum/claims/routes.ts'
@@ -21,7 +20,7 @@ import type { ForumRecord } from '../../src/forum/records.ts'
 import { putTags } from '../../src/forum/tags/routes.ts'
 import { postReply } from '../../src/forum/threads/reply-routes.ts'
 import { postThread } from '../../src/forum/threads/routes.ts'
-import { isRejection } from '../../src/kernel/rejection.ts'
+import { errors, isRejection } from '../../src/kernel/rejection.ts'
 import { type Expected, type Forecast, refused } from '../simulate/asking.ts'
 import { claiming, releasing } from '../simulate/claim-forecasts.ts'
 import { Forecasts } from '../simulate/forecasts.ts'

@@ -2,11 +2,11 @@
 // compared when it leaves the node, which may be much later or never.
 
 import assert from 'node:assert/strict'
-import { type ErrorCode, errors } from '../../src/edge/api/errors.ts'
 import type { Exchange } from '../../src/edge/http/exchange.ts'
 import type { Body } from '../../src/edge/http/incoming-body.ts'
 import type { RouteMeter } from '../../src/edge/http/meter.ts'
 import type { ForumRecord } from '../../src/forum/records.ts'
+import { type ErrorCode, errors } from '../../src/kernel/rejection.ts'
 import type { Machine } from './machine.ts'
 
 export interface Request {

@@ -2,8 +2,8 @@
 // not answer. Each request is checked when it reaches its receiver.
 
 import assert from 'node:assert/strict'
-import { errors } from '../../src/edge/api/errors.ts'
 import type { Post, Sent } from '../../src/forum/webhooks/send.ts'
+import { errors } from '../../src/kernel/rejection.ts'
 import { ask, type Request } from './asking.ts'
 import { Forecasts } from './forecasts.ts'
 import type { Machine } from './machine.ts'

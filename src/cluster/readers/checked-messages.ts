@@ -11,15 +11,16 @@
 
 import assert from 'node:assert/strict'
 import { Packr } from 'msgpackr'
-import type { Answer } from '../../edge/api/route.ts'
+import type { Answer, Outcome } from '../../edge/api/route.ts'
 import {
   type CheckedRequest,
   RemoteResponder,
   type SentCall,
   type UnreadBody,
 } from '../../edge/http/checked-request.ts'
-import type { Refused, Responder, Settled } from '../../edge/http/exchange.ts'
+import type { Responder } from '../../edge/http/exchange.ts'
 import type { Positioned } from '../../forum/forum.ts'
+import type { Rejection } from '../../kernel/rejection.ts'
 import { type Kind, message } from './messages.ts'
 
 const packr = new Packr({ useRecords: false, copyBuffers: true })
@@ -65,7 +66,7 @@ function requestOfRow(row: Row): CheckedRequest {
 const how = { decided: 0, refused: 1, answered: 2 } as const
 
 /** Returns an outcome's row. Takes ownership of an answer's body, which packing overwrites. */
-function rowOfSettled(id: number, settled: Settled): Row {
+function rowOfSettled(id: number, settled: Outcome): Row {
   if ('rejected' in settled) {
     const { rejected, position, detail, retryAfter, fields } = settled
     return [id, how.refused, rejected, position, detail, retryAfter, fields]
@@ -75,14 +76,14 @@ function rowOfSettled(id: number, settled: Settled): Row {
   return [id, how.answered, status, body, position, etag, retryAfter]
 }
 
-function settledOfRow(row: Row): Settled {
+function settledOfRow(row: Row): Outcome {
   if (row[1] === how.decided) {
     const decision = row[2] as Positioned
     return { status: 0, body: '', position: decision.position, decision }
   }
   if (row[1] === how.refused) {
     const [, , rejected, position, detail, retryAfter, fields] = row
-    return without({ rejected, position, detail, retryAfter, fields }) as unknown as Refused
+    return without({ rejected, position, detail, retryAfter, fields }) as unknown as Rejection
   }
   const [, , status, body, position, etag, retryAfter] = row
   const isOwn = typeof body !== 'string'
@@ -107,7 +108,7 @@ export function rowsMessage(kind: Kind, rows: readonly Row[]): Buffer {
 }
 
 /** Calls `take` with the outcome of each request in a message. */
-export function eachSettled(payload: Buffer, take: (id: number, settled: Settled) => void): void {
+export function eachSettled(payload: Buffer, take: (id: number, settled: Outcome) => void): void {
   for (const row of packr.unpack(payload) as Row[]) take(row[0] as number, settledOfRow(row))
 }
 
@@ -133,7 +134,7 @@ class CheckedResponder extends RemoteResponder implements Responder {
     this.#settle = settle
   }
 
-  settle(settled: Settled): void {
+  settle(settled: Outcome): void {
     this.#settle(rowOfSettled(this.#id, settled))
   }
 

@@ -13,9 +13,8 @@
 
 import type { Socket } from 'node:net'
 import { Histogram } from '../../base/histogram.ts'
-import type { RoleName } from '../../edge/api/route.ts'
+import type { Outcome, RoleName } from '../../edge/api/route.ts'
 import type { CheckedRequest } from '../../edge/http/checked-request.ts'
-import type { Settled } from '../../edge/http/exchange.ts'
 import type { GateFailure } from '../../edge/http/gate.ts'
 import type { Role } from '../../engine/role/role.ts'
 import {
@@ -82,7 +81,7 @@ export class MainPort implements LeaderLink {
   readonly #events: MainPortEvents
   readonly #splitter = new Splitter((kind, payload) => this.#take(kind, payload))
   readonly #pending = new Map<number, (answer: ForwardedAnswer | null) => void>()
-  readonly #unsettled = new Map<number, (settled: Settled | null) => void>()
+  readonly #unsettled = new Map<number, (settled: Outcome | null) => void>()
   #lastId = 0
   #waiting: Buffer[] = []
   /** The checked requests of this event-loop iteration, and the total length of their bodies. */
@@ -132,7 +131,7 @@ export class MainPort implements LeaderLink {
   }
 
   /** Queues a checked request. Those of one callback leave together, once it has returned. */
-  checked(request: CheckedRequest, done: (settled: Settled | null) => void): void {
+  checked(request: CheckedRequest, done: (settled: Outcome | null) => void): void {
     if (this.#isLost) return done(null)
     this.#lastId += 1
     this.#unsettled.set(this.#lastId, done)
@@ -216,7 +215,7 @@ export class MainPort implements LeaderLink {
     done?.(answer)
   }
 
-  #settle(id: number, settled: Settled): void {
+  #settle(id: number, settled: Outcome): void {
     const done = this.#unsettled.get(id)
     this.#unsettled.delete(id)
     done?.(settled)

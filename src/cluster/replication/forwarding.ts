@@ -22,7 +22,7 @@
 // (W1), so only a socket of this user or an authenticated connection may carry these messages.
 
 import { Packr } from 'msgpackr'
-import type { Route, Service } from '../../edge/api/route.ts'
+import type { Outcome, Route, Service } from '../../edge/api/route.ts'
 import { refuse, sendOutcome } from '../../edge/http/answers.ts'
 import {
   type AnyCall,
@@ -35,7 +35,7 @@ import {
   unreadBody,
 } from '../../edge/http/checked-request.ts'
 import { clientAddress, type TrustProxy } from '../../edge/http/client-address.ts'
-import type { Exchange, Handler, Responder, Settled } from '../../edge/http/exchange.ts'
+import type { Exchange, Handler, Responder } from '../../edge/http/exchange.ts'
 import type { Gate, GateFailure } from '../../edge/http/gate.ts'
 import type { Body } from '../../edge/http/incoming-body.ts'
 import type { Load } from '../../edge/http/load.ts'
@@ -133,7 +133,7 @@ export interface LeaderLink {
   /**
    * Sends a request that has passed the checks, in the same way; absent: only whole ones are sent.
    */
-  checked?(request: CheckedRequest, done: (settled: Settled | null) => void): void
+  checked?(request: CheckedRequest, done: (settled: Outcome | null) => void): void
 }
 
 export interface ForwarderParts {

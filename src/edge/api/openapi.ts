@@ -2,7 +2,8 @@
 // requests and render answers. A linter finds no fault in it (test/api/openapi.test.ts).
 // openapi-route.ts serves it.
 
-import { commonErrors, type ErrorCode, errorBody, errors } from './errors.ts'
+import { type ErrorCode, errors } from '../../kernel/rejection.ts'
+import { commonErrors, errorBody } from './errors.ts'
 import { exampleOf } from './examples.ts'
 import { hasFollowUp } from './follow-up.ts'
 import type { Route, Service } from './route.ts'

@@ -10,9 +10,9 @@ import type { MessageSearch } from '../../forum/search/find.ts'
 import type { Session } from '../../forum/sessions/commands.ts'
 import type { Challenger } from '../../forum/webhooks/challenge.ts'
 import type { Action } from '../../kernel/quotas.ts'
-import { isRejection, type Rejection } from '../../kernel/rejection.ts'
+import { type ErrorCode, isRejection, type Rejection } from '../../kernel/rejection.ts'
 import type { Making } from '../../people/page-making.ts'
-import type { ErrorCode, ErrorPage } from './errors.ts'
+import type { ErrorPage } from './errors.ts'
 import type { Schema } from './schema.ts'
 
 /** A node's role among the nodes that share its log; `single` if no others share it. */

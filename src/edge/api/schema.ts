@@ -6,8 +6,8 @@
 // documentation. `title` names the schema in the OpenAPI document.
 
 import { contentCharactersMax } from '../../base/text-limits.ts'
+import type { ErrorCode } from '../../kernel/rejection.ts'
 import { renderFunction } from './compiled-schemas.ts'
-import type { ErrorCode } from './errors.ts'
 
 export interface Schema {
   title?: string

@@ -5,8 +5,8 @@
 
 import type { ErrorObject } from 'ajv'
 import { misspelledFields, unknownField } from '../../base/misspelled-fields.ts'
+import { type ErrorCode, errors } from '../../kernel/rejection.ts'
 import { validateFunction } from './compiled-schemas.ts'
-import { type ErrorCode, errors } from './errors.ts'
 import { notBlank, type Schema } from './schema.ts'
 
 /** Why a request is refused. */

@@ -1,9 +1,15 @@
 // Turns the outcome of a request into an answer (status, headers, body), and counts it.
 
-import { isRejection, type Rejection } from '../../kernel/rejection.ts'
-import { type ErrorCode, type ErrorKind, errorBody, errors } from '../api/errors.ts'
-import type { Answer, Route } from '../api/route.ts'
-import { jsonType, type Refused, type Responder, type Settled } from './exchange.ts'
+import {
+  type ErrorCode,
+  type ErrorKind,
+  errors,
+  isRejection,
+  type Rejection,
+} from '../../kernel/rejection.ts'
+import { errorBody } from '../api/errors.ts'
+import type { Answer, Outcome, Route } from '../api/route.ts'
+import { jsonType, type Responder } from './exchange.ts'
 import type { Gate } from './gate.ts'
 import { isWrite } from './prepared-route.ts'
 import { allow, type Match } from './router.ts'
@@ -44,7 +50,7 @@ export function mayLeave(outcome: Answer | Rejection, route: Route, gate: Gate):
 export function sendOutcome(
   responder: Responder,
   { type, headers: own = '' }: Route,
-  outcome: Settled,
+  outcome: Outcome,
 ): void {
   if (responder.settle !== undefined) return responder.settle(outcome)
   if ('rejected' in outcome) return sendRejection(responder, outcome)
@@ -58,7 +64,7 @@ export function sendOutcome(
 }
 
 /**
- * Answers with an error of edge/api/errors.ts; `headers` are additional lines, each after a CRLF.
+ * Answers with an error of kernel/rejection.ts; `headers` are additional lines, each after a CRLF.
  */
 export function refuse(responder: Responder, code: ErrorCode, detail?: string, headers = ''): void {
   if (responder.settle !== undefined) return responder.settle({ rejected: code, detail })
@@ -66,7 +72,7 @@ export function refuse(responder: Responder, code: ErrorCode, detail?: string, h
 }
 
 /** Sends the refusal that a route returned. */
-function sendRejection(responder: Responder, refused: Refused): void {
+function sendRejection(responder: Responder, refused: Rejection): void {
   const { rejected, retryAfter } = refused
   const kind: ErrorKind = errors[rejected]
   sendError(responder, refused, retryAfter === undefined ? kind : { ...kind, retryAfter })
@@ -74,7 +80,7 @@ function sendRejection(responder: Responder, refused: Refused): void {
 
 function sendError(
   responder: Responder,
-  { rejected: code, detail, fields }: Refused,
+  { rejected: code, detail, fields }: Rejection,
   kind: ErrorKind,
   headers = '',
 ): void {

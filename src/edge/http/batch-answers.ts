@@ -7,8 +7,9 @@
 // A2. Bytes that are kept are counted in the load until `drop`, which overwrites them, because the
 //     text in them may be erased one day.
 
+import { type ErrorCode, type ErrorKind, errors } from '../../kernel/rejection.ts'
 import { answersBytesMax } from '../api/batch.ts'
-import { type ErrorCode, type ErrorKind, errorBody, errors } from '../api/errors.ts'
+import { errorBody } from '../api/errors.ts'
 import type { Load } from './load.ts'
 
 const open = Buffer.from('{"responses":[')

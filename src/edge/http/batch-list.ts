@@ -15,8 +15,8 @@
 //     else is wrong is wrong with the list, of which then nothing is carried out.
 
 import { parseJson } from '../../base/json.ts'
+import type { ErrorCode } from '../../kernel/rejection.ts'
 import { isBatchable, path as pathSchema, requests as requestsSchema } from '../api/batch.ts'
-import type { ErrorCode } from '../api/errors.ts'
 import { mustBe } from '../api/validator.ts'
 import { headBytesMax } from './exchange.ts'
 import { bodyBytesMax, ParsedBody } from './incoming-body.ts'

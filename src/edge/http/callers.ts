@@ -11,8 +11,7 @@ import {
   tokenDigest,
 } from '../../forum/identities/commands.ts'
 import { nobody } from '../../kernel/network.ts'
-import type { Rejection } from '../../kernel/rejection.ts'
-import type { ErrorCode } from '../api/errors.ts'
+import type { ErrorCode, Rejection } from '../../kernel/rejection.ts'
 import type { Route } from '../api/route.ts'
 import type { Exchange } from './exchange.ts'
 import { parseBearer } from './parse.ts'

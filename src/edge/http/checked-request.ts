@@ -3,7 +3,7 @@
 // reader checks, and its main process decides (readers/).
 //
 //   caller ──▶ every check ──CheckedRequest──▶ Edge.run: what may have changed, the route
-//   caller ◀── renders, sends ◀────Settled────┘ when it is durable
+//   caller ◀── renders, sends ◀────Outcome────┘ when it is durable
 //
 // C1. A request that fails a check is forwarded whole, or from its body on, and fails the same
 //     check there. So the documented order of refusals is the same whichever process a caller is
@@ -12,8 +12,8 @@
 //     whether the service runs, and whether the caller may still act.
 
 import { isRejection } from '../../kernel/rejection.ts'
-import type { Call, Result, Route, Service } from '../api/route.ts'
-import type { Exchange, Responder, Settled } from './exchange.ts'
+import type { Call, Outcome, Result, Route, Service } from '../api/route.ts'
+import type { Exchange, Responder } from './exchange.ts'
 import { type Body, overloaded, ParsedBody, tooLarge } from './incoming-body.ts'
 import { RouteMeter } from './meter.ts'
 import type { Prepared } from './prepared-route.ts'
@@ -90,7 +90,7 @@ export function runForAnother(
 }
 
 /** Renders the decision that `runForAnother` left to this process, if there is one. */
-export function rendered(settled: Settled, route: Route, service: Service, call: AnyCall): Settled {
+export function rendered(settled: Outcome, route: Route, service: Service, call: AnyCall): Outcome {
   if ('rejected' in settled || settled.decision === undefined) return settled
   return route.render!(service, call, settled.decision)
 }

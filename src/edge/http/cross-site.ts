@@ -1,7 +1,7 @@
 // Decides which pages may make a browser write here. Tokens guard what identities may do; these
 // rules prevent a page that somebody happens to visit from acting with the visitor's address.
 
-import type { ErrorCode } from '../api/errors.ts'
+import type { ErrorCode } from '../../kernel/rejection.ts'
 import type { Cors } from './cors.ts'
 import type { Exchange } from './exchange.ts'
 

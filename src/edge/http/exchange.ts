@@ -1,9 +1,9 @@
 // One request and its answer, independent of the HTTP server: uWebSockets.js if its native binding
 // loads (uws.ts), otherwise Node's own server (node.ts). Callers see no difference.
 
-import type { Rejection } from '../../kernel/rejection.ts'
-import type { ErrorCode, ErrorPage } from '../api/errors.ts'
-import type { Answer } from '../api/route.ts'
+import { STATUS_CODES } from 'node:http'
+import type { ErrorPage } from '../api/errors.ts'
+import type { Outcome } from '../api/route.ts'
 import type { Body } from './incoming-body.ts'
 import type { Load } from './load.ts'
 import type { RouteMeter } from './meter.ts'
@@ -33,37 +33,11 @@ export function headerLines(own: string): string {
  */
 export const headBytesMax = 16 << 10
 
-/** The reason phrase of every status that the service answers with. */
-export const reasons: Record<number, string> = {
-  200: 'OK',
-  201: 'Created',
-  204: 'No Content',
-  303: 'See Other',
-  304: 'Not Modified',
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  409: 'Conflict',
-  410: 'Gone',
-  412: 'Precondition Failed',
+/** The reason phrases of statuses. Node's own list has the name that 413 had before RFC 9110. */
+export const reasons: Record<number, string | undefined> = {
+  ...STATUS_CODES,
   413: 'Content Too Large',
-  414: 'URI Too Long',
-  415: 'Unsupported Media Type',
-  421: 'Misdirected Request',
-  429: 'Too Many Requests',
-  503: 'Service Unavailable',
 }
-
-/** The refusal of a check. It has a position if it depends on the state. */
-export type Refused = Omit<Rejection, 'rejected' | 'detail'> & {
-  rejected: ErrorCode
-  detail?: string | undefined
-}
-
-/** The outcome of a request, before it is rendered. */
-export type Settled = Answer | Refused
 
 /** What answers a request. Once the request has passed all checks, nothing else of it is needed. */
 export interface Responder {
@@ -87,7 +61,7 @@ export interface Responder {
    */
   answer(status: number, type: string, headers: string, body: string | Uint8Array | null): void
   /** Takes the outcome, instead of `answer`, if another process answers (checked-request.ts). */
-  settle?(outcome: Settled): void
+  settle?(outcome: Outcome): void
   /**
    * For a request of a batch (batch.ts): notes the position that must be durable before the batch
    * is answered. Its own answer does not wait for that, and its work not for the end of the tick.

@@ -3,14 +3,14 @@
 
 import type { Session } from '../../forum/sessions/commands.ts'
 import { nobody } from '../../kernel/network.ts'
-import type { ErrorCode } from '../api/errors.ts'
+import type { ErrorCode, Rejection } from '../../kernel/rejection.ts'
 import type { Service } from '../api/route.ts'
 import { Callers } from './callers.ts'
 import type { AnyCall } from './checked-request.ts'
 import { clientAddress, type TrustProxy } from './client-address.ts'
 import type { Cors } from './cors.ts'
 import { crossForm, crossSite, hostOrigin, ownOrigins } from './cross-site.ts'
-import type { Exchange, Refused } from './exchange.ts'
+import type { Exchange } from './exchange.ts'
 import { prefersMinimal } from './parse.ts'
 import { isUrlTooLong, isWrite, type Prepared, preferOf, rejectType } from './prepared-route.ts'
 import { readQuery } from './read-query.ts'
@@ -48,7 +48,7 @@ export class HeadChecks {
     prepared: Prepared,
     id: string,
     { session, isPassedOn }: { session: Session | null; isPassedOn: boolean },
-  ): AnyCall | Refused | null {
+  ): AnyCall | Rejection | null {
     const { route, idPattern, idRule: detail } = prepared
     const { trustProxy, cors, showsHost } = this.#options
     const service = this.#service

@@ -1,12 +1,12 @@
 // Prepares the routes at startup, by compiling their schemas and looking up their parameters, and
 // checks requests against the result.
 
-import type { ErrorCode } from '../api/errors.ts'
+import type { ErrorCode, Rejection } from '../../kernel/rejection.ts'
 import { hasFollowUp } from '../api/follow-up.ts'
 import type { Call, Route, Service } from '../api/route.ts'
 import type { Schema } from '../api/schema.ts'
 import { bodyValidator, mustBe, type Violation, validator, wordsOf } from '../api/validator.ts'
-import type { Exchange, Refused } from './exchange.ts'
+import type { Exchange } from './exchange.ts'
 import { bodyBytesMax, ParsedBody } from './incoming-body.ts'
 import type { Meter, RouteMeter } from './meter.ts'
 import {
@@ -125,7 +125,7 @@ const notABody =
 const keyPattern = /^[A-Za-z0-9_.:-]{8,128}$/
 
 /** Returns why the route does not read a body of this content type, or null. */
-export function rejectType(exchange: Exchange, route: Route): Refused | null {
+export function rejectType(exchange: Exchange, route: Route): Rejection | null {
   const { body, isForm, hasOptionalBody } = route
   if (body === undefined) return null
   const type = exchange.header('content-type')

@@ -1,9 +1,9 @@
 // GET /api/governance and /api/governance/status, and the request to execute a proposal, which is
 // always refused. docs/interface.md, "Governance".
 
-import { errors } from '../../edge/api/errors.ts'
 import { type Answer, route } from '../../edge/api/route.ts'
 import * as is from '../../edge/api/schema.ts'
+import { errors } from '../../kernel/rejection.ts'
 
 const texts: is.Schema = { type: 'array', items: is.text }
 

@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 import { timeOf } from '../../kernel/clock.ts'
 import { nobody } from '../../kernel/network.ts'
-import { isRejection, type Rejection, type RejectionCode } from '../../kernel/rejection.ts'
+import { type ErrorCode, isRejection, type Rejection } from '../../kernel/rejection.ts'
 import { rejectExpired } from '../expiry.ts'
 import type { Forum, Positioned } from '../forum.ts'
 import { expireInvitations, findInvitation } from '../invitations/commands.ts'
@@ -266,11 +266,7 @@ export function rotateToken(forum: Forum, rotation: Rotation): RotatedToken | Re
  * Rejects a command because of an identity that it names (-1: there is none). If the identity is
  * blocked, the answer reveals the block, and waits until that is durable.
  */
-export function rejectNamed(
-  { state }: Forum,
-  rejected: RejectionCode,
-  identity: number,
-): Rejection {
+export function rejectNamed({ state }: Forum, rejected: ErrorCode, identity: number): Rejection {
   const act = identity === -1 ? undefined : state.moderation.find('blocked', identity)
   return act === undefined ? { rejected } : { rejected, position: act.position }
 }

@@ -5,11 +5,10 @@
 //
 // A page that was answered to a form would be sent, and the form with it, again by a reload.
 
-import { errors } from '../../edge/api/errors.ts'
 import type { Answer, Route, Service } from '../../edge/api/route.ts'
 import type { Schema } from '../../edge/api/schema.ts'
 import { cookieLine } from '../../edge/api/session-cookie.ts'
-import { isRejection } from '../../kernel/rejection.ts'
+import { errors, isRejection } from '../../kernel/rejection.ts'
 import {
   commandOf,
   type FormCall,

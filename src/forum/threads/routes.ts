@@ -6,13 +6,12 @@
 // describe them, and a test compares every real answer with its schema.
 
 import { contentCharactersMax, titleCharactersMax } from '../../base/text-limits.ts'
-import type { ErrorCode } from '../../edge/api/errors.ts'
 import * as has from '../../edge/api/fields.ts'
 import { type Entries, nextPage, writePage } from '../../edge/api/item-page.ts'
 import { publication, publicationAnswer } from '../../edge/api/publication.ts'
 import { command, countsAddresses, route, waitFor, waitsUnnamed } from '../../edge/api/route.ts'
 import * as is from '../../edge/api/schema.ts'
-import { isRejection } from '../../kernel/rejection.ts'
+import { type ErrorCode, isRejection } from '../../kernel/rejection.ts'
 import { claim } from '../claims/routes.ts'
 import type { Forum } from '../forum.ts'
 import type { Publication } from './commands.ts'

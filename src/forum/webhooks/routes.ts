@@ -1,10 +1,9 @@
 // Webhooks and the receipts of their deliveries. docs/interface.md, "Webhooks".
 
-import type { ErrorCode } from '../../edge/api/errors.ts'
 import * as has from '../../edge/api/fields.ts'
 import { route, type Service } from '../../edge/api/route.ts'
 import * as is from '../../edge/api/schema.ts'
-import { isRejection } from '../../kernel/rejection.ts'
+import { type ErrorCode, isRejection } from '../../kernel/rejection.ts'
 import type { Forum } from '../forum.ts'
 import type { Delivery, Webhook } from './webhook.ts'
 

@@ -3,7 +3,6 @@
 
 import type { Subject } from '../../base/named-subjects.ts'
 import { partition } from '../../base/partition.ts'
-import { type ErrorKind, errors } from '../../edge/api/errors.ts'
 import { writePage } from '../../edge/api/item-page.ts'
 import type { Gate } from '../../edge/http/gate.ts'
 import type { Erasure } from '../../engine/storage/checkpoints.ts'
@@ -18,7 +17,7 @@ import {
 import type { Act } from '../../forum/moderation/table.ts'
 import type { State } from '../../forum/state.ts'
 import { nobody } from '../../kernel/network.ts'
-import { isRejection, type Rejection } from '../../kernel/rejection.ts'
+import { type ErrorKind, errors, isRejection, type Rejection } from '../../kernel/rejection.ts'
 import { type AccessAnswer, type Administer, answerAccess, isAccessCommand } from './access.ts'
 import {
   type ActJson,

@@ -60,7 +60,7 @@ export interface MessageJson {
 }
 
 export interface Refusal {
-  /** A code of edge/api/errors.ts, or `invalid_request`. */
+  /** A code of kernel/rejection.ts, or `invalid_request`. */
   error: string
   message?: string
 }

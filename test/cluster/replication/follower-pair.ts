@@ -19,9 +19,8 @@ import {
   Forwarder,
 } from '../../../src/cluster/replication/forwarding.ts'
 import { openToAll } from '../../../src/edge/api/access.ts'
-import type { Access } from '../../../src/edge/api/route.ts'
+import type { Access, Outcome } from '../../../src/edge/api/route.ts'
 import type { CheckedRequest, Forward } from '../../../src/edge/http/checked-request.ts'
-import type { Settled } from '../../../src/edge/http/exchange.ts'
 import type { Gate } from '../../../src/edge/http/gate.ts'
 import { Edge } from '../../../src/edge/http/handle.ts'
 import { Load } from '../../../src/edge/http/load.ts'
@@ -182,7 +181,7 @@ export class Pair {
     for (const arrive of this.answers.splice(0)) arrive()
   }
 
-  #carryChecked(request: CheckedRequest, done: (settled: Settled | null) => void): void {
+  #carryChecked(request: CheckedRequest, done: (settled: Outcome | null) => void): void {
     this.checked += 1
     const sent = rowsMessage(kinds.checked, [rowOfRequest(1, request)])
     const { edge } = this.leader

@@ -1,9 +1,9 @@
 // An in-memory request and its answers. Its body arrives when the test says so.
 
-import type { errors } from '../../../src/edge/api/errors.ts'
 import type { Exchange } from '../../../src/edge/http/exchange.ts'
 import { type Body, tooLarge } from '../../../src/edge/http/incoming-body.ts'
 import type { RouteMeter } from '../../../src/edge/http/meter.ts'
+import type { errors } from '../../../src/kernel/rejection.ts'
 
 export interface Answered {
   status: number

@@ -3,9 +3,9 @@
 
 import { setImmediate as nextTick } from 'node:timers/promises'
 import t from 'tap'
-import { errors } from '../../../src/edge/api/errors.ts'
 import { Edge } from '../../../src/edge/http/handle.ts'
 import { routes } from '../../../src/forum/routes.ts'
+import { errors } from '../../../src/kernel/rejection.ts'
 import { dayMs } from '../../forum/doubles.ts'
 import { Node } from './edge-node.ts'
 import { FakeExchange } from './fake-exchange.ts'

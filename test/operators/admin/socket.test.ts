@@ -17,7 +17,7 @@ import type { CommandError } from '../../../src/cli/command-error.ts'
 import { Gate } from '../../../src/edge/http/gate.ts'
 import type { Erasure } from '../../../src/engine/storage/checkpoints.ts'
 import type { Moderating, ModerationOutcome } from '../../../src/forum/moderation/commands.ts'
-import type { RejectionCode } from '../../../src/kernel/rejection.ts'
+import type { ErrorCode } from '../../../src/kernel/rejection.ts'
 import { moderate } from '../../../src/operators/admin/commands.ts'
 import { socketPath, withSocketPath } from '../../../src/operators/admin/protocol.ts'
 import { type AdminSocket, serveAdmin } from '../../../src/operators/admin/socket.ts'
@@ -204,7 +204,7 @@ t.test('admin client: the node is busy: tries again, and says so once', async (t
   t.equal(said.length, 1)
 })
 
-const refusals: [RejectionCode, exitCode: number, sentence: RegExp][] = [
+const refusals: [ErrorCode, exitCode: number, sentence: RegExp][] = [
   ['not_found', 65, /there is no thread thr_a/],
   ['storage_full', 74, /disk/],
   ['storage_failed', 74, /failed/],
