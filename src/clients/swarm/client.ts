@@ -1,4 +1,5 @@
-// One HTTP client for the whole swarm: a pool of connections, retries and latencies.
+// One HTTP client for the whole swarm: a pool of connections, retries and latencies. With a size
+// for batches, what is timed leaves in batches (batches.ts), and the rest alone.
 //
 //   send ──▶ answer 2xx, 4xx ─────────────────────────────▶ returned
 //     ▲        lost: no connection, no answer in time, 503, 429
@@ -18,6 +19,7 @@ import { setMaxListeners } from 'node:events'
 import { createHistogram, performance, type RecordableHistogram } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
+import { Batches, type HttpAnswer } from './batches.ts'
 import { Unreachable } from './failures.ts'
 import { Meter, type TimedOperation } from './meter.ts'
 
@@ -48,6 +50,8 @@ export type ClientOptions = {
   connections: number
   patienceMs: number
   answerTimeoutMs?: number
+  /** The number of requests that leave together at most; by default, each leaves alone. */
+  batchSize?: number
   /** Counts every answer, and every one that is lost. */
   meter?: Meter
 }
@@ -66,6 +70,8 @@ export class Client {
   readonly url: string
   /** The token of requests that have none, for a forum that is closed to non-members; '': none. */
   memberToken: () => string = () => ''
+  /** Null: every request leaves alone. */
+  readonly batches: Batches | null
   readonly #meter: Meter
   readonly #pool: Pool
   readonly #patienceMs: number
@@ -74,6 +80,11 @@ export class Client {
 
   constructor({ url, connections, patienceMs, ...options }: ClientOptions) {
     const { answerTimeoutMs: timeoutMs = answerTimeoutMsDefault, meter = new Meter() } = options
+    const { batchSize: size = 1 } = options
+    const post = (body: string) => {
+      return this.#exchange({ method: 'POST', path: '/api/batch' }, body)
+    }
+    this.batches = size > 1 ? new Batches({ size, connections, post }) : null
     this.url = url
     this.#meter = meter
     this.#patienceMs = patienceMs
@@ -131,28 +142,44 @@ export class Client {
 
   async #attempt(request: Request): Promise<Omit<ReceivedAnswer, 'tries'> | Lost> {
     try {
-      const response = await this.#pool.request({
-        method: request.method,
-        path: request.path,
-        headers: headersOf({ ...request, token: request.token ?? this.memberToken() }),
-        body: request.body === undefined ? null : JSON.stringify(request.body),
-        signal: request.signal ?? null,
-      })
-      const bytes = await response.body.arrayBuffer()
-      this.#answeredOnce = true
-      const status = response.statusCode
-      const body = parse(bytes)
+      const { status, body, retryAfter } = await this.#answerTo(request)
       if (status !== 503 && status !== 429) return { status, body }
-      const seconds = Number(response.headers['retry-after'] ?? 0)
       return {
         lost: status === 503 ? 'unavailable' : 'quota',
         why: `answered ${status} ${errorOf(body)}`,
-        waitMs: Number.isFinite(seconds) ? seconds * 1000 : 0,
+        waitMs: retryAfter * 1000,
       }
     } catch (error) {
       request.signal?.throwIfAborted()
       return lostBy(error)
     }
+  }
+
+  #answerTo(request: Request): Promise<HttpAnswer> {
+    const { operation, method, path, key, body } = request
+    const token = request.token ?? this.memberToken()
+    if (this.batches === null || operation === null) {
+      const text = body === undefined ? null : JSON.stringify(body)
+      return this.#exchange({ ...request, token }, text)
+    }
+    return this.batches.send({
+      method,
+      path,
+      ...(token !== '' && { token }),
+      ...(key !== undefined && { key }),
+      ...(body !== undefined && { body }),
+    })
+  }
+
+  async #exchange(head: Head, body: string | null): Promise<HttpAnswer> {
+    const { method, path, signal = null } = head
+    const headers = headersOf(head, body !== null)
+    const response = await this.#pool.request({ method, path, headers, body, signal })
+    const bytes = await response.body.arrayBuffer()
+    this.#answeredOnce = true
+    const seconds = Number(response.headers['retry-after'] ?? 0)
+    const retryAfter = Number.isFinite(seconds) ? seconds : 0
+    return { status: response.statusCode, body: parse(bytes), retryAfter }
   }
 
   #took(operation: TimedOperation, startedAt: number): void {
@@ -180,11 +207,13 @@ export function errorOf(body: unknown): string {
   return [error, message].filter((part) => typeof part === 'string').join(': ')
 }
 
-function headersOf({ method, token, key, body }: Request): Record<string, string> {
+type Head = Pick<Request, 'method' | 'path' | 'token' | 'key' | 'signal'>
+
+function headersOf({ method, token, key }: Head, hasBody: boolean): Record<string, string> {
   const headers: Record<string, string> = {}
   if (token !== undefined && token !== '') headers.authorization = `Bearer ${token}`
   if (key !== undefined) headers['idempotency-key'] = key
-  if (body !== undefined) headers['content-type'] = 'application/json'
+  if (hasBody) headers['content-type'] = 'application/json'
   if (method === 'POST') headers.prefer = 'return=minimal'
   return headers
 }
@@ -199,7 +228,8 @@ function parse(bytes: ArrayBuffer): unknown {
   }
 }
 
-// Network errors carry a code; an error without one, or about our arguments, is a bug.
+// Network errors carry a code. An error without one is about an answer, or a bug, as is one about
+// our arguments.
 function lostBy(error: unknown): Lost {
   const { code, message } = error as { code?: unknown; message: string }
   if (typeof code !== 'string' || code === 'UND_ERR_INVALID_ARG') throw error

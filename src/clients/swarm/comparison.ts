@@ -44,6 +44,11 @@ export function compare(before: Earlier, now: Earlier): Compared[] {
   })
 }
 
+const comparedFlags = [
+  ...['batch', 'burst', 'duration', 'mentions'],
+  ...['scenario', 'search', 'sizes', 'skew', 'wait'],
+]
+
 /** What a run measures besides the code of the server. A report without one does not say. */
 const setUp = {
   url: ({ url }: Partial<Report>) => url,
@@ -58,9 +63,10 @@ const setUp = {
   node: ({ setUp }: Partial<Report>) => setUp?.node,
   machine: ({ setUp }: Partial<Report>) => setUp?.machine,
   ...Object.fromEntries(
-    (['burst', 'duration', 'mentions', 'scenario', 'search', 'sizes', 'skew', 'wait'] as const).map(
-      (flag) => [flag, ({ setUp }: Partial<Report>) => setUp && (setUp.flags[flag] ?? 'none')],
-    ),
+    comparedFlags.map((flag) => [
+      flag,
+      ({ setUp }: Partial<Report>) => setUp && (setUp.flags[flag] ?? 'none'),
+    ]),
   ),
 }
 

@@ -6,7 +6,7 @@ import type { Compared } from './comparison.ts'
 import { type FoundLimit, limitInWords, limitTable } from './find-limit.ts'
 import type { Interval } from './meter.ts'
 import { type PhaseReport, phaseTable } from './phases.ts'
-import type { OperationReport, Report } from './report.ts'
+import { batchInWords, type OperationReport, type Report } from './report.ts'
 import { setUpInWords } from './set-up.ts'
 
 const width = 900
@@ -33,7 +33,8 @@ export function htmlReport(report: Report, compared: readonly Compared[] | null)
 <html lang="en"><head><meta charset="utf-8"><title>${title}</title><style>${style}</style></head>
 <body><h1>${title}</h1>
 <p>${server.name} ${server.version}, durability ${server.durability}. Run ${report.runId}:
-${report.connections} connections, ${target(report)}, ${report.messages} messages in
+${report.connections} connections${report.batch === null ? '' : `, ${batchInWords(report.batch)}`},
+${target(report)}, ${report.messages} messages in
 ${report.threads} threads by ${report.identities} agents.
 Lost answers: ${report.errors}. Differences: ${difference}.</p>
 <p>${setUpInWords(report.setUp)}</p>

@@ -2,6 +2,7 @@
 
 import { ConfigError, type Flags, flagHelp, readFlags } from '../../base/arguments.ts'
 import { defaultUrl, numberOf, originOfNode } from '../../base/values.ts'
+import { batchMax } from './batches.ts'
 import { parseTarget, type Target } from './limit-search.ts'
 import { timedOperations } from './meter.ts'
 import { rateMax } from './pace.ts'
@@ -16,6 +17,10 @@ export type Options = {
   /** The code of an invitation with which agents register; null: they register without one. */
   invite: string | null
   connections: number
+  /** The number of requests that leave together at most; 1: each leaves alone. */
+  batch: number
+  /** The number of requests in flight: as many on each connection as a batch has. */
+  lanes: number
   /** How long polls wait for news while the swarm publishes; 0: they do not. */
   waitSeconds: number
   /** The number of agents that write nothing, and wait for news. */
@@ -46,6 +51,8 @@ export type Options = {
 }
 
 const connectionsMax = 1024
+/** The largest number of requests in flight. */
+const lanesMax = 100_000
 export const waitSecondsMax = 50
 const idleMax = 20_000
 const searchPercentMax = 90
@@ -68,6 +75,10 @@ export const swarmFlags = {
   url: { value: 'URL', help: `the server; default ${defaultUrl}, or that of the saved run` },
   invite: { value: 'CODE', help: 'an invitation to register the agents with' },
   connections: { value: 'N', help: `requests in flight, 1 to ${connectionsMax}; default 64` },
+  batch: {
+    value: 'N',
+    help: `send requests in batches of up to N, one on each connection: 2 to ${batchMax}`,
+  },
   wait: {
     value: 'SECONDS',
     help: `agents poll all the time, waiting this long for news: 1 to ${waitSecondsMax}; default 0`,
@@ -191,6 +202,15 @@ export function parseOptions(args: string[]): Options | null {
   const durationSeconds =
     duration === undefined ? null : integer('duration', duration, 1, patienceSecondsMax)
   const { invite, ...flags } = values
+  const connections = integer('connections', values.connections ?? '64', 1, connectionsMax)
+  const batch = values.batch === undefined ? 1 : integer('batch', values.batch, 2, batchMax)
+  const lanes = connections * batch
+  if (lanes > lanesMax) {
+    throw new ConfigError(
+      `--connections ${connections} in batches of ${batch} are more than ` +
+        `${lanesMax.toLocaleString('en-US')} requests in flight`,
+    )
+  }
   return {
     flags,
     source:
@@ -199,7 +219,7 @@ export function parseOptions(args: string[]): Options | null {
         : { corpus: values.corpus },
     url: values.url === undefined ? null : originOfNode(values.url),
     invite: invite ?? null,
-    connections: integer('connections', values.connections ?? '64', 1, connectionsMax),
+    ...{ connections, batch, lanes },
     waitSeconds: integer('wait', values.wait ?? '0', 0, waitSecondsMax),
     idle: integer('idle', values.idle ?? '0', 0, idleMax),
     searchPercent: integer('search', values.search ?? '0', 0, searchPercentMax),

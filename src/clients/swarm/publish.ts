@@ -59,11 +59,11 @@ export async function introduce(
  */
 export async function publishThreads(
   publishing: Publishing,
-  connections: number,
+  lanes: number,
   corpus: Corpus | null,
   published: () => void,
 ): Promise<void> {
-  await inLanes(connections, threadsLeft(publishing, corpus), (thread) =>
+  await inLanes(lanes, threadsLeft(publishing, corpus), (thread) =>
     publishThread(publishing, thread, published),
   )
 }

@@ -1,6 +1,7 @@
 // The report of a run: one object, for --json, and the same report as text.
 
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
+import type { BatchCounts } from './batches.ts'
 import type { Client } from './client.ts'
 import type { AgentFeeds, Waits } from './feeds.ts'
 import { type FoundLimit, limitInWords, limitTable } from './find-limit.ts'
@@ -27,6 +28,8 @@ export type OperationReport = {
   max: number
 }
 
+export type Batched = BatchCounts & { size: number }
+
 /**
  * `published` is null for the verification of a saved run, which publishes nothing; `verification`
  * is null for a run that was interrupted. `all` is for the requests together. `errors` is the
@@ -39,6 +42,8 @@ export type Report = {
   setUp: SetUp
   runId: string
   connections: number
+  /** What left in batches, and the number of requests in one at most; null: all left alone. */
+  batch: Batched | null
   /** The messages that were due per second; null: as fast as they were answered. */
   targetRate: number | null
   identities: number
@@ -67,6 +72,7 @@ export type Run = {
   client: Client
   status: Record<string, unknown>
   connections: number
+  batch: number
   plan: Plan
   published: { feeds: AgentFeeds; replayedAnswers: number } | null
   targetRate: number | null
@@ -92,6 +98,7 @@ export function reportOf(run: Run): Report {
     setUp: run.setUp,
     runId: plan.runId,
     connections: run.connections,
+    batch: client.batches && { size: run.batch, ...client.batches.counts },
     targetRate: run.targetRate,
     identities: plan.agents.length,
     idle: plan.idle.length,
@@ -163,6 +170,7 @@ export function summary(report: Report): string {
     '',
     ...table([...report.operations, report.all]),
     latencyInWords(report),
+    ...(report.batch === null ? [] : [batchInWords(report.batch)]),
     ...(report.limit === null ? [] : ['', ...limitLines(report.limit)]),
     ...(report.phases.length === 0 ? [] : ['', ...phaseTable(report.phases).map(row)]),
     '',
@@ -198,6 +206,14 @@ function latencyInWords({ targetRate, limit, phases }: Report): string {
   const due = isPaced ? ` (of messages: from when they were due)` : ''
   const how = 'ms from the first try to the answer, retries included'
   return `${how}; rate from first request to last answer${due}`
+}
+
+/** `1,204 batches of 83.1 requests on average, at most 100`. */
+export function batchInWords({ size, batches, requests, full }: Batched): string {
+  const number = `${grouped(batches)} batch${batches === 1 ? '' : 'es'}`
+  const average = (requests / Math.max(1, batches)).toFixed(1)
+  const again = full === 0 ? '' : `; ${grouped(full)} answers did not fit, and were asked again`
+  return `${number} of ${average} requests on average, at most ${size}${again}`
 }
 
 function limitLines(limit: FoundLimit): string[] {

@@ -87,12 +87,12 @@ async function measure(
   progress: Progress,
   { corpus, url, plan, scenario }: Prepared,
 ): Promise<Omit<Run, 'setUp'>> {
-  const { connections, patienceMs, replayAll, rate } = options
+  const { connections, batch, lanes, patienceMs, replayAll, rate } = options
   const { meter } = progress
   if (options.json === standardOutput) {
     meter.watchers.push((each) => outputs.stdout.write(`${JSON.stringify(each)}\n`))
   }
-  const client = new Client({ url, connections, patienceMs, meter })
+  const client = new Client({ url, connections, patienceMs, batchSize: batch, meter })
   const acting = new Acting(client, plan, options, scenario, progress)
   let isInterrupted = false
   // A second interrupt ends the process, because nothing handles it any more.
@@ -114,9 +114,12 @@ async function measure(
       const flag = scenario === null ? '--search' : '--scenario'
       throw new ConfigError(`${flag}: ${url} has no search`)
     }
+    if (batch > batchesOf(status)) {
+      throw new ConfigError(`--batch ${batch}: ${url} takes ${batchesOf(status)} at most`)
+    }
     if (isPublishing) await acting.publish(corpus)
     const inboxes = isPublishing ? acting.publishing.feeds.inboxes : null
-    const how = { connections, replayAll, hasSearches, progress }
+    const how = { lanes, replayAll, hasSearches, progress }
     verification = await verify({ client, plan, inboxes, ...how })
   } catch (error) {
     if (!isInterrupted) throw error
@@ -131,6 +134,7 @@ async function measure(
     client,
     status,
     connections,
+    batch,
     targetRate: rate,
     plan,
     published: isPublishing ? acting.publishing : null,
@@ -145,6 +149,12 @@ async function measure(
 
 function offers({ capabilities }: Record<string, unknown>, capability: string): boolean {
   return (capabilities as Record<string, unknown> | undefined)?.[capability] === true
+}
+
+/** Returns how many requests a batch may have: 1 where the forum has none. */
+function batchesOf({ capabilities }: Record<string, unknown>): number {
+  const { batch } = (capabilities ?? {}) as { batch?: unknown }
+  return typeof batch === 'number' ? batch : 1
 }
 
 type Prepared = { corpus: Corpus; url: string; plan: Plan; scenario: Scenario | null }
@@ -218,25 +228,25 @@ class Acting {
 
   async publish(corpus: Corpus): Promise<void> {
     const { client, plan, feeds } = this.publishing
-    const { connections, save, invite } = this.#options
+    const { lanes, save, invite } = this.#options
     const progress = this.#progress
 
     const identities = progress.phase('register', plan.agents.length, 'identities')
-    await inLanes(connections, plan.agents, async (agent) => {
+    await inLanes(lanes, plan.agents, async (agent) => {
       await introduce(client, agent, invite)
       identities.tick()
     })
     identities.end()
     for (const agent of plan.idle) feeds.follow(agent)
 
-    const stage = { publishing: this.publishing, progress, connections, corpus }
+    const stage = { publishing: this.publishing, progress, lanes, corpus }
     if (this.finder !== null) await this.finder.run(stage)
     else if (this.#scenario === null) await this.#publishOnce(corpus)
     else await runPhases(stage, this.#scenario.phases, this.phases)
     keepPublished(plan)
 
     const drained = progress.phase('poll to the end', feeds.inboxes.length, 'feeds')
-    await inLanes(connections, feeds.inboxes, async (inbox) => {
+    await inLanes(lanes, feeds.inboxes, async (inbox) => {
       await feeds.drain(inbox)
       drained.tick()
     })
@@ -252,12 +262,12 @@ class Acting {
   /** Publishes the corpus once, or over and over for the duration of the run. */
   async #publishOnce(corpus: Corpus): Promise<void> {
     const { plan, pace } = this.publishing
-    const { connections, durationSeconds } = this.#options
+    const { lanes, durationSeconds } = this.#options
     const repeats = durationSeconds !== null
     const total = repeats ? null : plan.messageCount
     const messages = this.#progress.phase('publish', total, 'messages')
     const timer = repeats ? setTimeout(() => pace.stop(), durationSeconds * 1000) : undefined
-    await publishThreads(this.publishing, connections, repeats ? corpus : null, messages.tick)
+    await publishThreads(this.publishing, lanes, repeats ? corpus : null, messages.tick)
     clearTimeout(timer)
     messages.end()
   }

@@ -14,7 +14,7 @@ import { openThread, type Publishing, publishThreads } from './publish.ts'
 export type Stage = {
   publishing: Publishing
   progress: Progress
-  connections: number
+  lanes: number
   corpus: Corpus
 }
 
@@ -33,7 +33,7 @@ export type StepRun = { phase: Phase; errors: number }
 
 /** Runs a step for its whole time, even if all is sent before. Throws if the client is closed. */
 export async function runStep(
-  { publishing, progress, connections, corpus }: Stage,
+  { publishing, progress, lanes, corpus }: Stage,
   { name, pace, due, seconds, graceMs }: Step,
 ): Promise<StepRun> {
   const { client } = publishing
@@ -42,20 +42,18 @@ export async function runStep(
   const endsAt = performance.now() + seconds * 1000
   const phase = progress.phase(name, due, 'messages')
   const timer = setTimeout(() => pace.stop(), seconds * 1000 + graceMs)
-  await publishThreads(publishing, connections, corpus, phase.tick).finally(() =>
-    clearTimeout(timer),
-  )
+  await publishThreads(publishing, lanes, corpus, phase.tick).finally(() => clearTimeout(timer))
   const restMs = Math.max(0, endsAt - performance.now())
   await sleep(restMs, undefined, { signal: client.closing })
   return { phase, errors: client.errors - errorsBefore }
 }
 
 /**
- * Opens threads until a step can publish so many replies without opening any, over all connections
- * to its end. The corpus must have replies.
+ * Opens threads until a step can publish so many replies without opening any, over all lanes to its
+ * end. The corpus must have replies.
  */
 export async function openThreads(stage: Stage, replies: number): Promise<void> {
-  const { publishing, progress, connections, corpus } = stage
+  const { publishing, progress, lanes, corpus } = stage
   const { plan } = publishing
   const threads = corpus.discussions.length
   const perRound = corpus.discussions.reduce((sum, { messages }) => sum + messages.length - 1, 0)
@@ -64,13 +62,13 @@ export async function openThreads(stage: Stage, replies: number): Promise<void> 
     0,
   )
   // Twice as many, because some threads are longer than others.
-  const needed = 2 * (replies + (connections * perRound) / threads)
+  const needed = 2 * (replies + (lanes * perRound) / threads)
   for (; left < needed; left += perRound) addRound(plan, corpus)
   const closed = plan.threads.filter(({ id }) => id === '')
   if (closed.length === 0) return
   publishing.pace = new Pace(null)
   const phase = progress.phase('open threads', closed.length, 'threads')
-  await inLanes(connections, closed, async (thread) => {
+  await inLanes(lanes, closed, async (thread) => {
     if (await openThread(publishing, thread)) phase.tick()
   })
   phase.end()

@@ -42,7 +42,7 @@ export type Verify = {
   client: Client
   plan: Plan
   inboxes: Inbox[] | null
-  connections: number
+  lanes: number
   replayAll: boolean
   hasSearches: boolean
   progress: Progress
@@ -131,13 +131,13 @@ type Comparison<Item> = {
 
 // Runs a phase over many items. A wrong answer counts as a difference of its item.
 async function compareEach<Item>(
-  { connections, progress }: Verify,
+  { lanes, progress }: Verify,
   differences: Differences,
   { name, unit, items, nameOf, isExact }: Comparison<Item>,
 ): Promise<Tally> {
   const tally: Tally = { compared: 0, exact: 0 }
   const phase = progress.phase(name, items.length, unit)
-  await inLanes(connections, items, async (item) => {
+  await inLanes(lanes, items, async (item) => {
     tally.compared++
     try {
       if (await isExact(item)) tally.exact++

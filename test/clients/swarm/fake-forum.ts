@@ -16,6 +16,7 @@ export type Operation =
   | 'read'
   | 'feed'
   | 'search'
+  | 'batch'
   | 'unknown'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests tamper with answers of every shape
@@ -32,6 +33,7 @@ export type Faults = {
   // Returns what is stored of an acknowledged message.
   keep?: (message: Stored, nth: number) => Stored[]
   // Replaces the answer after the work. 'lost': the connection breaks; 'silent': no answer is sent.
+  // Of a request in a batch, anything but an answer breaks the connection of the batch.
   answer?: (operation: Operation, answer: Answer, nth: number) => Answer | Buffer | Silence
   // Whether idempotency keys are forgotten.
   forgetKeys?: boolean
@@ -39,6 +41,13 @@ export type Faults = {
 
 type Identity = Pick<Message, 'id' | 'kind' | 'display_name'> & { token: string }
 type Thread = { id: string; title: string; author_id: string; messages: Stored[]; seq: number }
+type Item = {
+  method: string
+  path: string
+  token?: string | undefined
+  key?: string | undefined
+  body?: Body
+}
 type Request = { method: string; url: URL; caller: Identity | undefined; key: string; body: Body }
 
 const id = (prefix: string) => `${prefix}_${randomBytes(16).toString('hex')}`
@@ -53,6 +62,8 @@ export class FakeForum {
   readonly threads = new Map<string, Thread>()
   // The largest number of requests in progress at the same time.
   busiest = 0
+  // The number of requests that a batch may have; 1: there are no batches.
+  batchMax = 1000
   #busy = 0
   readonly #identities = new Map<string, Identity>()
   readonly #subscribed = new Map<string, Set<string>>()
@@ -87,20 +98,11 @@ export class FakeForum {
     const chunks: Buffer[] = []
     for await (const chunk of incoming) chunks.push(chunk)
     const text = Buffer.concat(chunks).toString()
-    const request: Request = {
-      method: incoming.method as string,
-      url: new URL(incoming.url as string, this.url),
-      caller: this.#identities.get((incoming.headers.authorization ?? '').replace('Bearer ', '')),
-      key: (incoming.headers['idempotency-key'] as string) ?? '',
-      body: text === '' ? {} : JSON.parse(text),
-    }
-    const operation = operationOf(request)
-    const nth = (this.seen.get(operation) ?? 0) + 1
-    this.seen.set(operation, nth)
-    // Requests that arrive together are answered together.
-    await new Promise((resolve) => setImmediate(resolve))
-    const right = this.faults.refuse?.(operation, nth) ?? this.#do(operation, request)
-    const answer = this.faults.answer?.(operation, structuredClone(right), nth) ?? right
+    const { method = '', url = '', headers } = incoming
+    const head = { method, path: url, token: headers.authorization?.replace('Bearer ', '') }
+    const key = headers['idempotency-key'] as string | undefined
+    const body = text === '' ? {} : JSON.parse(text)
+    const answer = await this.#answerTo({ ...head, key, body })
     this.#busy--
     if (answer === 'silent') return
     if (answer === 'lost') {
@@ -115,9 +117,42 @@ export class FakeForum {
     response.end(JSON.stringify(answer.body))
   }
 
+  async #answerTo(item: Item): Promise<Answer | Buffer | Silence> {
+    const request: Request = {
+      method: item.method,
+      url: new URL(item.path, this.url),
+      caller: this.#identities.get(item.token ?? ''),
+      key: item.key ?? '',
+      body: item.body ?? {},
+    }
+    const operation = operationOf(request)
+    const nth = (this.seen.get(operation) ?? 0) + 1
+    this.seen.set(operation, nth)
+    // Requests that arrive together are answered together.
+    await new Promise((resolve) => setImmediate(resolve))
+    const refused = this.faults.refuse?.(operation, nth) ?? null
+    const right = refused ?? (await this.#carryOut(operation, request))
+    if (typeof right === 'string') return right
+    return this.faults.answer?.(operation, structuredClone(right), nth) ?? right
+  }
+
+  async #carryOut(operation: Operation, request: Request): Promise<Answer | Silence> {
+    if (operation !== 'batch') return this.#do(operation, request)
+    const responses = []
+    for (const item of request.body.requests as Item[]) {
+      const answer = await this.#answerTo(item)
+      if (typeof answer === 'string' || Buffer.isBuffer(answer)) return 'lost'
+      const { status, body, headers } = answer
+      const retryAfter = headers?.['retry-after']
+      responses.push({ status, body, ...(retryAfter && { retry_after: Number(retryAfter) }) })
+    }
+    return { status: 200, body: { responses } }
+  }
+
   #do(operation: Operation, request: Request): Answer {
     if (operation === 'status') {
-      return { status: 200, body: { name: 'fake', version: '0', capabilities: { search: true } } }
+      const capabilities = { search: true, batch: this.batchMax }
+      return { status: 200, body: { name: 'fake', version: '0', capabilities } }
     }
     if (operation === 'identity') return this.#identify(request.body)
     if (operation === 'read') return this.#read(request)
@@ -257,6 +292,7 @@ function operationOf({ method, url }: Request): Operation {
     'GET /api/threads/:thread': 'read',
     'GET /api/notifications': 'feed',
     'GET /api/search': 'search',
+    'POST /api/batch': 'batch',
   }
   return operations[`${method} ${path}`] ?? 'unknown'
 }

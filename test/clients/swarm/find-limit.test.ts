@@ -47,7 +47,7 @@ async function finderAt(t: Test, forum: FakeForum, text: string, rate: number) {
   let said = ''
   const progress = new Progress({ write: (line) => (said += line) })
   const finder = new LimitFinder({ target: parseTarget(text), rate, seconds: 0.2 })
-  const stage = { publishing, progress, connections, corpus }
+  const stage = { publishing, progress, lanes: connections, corpus }
   return { finder, publishing, progress, run: () => finder.run(stage), said: () => said }
 }
 

@@ -261,7 +261,7 @@ const report = {
   url: 'http://127.0.0.1:1',
   server: { name: '<b>name</b>', version: '"1"', durability: 'always' },
   setUp: { flags: { rate: '9' }, version: '<i>', node: 'v0', machine: 'one core' },
-  ...{ limit: null, scenario: null, phases: [] },
+  ...{ batch: null, limit: null, scenario: null, phases: [] },
   ...{ runId: 'run-1', connections: 1, targetRate: 9, identities: 1, threads: 1, messages: 10 },
   ...{ errors: 0, operations: [operation], all: { ...operation, operation: 'all' } },
   intervals: [1, 2, 3].map((second) => ({
