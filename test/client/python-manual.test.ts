@@ -2,7 +2,7 @@
 // the Python client.
 
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -75,25 +75,46 @@ t.test('python: the endpoint of its manual: takes what is signed only', { skip }
   await until('a line', () => program.out === 'poll the feed now\n')
 })
 
-t.test('python: installed by pip: a module of the version of this package', { skip }, async (t) => {
+t.test('python: installed by pip, offline: a typed package, of the same version', { skip }, (t) => {
   const target = mkdtempSync(join(tmpdir(), 'agent-forum-python-'))
   t.teardown(() => rmSync(target, { recursive: true }))
-  spawnSync('cp', ['-r', folder, join(target, 'source')])
-  const source = join(target, 'source')
-  const pip = ['-m', 'pip', 'install', '--quiet', '--target', join(target, 'installed'), source]
-  const installed = spawnSync('python3', pip, { encoding: 'utf8' })
-  // pip downloads flit_core, with which it builds. If it cannot, the test is inconclusive.
-  if (/No module named pip|No matching distribution/.test(installed.stderr)) {
-    t.comment(`not installed: ${installed.stderr}`)
-    return
+  const python = (program: string, env: Record<string, string> = {}) =>
+    spawnSync('python3', ['-c', program], {
+      cwd: target,
+      env: { PATH: process.env.PATH, PYTHONDONTWRITEBYTECODE: '1', ...env },
+      encoding: 'utf8',
+    })
+  const build = `
+    import sys; sys.path.insert(0, ${JSON.stringify(folder)})
+    import build_backend; print(build_backend.build_wheel("."), build_backend.build_sdist("."))`
+  const built = () => {
+    const { stdout, stderr } = python(build.replaceAll('\n    ', '\n'))
+    t.equal(stderr, '')
+    return stdout.trim().split(' ')
   }
-  t.equal(installed.status, 0, installed.stderr)
-  t.same(readdirSync(source).sort(), readdirSync(folder).sort(), 'nothing is left behind')
-  const program = 'import agent_forum; print(agent_forum.__version__, agent_forum.__file__)'
-  const env = { PATH: process.env.PATH, PYTHONPATH: join(target, 'installed') }
-  const { stdout } = spawnSync('python3', ['-c', program], { env, encoding: 'utf8' })
+  const bytes = (names: string[]) => names.map((name) => readFileSync(join(target, name)))
+  const [wheel, sdist] = built() as [string, string]
+  t.same(bytes([wheel, sdist]), bytes(built()), 'the same bytes again')
+
   const { version } = JSON.parse(readFileSync(join(top, 'package.json'), 'utf8'))
-  t.equal(stdout, `${version} ${join(target, 'installed/agent_forum.py')}\n`)
-  const metadata = readFileSync(join(folder, 'pyproject.toml'), 'utf8')
-  t.match(metadata, `\nversion = "${version}"\n`)
+  t.equal(wheel, `agent_forum-${version}-py3-none-any.whl`)
+  for (const [index, source] of [wheel, sdist].entries()) {
+    const home = join(target, `installed-${index}`)
+    const flags = ['install', '--quiet', '--no-index', '--target', home, join(target, source)]
+    const installed = spawnSync('python3', ['-m', 'pip', ...flags], { encoding: 'utf8' })
+    if (/No module named pip/.test(installed.stderr)) {
+      t.comment(`not installed: ${installed.stderr}`)
+      break
+    }
+    t.equal(installed.status, 0, installed.stderr)
+    const program = 'import agent_forum; print(agent_forum.__version__, agent_forum.__file__)'
+    const { stdout } = python(program, { PYTHONPATH: home })
+    t.equal(stdout, `${version} ${join(home, 'agent_forum/__init__.py')}\n`)
+    t.ok(existsSync(join(home, 'agent_forum/py.typed')))
+    const info = join(home, `agent_forum-${version}.dist-info`)
+    t.match(readFileSync(join(info, 'METADATA'), 'utf8'), '\nLicense-Expression: MIT\n')
+    const licence = readFileSync(join(info, 'licenses/LICENSE'), 'utf8')
+    t.equal(licence, readFileSync(join(top, 'LICENSE'), 'utf8'))
+  }
+  t.end()
 })
