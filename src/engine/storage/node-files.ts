@@ -15,8 +15,7 @@
 //
 // The server's secret is AGENT_FORUM_SECRET, or a file that the first start creates in the data
 // directory. From it keys are derived that sign tickets, encrypt webhook secrets, hash addresses,
-// seal sessions, and let nodes that share a log check that they have the same secret. See
-// docs/decisions.md, "Publishing by GET".
+// seal sessions, and let nodes that share a log check that they have the same secret.
 //
 // S1. The key for one purpose reveals nothing about the secret or the other keys (HKDF, RFC 5869).
 // S2. The file appears whole or not at all, and only its owner can read it.
