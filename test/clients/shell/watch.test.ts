@@ -178,13 +178,13 @@ t.test('watch --exec: a signal: the command gets it, and decides on its message'
 
 t.test('watch --exec: a command that ignores the signal: the second one kills it', async (t) => {
   const talk = await Conversation.begin(t, await startForum(t))
-  const script = `cd "$HOME"; trap '' TERM; echo $$ >pid; while :; do sleep 0.05; done`
+  const script = `cd "$HOME"; trap 'echo >told' TERM; echo $$ >pid; while :; do sleep 0.05; done`
   const program = talk.watch(t, '--exec', script)
   const file = join(talk.ben.home, 'pid')
   const pid = await until('the command', () => existsSync(file) && Number(readFileSync(file)))
   program.child.kill('SIGTERM')
-  // A signal sent at the same time as the first would be merged with it.
-  await new Promise((resolve) => setTimeout(resolve, 200))
+  // A signal sent before the first one is handled would be merged with it.
+  await until('the signal to reach the command', () => existsSync(join(talk.ben.home, 'told')))
   t.equal(program.hasEnded, false, 'its end is waited for')
   t.match(await program.stop('SIGTERM'), { code: 0, signal: null })
   t.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
