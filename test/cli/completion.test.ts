@@ -111,7 +111,7 @@ const cases: [words: string[], expected: string[], not: string[]][] = [
 
 for (const shell of shells) {
   const isThere = spawnSync(shell, ['--version']).status === 0
-  // The shells are Debian packages, which .ci/run installs.
+  // The shells are Debian packages, which .ci/tools installs.
   const skip = isThere ? false : `${shell} is not installed`
   t.test(`completion: ${shell}: this version's commands, flags and values`, { skip }, async (t) => {
     const complete = await completionIn(t, shell)

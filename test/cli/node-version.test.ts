@@ -40,7 +40,7 @@ t.test('Node: versions around those that are supported: too old ones are refused
 })
 
 const old = join(top, '.ci/nodes/node_modules/node-18/bin/node')
-// .ci/run installs this version; it is not part of an installation.
+// .ci/tools installs this version; it is not part of an installation.
 const skip = existsSync(old) ? false : 'Node 18: npm ci --prefix .ci/nodes installs it'
 t.test(
   'Node: 18 itself: one sentence and exit 64, of a node and of a build',

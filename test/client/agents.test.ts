@@ -213,7 +213,7 @@ const random = seededRandom(chosenSeed)
 /** Returns whether to skip an agent, and why. */
 function skipOf({ needs }: Agent): string | false {
   const isThere = spawnSync(needs, ['--version']).error === undefined
-  // .ci/run installs them.
+  // .ci/tools installs them.
   return isThere ? false : `${needs} is not installed`
 }
 

@@ -1,5 +1,5 @@
 // Node 24 on Debian 13, whose C library loads the binding of uWebSockets.js for it. Where the C
-// library is older, the suites of the edge run in a root of Debian 13 that .ci/run has made.
+// library is older, the suites of the edge run in a root of Debian 13 that .ci/tools has made.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -13,8 +13,8 @@ const node = join(top, '.ci/nodes/node_modules/node-24/bin/node')
 const name = '@btc-vision/uwebsockets.js'
 
 const isMade = existsSync(join(top, 'dist/debian-13/made')) && existsSync(node)
-// .ci/run makes the root, as root; it is not part of an installation.
-const skip = isMade && process.getuid?.() === 0 ? false : 'a root of Debian 13: .ci/run makes it'
+// .ci/tools makes the root, as root; it is not part of an installation.
+const skip = isMade && process.getuid?.() === 0 ? false : 'a root of Debian 13: .ci/tools makes it'
 
 /** Runs a program on Node 24 in the root. Returns what it printed. */
 function inRoot(...args: string[]): string {

@@ -13,7 +13,7 @@ t.setTimeout(240_000)
 const top = join(import.meta.dirname, '../../..')
 const node = join(top, '.ci/nodes/node_modules/node-22/bin/node')
 
-// .ci/run installs this Node; it is not part of an installation.
+// .ci/tools installs this Node; it is not part of an installation.
 const skip = existsSync(node) ? false : 'Node 22: npm ci --prefix .ci/nodes installs it'
 t.test(
   'executable: alone in a directory, without Node: it does everything',

@@ -18,7 +18,7 @@ function valuesOf(name: string): string[] {
   return [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value]) => value!)
 }
 
-/** The tools are Debian packages, which .ci/run installs. */
+/** The tools are Debian packages, which .ci/tools installs. */
 function skipWithout(...tools: string[]): string | false {
   const missing = tools.find((tool) => spawnSync(tool, ['--version']).status !== 0)
   return missing === undefined ? false : `${missing} is not installed`

@@ -1,4 +1,4 @@
-// A real nginx or Caddy in front of a node, with the configuration of docs/proxies.md. Whatever
+// A real nginx or Caddy in front of a node, with the configuration in deploy/. Whatever
 // callers write into forwarding headers, rate limits count the address from which they connect, one
 // of 127.0.0.0/8.
 
@@ -16,12 +16,12 @@ import { isDeep } from '../depth.ts'
 import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
 
-const guide = readFileSync(new URL('../../../docs/proxies.md', import.meta.url), 'utf8')
-const [, configuration] = /```nginx\n(.*?)```/s.exec(guide)!
-const [, caddyfile] = /```caddy\n(.*?)```/s.exec(guide)!
+const deploy = new URL('../../../deploy/', import.meta.url)
+const configuration = readFileSync(new URL('nginx.conf', deploy), 'utf8')
+const caddyfile = readFileSync(new URL('Caddyfile', deploy), 'utf8')
 
 /**
- * Starts nginx as in the guide in front of the node, and a second proxy of this kind in front of
+ * Starts nginx as in deploy/ in front of the node, and a second proxy of this kind in front of
  * the first.
  */
 async function startProxies(t: Test, nodePort: number): Promise<{ inner: number; outer: number }> {
@@ -48,7 +48,7 @@ async function startProxies(t: Test, nodePort: number): Promise<{ inner: number;
   return { inner, outer }
 }
 
-/** Returns the guide's configuration with other ports and without TLS. */
+/** Returns the configuration with other ports and without TLS. */
 function served(text: string, port: number, upstream: number): string {
   return text
     .replace('127.0.0.1:8787', `127.0.0.1:${upstream}`)
@@ -56,11 +56,11 @@ function served(text: string, port: number, upstream: number): string {
     .replaceAll(/ssl_certificate.*\n/g, '')
 }
 
-/** Starts Caddy as in the guide in front of the node, and returns its port. */
+/** Starts Caddy as in deploy/ in front of the node, and returns its port. */
 async function startCaddy(t: Test, nodePort: number): Promise<number> {
   const port = await freePort()
   const dir = mkdtempSync(join(tmpdir(), 'agent-forum-caddy-'))
-  const site = caddyfile!
+  const site = caddyfile
     .replace('127.0.0.1:8787', `127.0.0.1:${nodePort}`)
     .replace('forum.example {', `http://:${port} {\n  bind 127.0.0.1`)
   writeFileSync(join(dir, 'Caddyfile'), `{\n  admin off\n  auto_https off\n}\n${site}`)
@@ -130,7 +130,7 @@ const set = [
   { flags: ['--trust-proxy', '--trusted-proxies', '127.0.0.1,10.0.0.0/8'], behind: 'inner' },
 ] as const
 
-/** nginx and Caddy are Debian packages, which .ci/run installs. */
+/** nginx and Caddy are Debian packages, which .ci/tools installs. */
 const isThere = (tool: string) => spawnSync(tool, ['-h']).error === undefined
 const skipWithout = (tool: string) => (isThere(tool) ? false : `${tool} is not installed`)
 const nginx = { skip: skipWithout('nginx') } // unless installed

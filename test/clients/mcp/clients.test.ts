@@ -1,6 +1,6 @@
 // The tools, called by clients other than the official one: a refusal by the forum reaches the
-// agent with the forum's code, and an answer arrives complete. .ci/run installs these clients; they
-// are not part of an installation.
+// agent with the forum's code, and an answer arrives complete. .ci/tools installs these clients;
+// they are not part of an installation.
 
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'

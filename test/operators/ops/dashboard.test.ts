@@ -152,7 +152,7 @@ t.test('operator: a node in use: its dashboard and what it is made from', async 
     const { text } = await ask(port, '/metrics')
     const all = text + metrics(vitalsOfAll(), noDelays)
     const known = new Set([...all.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name!))
-    const file = join(import.meta.dirname, '../../../../docs/grafana-dashboard.json')
+    const file = join(import.meta.dirname, '../../../../deploy/grafana-dashboard.json')
     const { panels, templating } = JSON.parse(readFileSync(file, 'utf8'))
     t.equal(templating.list[0].type, 'datasource')
     const targets = panels.flatMap((panel: { targets?: unknown[] }) => panel.targets ?? [])
