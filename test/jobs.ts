@@ -13,7 +13,7 @@
 
 import { readdirSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { counted } from '../src/base/counted.ts'
+import { pluralize } from '../src/base/pluralize.ts'
 import { isDeep } from './depth.ts'
 
 export interface Job {
@@ -258,7 +258,7 @@ export function jobsOf(files: readonly string[]): Job[] {
     else groups.set(group, [...(groups.get(group) ?? []), file])
   }
   for (const [folders, files] of groups) {
-    const name = `group of ${counted(files.length, 'file')} in ${folders.join(', ')}`
+    const name = `group of ${pluralize(files.length, 'file')} in ${folders.join(', ')}`
     jobs.push(files.length === 1 ? jobOf(files[0]!) : { name, files, environment: {} })
   }
   const rankOf = ({ name }: Job) => first.findIndex((beginning) => name.startsWith(beginning))

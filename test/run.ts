@@ -21,7 +21,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { join, relative } from 'node:path'
-import { counted } from '../src/base/counted.ts'
+import { pluralize } from '../src/base/pluralize.ts'
 import { isDeep, sizes, timeoutMs } from './depth.ts'
 import { type FileResult, fileResults } from './group-results.ts'
 import { type Job, jobsOf, jobsOfParts, type Part, testsDirectory } from './jobs.ts'
@@ -131,6 +131,6 @@ const jobs =
 const { total, pass, fail } = await runAll(jobs)
 const minutes = ((performance.now() - begun) / 60_000).toFixed(1)
 const files = jobs.reduce((sum, job) => sum + job.files.length, 0)
-console.log(`${counted(files, 'file')} in ${minutes} minutes`)
+console.log(`${pluralize(files, 'file')} in ${minutes} minutes`)
 console.log(`# { total: ${total}, pass: ${pass}, fail: ${fail} }`)
 process.exitCode = fail === 0 ? 0 : 1

@@ -42,7 +42,7 @@ export interface AccessArguments {
   kind?: string
 }
 
-type Commands = { [Command in AccessCommand]: (given: AccessArguments) => AccessFields[Command] }
+type Commands = { [Command in AccessCommand]: (args: AccessArguments) => AccessFields[Command] }
 
 const fieldsOf: Commands = {
   invite: ({ uses = '1', days = '7', reason }) => {
@@ -56,20 +56,20 @@ const fieldsOf: Commands = {
 }
 
 /** Returns why the command cannot be run with these arguments, or null if it can. */
-export function unusableArguments(command: AccessCommand, given: AccessArguments): string | null {
-  return unusableIn(command, { ...fieldsOf[command](given) })
+export function unusableArguments(command: AccessCommand, args: AccessArguments): string | null {
+  return unusableIn(command, { ...fieldsOf[command](args) })
 }
 
 const timeOf = (at: number) => new Date(at).toISOString()
 
 /** Runs the command. Throws CommandError. */
-export async function runAccess(command: AccessCommand, given: AccessArguments): Promise<void> {
+export async function runAccess(command: AccessCommand, args: AccessArguments): Promise<void> {
   const done = await accessOfNode<Done[AccessCommand], AccessCommand>(
-    given.data,
+    args.data,
     command,
-    fieldsOf[command](given),
+    fieldsOf[command](args),
   )
-  if (given.json) return say(JSON.stringify(done))
+  if (args.json) return say(JSON.stringify(done))
   const { secret, about } = sentences[command](done as never)
   if (secret !== null) say(secret)
   process.stderr.write(`${about}\n`)

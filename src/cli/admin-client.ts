@@ -11,9 +11,9 @@ import {
   type ActJson,
   type ActsPage,
   type Done,
+  type ErrorJson,
   type InvitationJson,
   type InvitesJson,
-  type Refusal,
   type SignInJson,
   socketPath,
   subjectOf,
@@ -60,7 +60,7 @@ export async function accessOfNode<T extends object, C extends AccessCommand>(
 ): Promise<T> {
   const answer = await send<T>(dir, 'POST', `/${command}`, fields)
   if (!('error' in answer)) return answer
-  const { error, message } = answer as Refusal
+  const { error, message } = answer as ErrorJson
   const known = sentences[error]
   if (known !== undefined) throw new CommandError(known[0], message ?? known[1])
   const noun = command === 'revoke-invite' ? 'invitation' : 'identity'
@@ -120,7 +120,7 @@ const sentences: Record<string, [exitCode: 65 | 69 | 74, sentence: string]> = {
   no_leader: [69, 'the node is not the leader; run the command on the leader'],
 }
 
-function refusalOf({ error, message }: Refusal, command: ModerationCommand, id: string) {
+function refusalOf({ error, message }: ErrorJson, command: ModerationCommand, id: string) {
   const known = sentences[error]
   if (known !== undefined) return new CommandError(known[0], message ?? known[1])
   if (error === 'not_found') {
@@ -133,7 +133,7 @@ function refusalOf({ error, message }: Refusal, command: ModerationCommand, id: 
 async function read<T extends object>(dir: string, path: string): Promise<T> {
   const answer = await send<T>(dir, 'GET', path)
   if ('error' in answer) {
-    const { error, message } = answer as Refusal
+    const { error, message } = answer as ErrorJson
     const [code, sentence] = sentences[error] ?? [65, error]
     throw new CommandError(code, message ?? sentence)
   }
@@ -145,10 +145,10 @@ async function send<T extends object>(
   method: string,
   path: string,
   body: object | null = null,
-): Promise<T | Refusal> {
+): Promise<T | ErrorJson> {
   try {
     const text = await withSocketPath(dir, (socket) => exchange(socket, method, path, body))
-    return JSON.parse(text) as T | Refusal
+    return JSON.parse(text) as T | ErrorJson
   } catch (error) {
     throw new CommandError(69, `no node answers on ${socketPath(dir)}: ${reasonOf(error)}`)
   }

@@ -314,22 +314,22 @@ function parse(args: string[]): (() => Promise<void>) | null {
     throw refuse(`admin ${name} takes ${usage === '' ? 'no id' : 'one id'}`)
   }
   const { reason = '', json = false, 'no-wait': noWait = false, yes = false, ...rest } = values
-  const given: AccessArguments = { ...rest, id, data: dataOf(values.data), reason, json }
+  const parsed: AccessArguments = { ...rest, id, data: dataOf(values.data), reason, json }
   if (!isReason(reason)) throw refuse(reasonRule)
-  if (command === 'list') return () => list(given)
-  if (command === 'list-invites') return () => listInvites(given)
-  if (command === 'sign-in') return () => signIn(given)
+  if (command === 'list') return () => list(parsed)
+  if (command === 'list-invites') return () => listInvites(parsed)
+  if (command === 'sign-in') return () => signIn(parsed)
   const check = (unusable: string | null) => {
     if (unusable !== null) throw refuse(`admin ${unusable}`)
   }
   if (isAboutAccess(command)) {
-    check(unusableArguments(command, given))
-    return () => asking(command, id, yes).then(() => runAccess(command, given))
+    check(unusableArguments(command, parsed))
+    return () => asking(command, id, yes).then(() => runAccess(command, parsed))
   }
   const { unusable } = subjectOf(command, id)
   check(unusable === null ? null : `${name} ${unusable}`)
   const isWaiting = !noWait
-  return () => asking(command, id, yes).then(() => moderate({ ...given, command, isWaiting }))
+  return () => asking(command, id, yes).then(() => moderate({ ...parsed, command, isWaiting }))
 }
 
 const finalEffects: Partial<Record<CommandName, string>> = {

@@ -12,7 +12,7 @@ import { codeOf, JournalError, storageError } from '../../wal/errors.ts'
 import { inspectLog } from '../../wal/tools/inspect.ts'
 import { copyCheckpoint, copyLiveLog } from '../../wal/tools/live-copy.ts'
 import { ConfigError, dataOf, type Flags, flagHelp, readFlags } from '../base/arguments.ts'
-import { counted } from '../base/counted.ts'
+import { pluralize } from '../base/pluralize.ts'
 import { beginEpochAt, copySecret } from '../engine/storage/node-files.ts'
 import { makeNewDirectory } from './new-directory.ts'
 import { progressBar } from './progress-bar.ts'
@@ -93,7 +93,7 @@ function describe(to: string, copy: Copy): string {
   return (
     `${to} ends at position ${position}: ` +
     (checkpoint === 0 ? '' : `a checkpoint at position ${checkpoint}, `) +
-    `${counted(records, 'record')} in ${counted(segments, 'segment')}, ` +
+    `${pluralize(records, 'record')} in ${pluralize(segments, 'segment')}, ` +
     `${(bytes / 2 ** 20).toFixed(1)} MiB, read back without a fault` +
     (hasSecret ? '' : '; there was no secret to copy: keep AGENT_FORUM_SECRET with it')
   )

@@ -10,7 +10,7 @@ import {
   readFlags,
   unreadable,
 } from '../base/arguments.ts'
-import { counted } from '../base/counted.ts'
+import { pluralize } from '../base/pluralize.ts'
 import { AgentForum, ForumError } from '../client/index.ts'
 import { readState, StoredText } from '../engine/storage/stored-state.ts'
 import { ArchiveWriter, linesOf } from '../forum/archive.ts'
@@ -177,9 +177,9 @@ export function countsOf({ identities, threads, messages, position }: State): Co
 /** Says what an archive has, in words. */
 export function describe({ identities, threads, messages, position }: Counts): string {
   const counts = [
-    counted(identities, 'identity', 'identities'),
-    counted(threads, 'thread'),
-    counted(messages, 'message'),
+    pluralize(identities, 'identity', 'identities'),
+    pluralize(threads, 'thread'),
+    pluralize(messages, 'message'),
   ]
   return `${counts.join(', ')}, up to position ${position}`
 }

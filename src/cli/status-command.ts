@@ -1,7 +1,7 @@
 // agent-forum status: the role of a running node in its log, its position, and whether it is ready.
 
 import { ConfigError, dataOf, type Flags, flagHelp, readFlags } from '../base/arguments.ts'
-import { counted } from '../base/counted.ts'
+import { pluralize } from '../base/pluralize.ts'
 import type { NodeStatus } from '../operators/ops/node-status.ts'
 import { statusOfNode } from './admin-client.ts'
 
@@ -65,5 +65,5 @@ function leaderLines({ node, leader, term }: Replicated): string[][] {
 }
 
 function lagLine({ lag_positions, lag_seconds }: Replicated): string[][] {
-  return [['lag', `${counted(lag_positions, 'position')} and ${lag_seconds.toFixed(1)} s`]]
+  return [['lag', `${pluralize(lag_positions, 'position')} and ${lag_seconds.toFixed(1)} s`]]
 }

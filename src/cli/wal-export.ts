@@ -4,7 +4,7 @@
 //
 // forum/record-names.ts adds ids. Encrypted values stay encrypted; bytes are shown in base64.
 
-import { counted } from '../base/counted.ts'
+import { pluralize } from '../base/pluralize.ts'
 import { RecordNames } from '../forum/record-names.ts'
 import { decode } from '../forum/records.ts'
 import { progressBar } from './progress-bar.ts'
@@ -30,7 +30,7 @@ export async function exportLog(data: string, out: string | undefined): Promise<
     output.end()
     bar.stop()
     if (error !== null && count === 0) throw error
-    const summary = `${counted(count, 'record')}, up to position ${last}`
+    const summary = `${pluralize(count, 'record')}, up to position ${last}`
     if (error !== null) process.stderr.write(`agent-forum: ${summary}; then ${error.message}\n`)
     else if (out !== undefined) process.stdout.write(`${out}: ${summary}\n`)
     return error?.exitCode ?? 0

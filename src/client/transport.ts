@@ -210,9 +210,9 @@ export function parsed(text: string): unknown {
 function toWire(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toWire)
   if (typeof value !== 'object' || value === null) return value
-  const given = Object.entries(value).filter(([, part]) => part !== undefined)
+  const defined = Object.entries(value).filter(([, part]) => part !== undefined)
   const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-  return Object.fromEntries(given.map(([name, part]) => [snakeCase(name), toWire(part)]))
+  return Object.fromEntries(defined.map(([name, part]) => [snakeCase(name), toWire(part)]))
 }
 
 /** Returns a query string, in which a list is a repeated parameter. */

@@ -112,7 +112,7 @@ export function nodeLimitsOf(read: ReadNumber, processes = 1): NodeLimits {
     ),
     load: {
       connectionsMax,
-      waitingMax: read('writes-max', 1, 10_000_000),
+      writesMax: read('writes-max', 1, 10_000_000),
       queueBytesMax: read('queue-mb', 1, 1_000_000) * mib,
       bodySeconds: read('body-timeout', 1, 3600),
       idleSeconds: read('idle-timeout', 1, 3600),

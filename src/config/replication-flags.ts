@@ -107,18 +107,18 @@ export function replicationOf(
         'neither --replicate nor --follow',
     )
   }
-  const given = lead.text !== '' ? lead : follow
-  if (given.text === '') return alone(setting)
+  const engine = lead.text !== '' ? lead : follow
+  if (engine.text === '') return alone(setting)
   if (lead.text !== '' && follow.text !== '') {
     throw new ConfigError(`${lead.name} and ${follow.name} exclude each other`)
   }
   const begin = setting('begin-stream')
-  if (begin.text !== '' && given !== lead && !switchOf(standby)) {
+  if (begin.text !== '' && engine !== lead && !switchOf(standby)) {
     throw new ConfigError(`${begin.name} needs --replicate or --standby`)
   }
   return {
-    servers: serversOf(given),
-    leads: given === lead,
+    servers: serversOf(engine),
+    leads: engine === lead,
     isStandby: switchOf(standby),
     beginAt: begin.text === '' ? null : numberOf(begin, 0, Number.MAX_SAFE_INTEGER),
     stream: streamOf(setting('replicate-stream')),

@@ -3,7 +3,7 @@
 import { type ErrorPage, unknownPath } from '../edge/api/errors.ts'
 import type { Service } from '../edge/api/route.ts'
 import { type ErrorCode, errors } from '../kernel/rejection.ts'
-import { html, nothing } from '../people/html/html.ts'
+import { emptyHtml, html } from '../people/html/html.ts'
 import { notFoundPage, pageHeaders, pageType, privateHeaders, wholePage } from '../people/layout.ts'
 import type { Session } from './sessions/commands.ts'
 import { signInContent } from './sessions/page.ts'
@@ -67,9 +67,9 @@ function bodyOf(
   const what = status === 400 ? `Something in the address is wrong: ${reason}` : reason
   const refresh = html`<meta http-equiv="refresh" content="2">\n`
   const isWaiting = code === 'starting' && !isForm
-  const head = isWaiting ? refresh : nothing
+  const head = isWaiting ? refresh : emptyHtml
   const isLost = isForm && (status >= 500 || unread.has(code))
-  const more = isLost ? html`<p>${goBack}</p>\n` : nothing
+  const more = isLost ? html`<p>${goBack}</p>\n` : emptyHtml
   const main = html`<h1>${title}</h1>
 <p>${sentences[code] ?? what}${isWaiting ? ' This page appears as soon as it is ready.' : ''}</p>
 ${more}<p><a href="/">The newest threads</a></p>`

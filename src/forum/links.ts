@@ -1,7 +1,7 @@
 // Links to everything that has an id, and the participants of a private thread. What the reader may
 // not see has no link, just as if it did not exist (layout.ts, L2).
 
-import { type Html, html, nothing, type PathOf } from '../people/html/html.ts'
+import { emptyHtml, type Html, html, type PathOf } from '../people/html/html.ts'
 import type { Forum } from './forum.ts'
 import { nameOf } from './identities/name-index.ts'
 import type { State } from './state.ts'
@@ -71,7 +71,7 @@ export function pathTo(state: State, message: number): string {
 /** Returns a note that names the participants of a private thread, for one of them. */
 export function privateNote(forum: Forum, thread: number, reader: number): Html {
   const { threads } = forum.state
-  if (threads.isPublic(thread)) return nothing
+  if (threads.isPublic(thread)) return emptyHtml
   const links = linksFor(forum, reader)
   const author = threads.actors.columns.author.get(thread)
   const others = new Set([author, ...threads.participants(thread)])

@@ -204,8 +204,8 @@ export class Receipts {
 const noDetails = 0
 
 /** Returns the hash of these details as a receipt keeps it; 0 if all of them are undefined. */
-export function detailsOf(said: Readonly<Record<string, string | number | undefined>>): number {
-  const text = JSON.stringify(said)
+export function detailsOf(fields: Readonly<Record<string, string | number | undefined>>): number {
+  const text = JSON.stringify(fields)
   return text === '{}' ? noDetails : hashKey(0, 0, text).first || 1
 }
 

@@ -23,7 +23,7 @@ interface Job {
 }
 
 /** Why a job was not finished: a `Rejection` (rejection.ts). */
-export interface Unfinished {
+export interface JobRejection {
   rejected: 'overloaded' | 'shutting_down'
 }
 
@@ -48,7 +48,7 @@ export class SlicedWork {
    * Calls `slice` in the following iterations until it returns an outcome instead of null. Resolves
    * in the iteration of the last slice, before anything else can change the state.
    */
-  add<T>(holder: Holder, slice: () => T | null): Promise<T | Unfinished> {
+  add<T>(holder: Holder, slice: () => T | null): Promise<T | JobRejection> {
     if (this.#isStopped) return Promise.resolve({ rejected: 'shutting_down' })
     const held = this.#jobs.filter((job) => job.holder === holder).length
     const ofCallers = this.#jobs.filter((job) => job.holder !== ownWork).length

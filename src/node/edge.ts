@@ -3,7 +3,7 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
 import { isWildcard } from '../edge/http/cross-site.ts'
-import type { EdgeOptions, Refusing } from '../edge/http/edge-options.ts'
+import type { AvailabilityView, EdgeOptions } from '../edge/http/edge-options.ts'
 import type { Handler } from '../edge/http/exchange.ts'
 import { ForwardingWatch, forwardedAddress, forwardedHttps } from '../edge/http/forwarding-watch.ts'
 import { Edge } from '../edge/http/handle.ts'
@@ -22,7 +22,7 @@ import { logged } from './request-log.ts'
  */
 export function newEdge(
   config: Config,
-  availability: Refusing,
+  availability: AvailabilityView,
   load: Load,
   log: Logger,
   { ticks }: Pick<EdgeOptions, 'ticks'>,

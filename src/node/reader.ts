@@ -32,7 +32,7 @@ import { configOf, type ReaderSetup } from '../cluster/readers/setup.ts'
 import { Forwarder } from '../cluster/replication/forwarding.ts'
 import type { Config } from '../config/config.ts'
 import type { RoleName } from '../edge/api/route.ts'
-import type { Refusing } from '../edge/http/edge-options.ts'
+import type { AvailabilityView } from '../edge/http/edge-options.ts'
 import type { Listener } from '../edge/http/exchange.ts'
 import type { GateFailure } from '../edge/http/gate.ts'
 import type { Edge } from '../edge/http/handle.ts'
@@ -70,7 +70,7 @@ export class Reader {
   readonly #log: Logger
   readonly #load: Load
   readonly #edge: Edge
-  #refusal: Refusing['refusal'] = 'starting'
+  #refusal: AvailabilityView['refusal'] = 'starting'
   /** The role of the main process. */
   #nodeRole: RoleName
   #role: Role | null = null
@@ -90,7 +90,7 @@ export class Reader {
     this.#config = configOf(setup)
     this.#load = new Load(setup.nodeLimits.load)
     const reader = this
-    const availability: Refusing = {
+    const availability: AvailabilityView = {
       get refusal() {
         return reader.#refusal ?? (main.isFresh ? null : 'overloaded')
       },
@@ -125,9 +125,9 @@ export class Reader {
   /** Called when something has become durable, or when the main process shows that it is alive. */
   onNews(): void {
     if (this.#refusal === 'starting') void this.#listen()
-    const { stalenessMs: newestMs } = this.#main
-    if (newestMs > lagMs) this.#setListening(false)
-    else if (newestMs < lagMs / 2) this.#setListening(true)
+    const { stalenessMs } = this.#main
+    if (stalenessMs > lagMs) this.#setListening(false)
+    else if (stalenessMs < lagMs / 2) this.#setListening(true)
     this.#adopt()
   }
 
@@ -249,8 +249,8 @@ export class Reader {
     // This is done even if the reader is not listening: its port may be about to open.
     if (!this.#listener.setOpen!(isListening) || this.#isListening === isListening) return
     this.#isListening = isListening
-    const { stalenessMs: newestMs } = this.#main
-    const behindMs = Math.round(newestMs)
+    const { stalenessMs } = this.#main
+    const behindMs = Math.round(stalenessMs)
     if (isListening) this.#log.info({ behindMs }, 'caught_up')
     else this.#log.warn({ behindMs }, 'lags')
     this.#report()

@@ -14,7 +14,7 @@
 //     session is not read: the page asks for a sign-in.
 
 import { timingSafeEqual } from 'node:crypto'
-import { counted } from '../base/counted.ts'
+import { pluralize } from '../base/pluralize.ts'
 import type { ErrorPage } from '../edge/api/errors.ts'
 import {
   type Answer,
@@ -162,12 +162,12 @@ function sentenceOf(code: ErrorCode, detail?: string, retryAfter?: number): stri
 
 function later(seconds: number): string {
   const time =
-    seconds < 120 ? counted(seconds, 'second') : counted(Math.ceil(seconds / 60), 'minute')
+    seconds < 120 ? pluralize(seconds, 'second') : pluralize(Math.ceil(seconds / 60), 'minute')
   return `Try again in ${time}.`
 }
 
 /** Returns the answer that redirects the browser to another page when this position is durable. */
-export function leadTo(path: string, position: number, headers = ''): Answer {
+export function redirect(path: string, position: number, headers = ''): Answer {
   return {
     status: 303,
     body: '',

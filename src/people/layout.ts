@@ -31,7 +31,7 @@ import type { Author } from './entries.ts'
 import { filesHash, iconPath, importedPath, scriptPath, stylePath } from './files.ts'
 import { headOf, ownScripts, policyOf } from './html/document.ts'
 import { hidden } from './html/forms.ts'
-import { type Html, html, nothing, typed } from './html/html.ts'
+import { emptyHtml, escapeForInput, type Html, html } from './html/html.ts'
 import type { MadePage } from './page-making.ts'
 
 const trusted = "require-trusted-types-for 'script'; trusted-types 'none'"
@@ -99,18 +99,20 @@ function surroundings(service: Service | null, session: Session | null): Surroun
  * string with one takes twice the memory, and a page of 50 messages with one takes a tenth longer.
  */
 function* frame(
-  { title, main, head = nothing, searched = '', hasForm = false }: Content,
+  { title, main, head = emptyHtml, searched = '', hasForm = false }: Content,
   { hasBox, visitor }: Surroundings,
 ): Generator<Html> {
   const whole = title === undefined ? 'Agent Forum' : `${title} · Agent Forum`
-  const more = html`${hasForm || visitor !== null ? sendsOrigin : nothing}${head}`
+  const more = html`${hasForm || visitor !== null ? sendsOrigin : emptyHtml}${head}`
   yield html`${headOf({ title: whole, style: stylePath, icon: iconPath, more })}<body>
 <a class="skip" href="#main">Skip to the content</a>
 <header class="site">
 <a href="/">Agent Forum</a>
 <nav aria-label="Site"><a href="/">Threads</a> <a href="/governance">Proposals</a>
 ${visitor === null ? signInLink : ownLinks}</nav>
-${hasBox ? searchBox(searched) : nothing}${visitor === null ? nothing : account(visitor)}</header>
+${hasBox ? searchBox(searched) : emptyHtml}${
+  visitor === null ? emptyHtml : account(visitor)
+}</header>
 <main id="main">
 `
   yield* main
@@ -140,7 +142,7 @@ function searchBox(searched: string): Html {
   const names = html`aria-label="Search messages" placeholder="Search messages"`
   const bounds = html`maxlength="${searchedMax}" required=""`
   return html`<form role="search" action="/search">
-<input type="search" name="q" value="${typed(searched)}" ${names} ${bounds}>
+<input type="search" name="q" value="${escapeForInput(searched)}" ${names} ${bounds}>
 <button>Search</button>
 </form>
 `
@@ -365,19 +367,19 @@ export function author({ author_id, display_name, kind }: Author): Html {
 /** Returns links to other pages, except those without an address. `place` describes this page. */
 export function pageLinks(
   links: readonly (readonly [string, string | null])[],
-  place: Html = nothing,
+  place: Html = emptyHtml,
 ): Html {
   const shown = links.flatMap(([text, href]) => {
     return href === null ? [] : [html`<a href="${href}">${text}</a>\n`]
   })
-  if (place !== nothing) shown.push(html`<span>${place}</span>`)
-  return shown.length === 0 ? nothing : html`<nav class="pages" aria-label="Pages">${shown}</nav>`
+  if (place !== emptyHtml) shown.push(html`<span>${place}</span>`)
+  return shown.length === 0 ? emptyHtml : html`<nav class="pages" aria-label="Pages">${shown}</nav>`
 }
 
 /** Returns the links to several views of the same content, of which one is shown. */
 export function views(name: string, shown: string, links: Record<string, string>): Html {
   const items = Object.entries(links).map(([text, href]) => {
-    const current = text === shown ? html` aria-current="page"` : nothing
+    const current = text === shown ? html` aria-current="page"` : emptyHtml
     return html`<a href="${href}"${current}>${text}</a>\n`
   })
   return html`<nav class="views" aria-label="${name}">${items}</nav>\n`

@@ -16,7 +16,7 @@
 import { Queue } from '../base/queue.ts'
 import { Shares } from '../base/shares.ts'
 import { networkOf } from '../kernel/network.ts'
-import type { Unfinished } from '../kernel/sliced-work.ts'
+import type { JobRejection } from '../kernel/sliced-work.ts'
 
 const sliceMs = 1
 const pagesMax = 512
@@ -44,7 +44,7 @@ interface Request {
 }
 
 interface Job extends Request, Making {
-  resume(outcome: MadePage | null | Unfinished): void
+  resume(outcome: MadePage | null | JobRejection): void
 }
 
 export class PageMaking {
@@ -64,7 +64,7 @@ export class PageMaking {
   }
 
   /** Returns why no page of this caller can be added now, or null if one can. */
-  refuse(client: string): Unfinished | null {
+  refuse(client: string): JobRejection | null {
     if (this.#isStopped) return { rejected: 'shutting_down' }
     const network = networkOf(client)
     // The size of its texts is not known yet, so one page may exceed the share of bytes.

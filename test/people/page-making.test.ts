@@ -1,14 +1,14 @@
 // Making pages in steps: fairness, limits and endings. A step takes one unit of the clock.
 
 import t from 'tap'
-import type { Unfinished } from '../../src/kernel/sliced-work.ts'
+import type { JobRejection } from '../../src/kernel/sliced-work.ts'
 import { type MadePage, PageMaking } from '../../src/people/page-making.ts'
 
 class Scene {
   readonly making = new PageMaking()
   /** What was done, in order: a page's name for each of its steps, in capitals when it ended. */
   readonly did: string[] = []
-  readonly outcomes: (Uint8Array | Unfinished | null)[] = []
+  readonly outcomes: (Uint8Array | JobRejection | null)[] = []
   #nowMs = 0
   works = 0
 
@@ -19,7 +19,7 @@ class Scene {
   }
 
   /** Adds a page of this many steps. Returns the refusal if there is no room. */
-  add(name: string, client: string, steps: number, more = {}): Unfinished | null {
+  add(name: string, client: string, steps: number, more = {}): JobRejection | null {
     const refusal = this.making.refuse(client)
     if (refusal !== null) return refusal
     const { bytes = 1, connection = { isGone: false } } = more as Partial<{

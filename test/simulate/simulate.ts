@@ -2,7 +2,7 @@
 // number of occurrences of each outcome. The seed of a failure is printed; `--seed S` alone repeats
 // it and prints each step.
 
-import { counted } from '../../src/base/counted.ts'
+import { pluralize } from '../../src/base/pluralize.ts'
 import { scriptFlags } from '../script-flags.ts'
 
 const help = `npm run simulate -- [flags]: simulates a whole node on bad days, by seed
@@ -45,7 +45,7 @@ for (let seed = first; seed < first + seeds; seed++) {
   }
   const done = seed - first + 1
   if (done % 200 === 0 && done < seeds) {
-    console.log(`${done} seeds, ${counted(failures, 'failure')}, ${perSecond(done)} seeds/s`)
+    console.log(`${done} seeds, ${pluralize(failures, 'failure')}, ${perSecond(done)} seeds/s`)
   }
   // Lets the rest of the process run as well.
   await new Promise((resolve) => setImmediate(resolve))
@@ -54,8 +54,8 @@ const seconds = (performance.now() - begun) / 1000
 const sorted = [...outcomes].sort(([a], [b]) => (a < b ? -1 : 1))
 for (const [name, count] of sorted) console.log(`${String(count).padStart(9)}  ${name}`)
 console.log(
-  `${counted(seeds, 'seed')} from ${first}, ${counted(lives, 'node start')}, ` +
-    `${counted(records, 'record')}, ` +
-    `${counted(failures, 'failure')}, ${seconds.toFixed(1)} s, ${perSecond(seeds)} seeds/s`,
+  `${pluralize(seeds, 'seed')} from ${first}, ${pluralize(lives, 'node start')}, ` +
+    `${pluralize(records, 'record')}, ` +
+    `${pluralize(failures, 'failure')}, ${seconds.toFixed(1)} s, ${perSecond(seeds)} seeds/s`,
 )
 process.exitCode = failures === 0 ? 0 : 1

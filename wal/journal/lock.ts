@@ -117,8 +117,8 @@ function parseOwner(file: string, text: string, token: string): Owner {
   try {
     owner = JSON.parse(text)
   } catch {
-    const nothing = { startTicks: null, bootId: null, pidNamespace: null }
-    return { token, pid: 0, ...nothing, host: os.hostname() }
+    const unknownProcess = { startTicks: null, bootId: null, pidNamespace: null }
+    return { token, pid: 0, ...unknownProcess, host: os.hostname() }
   }
   if (isOwner(owner)) return owner
   throw new JournalError(

@@ -15,7 +15,7 @@ import {
   segmentHeaderBytes,
 } from './format.ts'
 import { checkHeads, listSegments, type SegmentFile } from './segments.ts'
-import { judgeTail, lookBehind, type Rest, type TailVerdict } from './tail-rule.ts'
+import { judgeTail, type Rest, scanRest, type TailVerdict } from './tail-rule.ts'
 import type { LogPlace } from './types.ts'
 
 const pieceBytes = 1024 * 1024
@@ -292,7 +292,7 @@ class LogScan {
     const end = this.#end
     const badFrame = describeBadFrame(bytes, end.at, this.#seed)
     const log = { files: this.#files, end, seed: this.#seed }
-    const rest = await lookBehind(log, last, bytes, (index) => this.#load(index))
+    const rest = await scanRest(log, last, bytes, (index) => this.#load(index))
     const reach = this.#base.number + 1
     const { why, do: verdict } = judgeTail({
       follows: rest.torn.length > 0,

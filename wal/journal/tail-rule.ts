@@ -68,7 +68,7 @@ interface ReadLog {
 }
 
 /** `last` is the index of the segment that the log ends in, `bytes` its content. */
-export async function lookBehind(
+export async function scanRest(
   log: ReadLog,
   last: number,
   bytes: Buffer,

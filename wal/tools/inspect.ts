@@ -2,7 +2,7 @@
 // in use, because a log that is being written looks torn, or worse.
 
 import path from 'node:path'
-import { counted } from '../../src/base/counted.ts'
+import { pluralize } from '../../src/base/pluralize.ts'
 import { placesOf } from '../checkpoint/manifest.ts'
 import { type Disk, realDisk } from '../disk.ts'
 import { damageError, isOfSystem, JournalError, storageError } from '../errors.ts'
@@ -121,7 +121,7 @@ export function describeReport({ files, torn, checkpoints, log, error }: LogRepo
     const summary = log?.segments.find((segment) => segment.number === number)
     if (summary !== undefined) {
       const { firstPosition, lastPosition, records, frames } = summary
-      const contents = `${counted(records, 'record')} in ${counted(frames, 'frame')}`
+      const contents = `${pluralize(records, 'record')} in ${pluralize(frames, 'frame')}`
       if (records === 0) return `${name}: ${size} bytes, ${contents}`
       return `${name}: ${size} bytes, ${rangeOf(firstPosition, lastPosition)}, ${contents}`
     }

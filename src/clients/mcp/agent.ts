@@ -21,7 +21,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AgentForum, ForumError, type NewIdentity, type Notifications } from '../../client/index.ts'
-import { type Kept, keepIdentity, readIdentity } from './identity-file.ts'
+import { keepIdentity, readIdentity, type StoredIdentity } from './identity-file.ts'
 import { Unanswered } from './unanswered.ts'
 
 /** How long a call is retried, so that it ends before MCP clients give up (60 s). */
@@ -44,7 +44,7 @@ export interface AgentOptions {
 }
 
 /** The agent's identity. If a token was given, nothing but the token is known of it. */
-type Self = Partial<Kept> & { url: string; token: string }
+type Self = Partial<StoredIdentity> & { url: string; token: string }
 
 export class Agent {
   readonly unanswered = new Unanswered()
@@ -58,7 +58,7 @@ export class Agent {
   #registering: Promise<Self> | null = null
   #beginning: Promise<number> | null = null
   /** An identity that is registered but not saved yet. */
-  #made: Kept | null = null
+  #made: StoredIdentity | null = null
   /** Whether only members may read; null until the node has been asked. */
   #isForMembers: boolean | null = null
   /** Why there is no identity: the error of the last registration. */
@@ -91,7 +91,7 @@ export class Agent {
     const { expires_at = null } = this.#self ?? {}
     if (token === undefined && expires_at !== null && expires_at <= Date.now()) this.#forget()
     if (file === undefined || this.#self === null) return this.#self
-    let kept: Kept | null = null
+    let kept: StoredIdentity | null = null
     try {
       kept = readIdentity(file, url)
     } catch {} // a file that cannot be read for the moment changes nothing
@@ -259,7 +259,7 @@ export class Agent {
     return this.#self
   }
 
-  async #newIdentity(url: string, identity: NewIdentity): Promise<Kept> {
+  async #newIdentity(url: string, identity: NewIdentity): Promise<StoredIdentity> {
     const forum = new AgentForum({ url, timeoutMs })
     const made = await forum.register(identity, { signal: this.#ending.signal })
     const { id, kind, display_name, token, expires_at } = made

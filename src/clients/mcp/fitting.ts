@@ -8,8 +8,8 @@
 // L2. A page with fewer items is a shorter page of the same list: its cursor leads to those that
 //     are left out, so that whoever reads on misses nothing.
 
-import { counted } from '../../base/counted.ts'
 import { cutContent, type WithContent } from '../../base/cut-content.ts'
+import { pluralize } from '../../base/pluralize.ts'
 import { contentCharactersMax } from '../../base/text-limits.ts'
 import type { ThreadPage } from '../../client/index.ts'
 import { enclosed } from './untrusted.ts'
@@ -111,7 +111,7 @@ function cutItem(item: Item, charactersMax: number): Item {
 }
 
 function leftOut(count: number, shown: readonly Item[], { noun, cursor }: Listing): string {
-  const missing = `${counted(count, noun)} of this page left out: ${cursor} leads there.`
+  const missing = `${pluralize(count, noun)} of this page left out: ${cursor} leads there.`
   return [...(count > 0 ? [missing] : []), ...aboutCut(shown)].join(' ')
 }
 
@@ -121,7 +121,7 @@ export function fittedOverview(page: ThreadPage, max: number): ThreadPage {
   const count = page.thread.message_count - short.messages.length
   if (count <= 0) return short
   const missing =
-    `${counted(count, 'message')} after the first one left out: last, with before ` +
+    `${pluralize(count, 'message')} after the first one left out: last, with before ` +
     `${short.next_before}, reads the newest of them, and after the oldest.`
   const left_out = [missing, ...aboutCut(short.messages)].join(' ')
   return { ...short, left_out } as ThreadPage

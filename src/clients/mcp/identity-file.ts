@@ -30,7 +30,10 @@ import { ConfigError } from '../../base/arguments.ts'
 import { parseJson } from '../../base/json.ts'
 import type { Identity } from '../../client/index.ts'
 
-export type Kept = Pick<Identity, 'id' | 'kind' | 'display_name' | 'token' | 'expires_at'> & {
+export type StoredIdentity = Pick<
+  Identity,
+  'id' | 'kind' | 'display_name' | 'token' | 'expires_at'
+> & {
   url: string
 }
 
@@ -42,7 +45,7 @@ const bytesMax = 64 * 1024
  * `url` is null, the identity may be of any node. Throws ConfigError if the file cannot be used or
  * created.
  */
-export function readIdentity(file: string, url: string | null): Kept | null {
+export function readIdentity(file: string, url: string | null): StoredIdentity | null {
   const kept = read(file)
   if (kept === null) {
     checkDirectory(file)
@@ -64,7 +67,7 @@ export function originIn(file: string): string | null {
 }
 
 /** Returns whether the node at this origin has issued the identity. */
-export function isOf(kept: Kept, url: string): boolean {
+export function isOf(kept: StoredIdentity, url: string): boolean {
   return placeOf(kept.url) === placeOf(url)
 }
 
@@ -74,7 +77,7 @@ function placeOf(url: string): string {
 }
 
 /** Saves the identity unless the file has one, and returns the one in it. Throws ConfigError. */
-export function keepIdentity(file: string, made: Kept): Kept {
+export function keepIdentity(file: string, made: StoredIdentity): StoredIdentity {
   // Process ids are reused, in a container by every process: a file named by one may be a leftover.
   const own = `${file}.${randomBytes(8).toString('hex')}`
   try {
@@ -102,10 +105,10 @@ function syncDirectory(directory: string): void {
   }
 }
 
-function read(file: string): Kept | null {
+function read(file: string): StoredIdentity | null {
   try {
     const found = statSync(file)
-    const kept = keptIn(file, found)
+    const kept = storedIn(file, found)
     if ((found.mode & 0o077) === 0) return kept
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw unusable(file, error)
@@ -116,13 +119,15 @@ function read(file: string): Kept | null {
 }
 
 /** Returns the identity whatever the mode: advice on modes is for files that hold one. */
-function keptIn(file: string, found: Stats): Kept {
+function storedIn(file: string, found: Stats): StoredIdentity {
   if (found.isDirectory()) throw new ConfigError(`${file} is a directory`)
   if (found.isFile() && found.size === 0) {
     throw new ConfigError(`${file} is empty: remove it, or name another file`)
   }
   const isRead = found.isFile() && found.size <= bytesMax
-  const kept = isRead ? (parseJson(readFileSync(file, 'utf8')) as Kept | null | undefined) : null
+  const kept = isRead
+    ? (parseJson(readFileSync(file, 'utf8')) as StoredIdentity | null | undefined)
+    : null
   if (typeof kept?.token === 'string' && typeof kept.url === 'string') return kept
   throw new ConfigError(`${file} is not an identity file`)
 }

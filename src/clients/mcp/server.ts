@@ -51,8 +51,8 @@ export function mcpServer(agent: Agent, version: string): McpServer {
   const info = { name: 'agent-forum', title: 'Agent Forum', version }
   const server = new McpServer(info, { instructions, capabilities })
   for (const { tool, config } of configs) {
-    server.registerTool(tool.name, config, (given, { mcpReq }) => {
-      return callTool(tool, agent, given, mcpReq.signal)
+    server.registerTool(tool.name, config, (args, { mcpReq }) => {
+      return callTool(tool, agent, args, mcpReq.signal)
     })
   }
   addResources(server, agent)

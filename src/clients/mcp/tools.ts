@@ -35,7 +35,7 @@ interface Tool {
   /** Whether the answer contains content written by others. */
   hasContent?: boolean
   /** `key`: the idempotency key, for a tool that publishes. */
-  run(agent: Agent, given: Arguments, signal: AbortSignal, key: string): Promise<object>
+  run(agent: Agent, args: Arguments, signal: AbortSignal, key: string): Promise<object>
 }
 
 const reads = { readOnlyHint: true, openWorldHint: true }
@@ -76,8 +76,8 @@ export const tools: readonly Tool[] = [
     input: is.search,
     annotations: reads,
     hasContent: true,
-    async run(agent, given, signal) {
-      const { author_id: authorId, thread_id: threadId, max_chars: max, ...page } = given
+    async run(agent, args, signal) {
+      const { author_id: authorId, thread_id: threadId, max_chars: max, ...page } = args
       const found = await (await agent.reader()).searchPage({ ...page, authorId, threadId, signal })
       return fitted(found, listings.results, max ?? charactersDefault)
     },
@@ -92,8 +92,8 @@ export const tools: readonly Tool[] = [
     input: is.findAgents,
     annotations: reads,
     hasContent: true,
-    async run(agent, { max_chars: max = charactersDefault, ...given }, signal) {
-      const found = await (await agent.reader()).identities({ ...given, signal })
+    async run(agent, { max_chars: max = charactersDefault, ...args }, signal) {
+      const found = await (await agent.reader()).identities({ ...args, signal })
       return fitted(found, listings.agents, max)
     },
   },
@@ -107,14 +107,14 @@ export const tools: readonly Tool[] = [
     input: is.listThreads,
     annotations: reads,
     hasContent: true,
-    async run(agent, { max_chars: max = charactersDefault, ...given }, signal) {
-      const more = given.order === 'activity' ? { include: 'excerpt' as const } : {}
+    async run(agent, { max_chars: max = charactersDefault, ...args }, signal) {
+      const more = args.order === 'activity' ? { include: 'excerpt' as const } : {}
       const reader = await agent.reader()
-      const page = await reader.threads({ ...given, ...more, signal })
+      const page = await reader.threads({ ...args, ...more, signal })
       const short = fitted(page, listings.threads, max)
       if (short === page) return page
       const limit = short.threads.length
-      return { ...short, ...(await reader.threads({ ...given, ...more, limit, signal })) }
+      return { ...short, ...(await reader.threads({ ...args, ...more, limit, signal })) }
     },
   },
   {
@@ -126,7 +126,7 @@ export const tools: readonly Tool[] = [
     input: is.listTags,
     annotations: reads,
     hasContent: true,
-    run: async (agent, given, signal) => (await agent.reader()).tags({ ...given, signal }),
+    run: async (agent, args, signal) => (await agent.reader()).tags({ ...args, signal }),
   },
   {
     name: 'read_thread',
@@ -138,8 +138,8 @@ export const tools: readonly Tool[] = [
     input: is.readThread,
     annotations: reads,
     hasContent: true,
-    async run(agent, given, signal) {
-      const { thread_id: id, max_chars: max = charactersDefault, overview, type, ...place } = given
+    async run(agent, args, signal) {
+      const { thread_id: id, max_chars: max = charactersDefault, overview, type, ...place } = args
       const { last, before, ...page } = place
       const reader = await agent.reader()
       if (overview) {
@@ -283,16 +283,16 @@ const checks = new Map(tools.map((tool) => [tool, validator(tool.input)]))
 export async function callTool(
   tool: Tool,
   agent: Agent,
-  given: Arguments,
+  args: Arguments,
   signal: AbortSignal,
 ): Promise<CallToolResult> {
   try {
-    const violation = checks.get(tool)!(given)
+    const violation = checks.get(tool)!(args)
     if (violation !== null) throw new ForumError(400, violation.code, violation.detail)
-    const run = (key: string) => tool.run(agent, given, signal, key)
+    const run = (key: string) => tool.run(agent, args, signal, key)
     const isPublishing = tool.annotations.idempotentHint === false
     const answer: Arguments = isPublishing
-      ? await agent.unanswered.run(tool.name, given, signal, run)
+      ? await agent.unanswered.run(tool.name, args, signal, run)
       : await run('')
     const texts = tool.hasContent ? enclosed(answer) : [JSON.stringify(answer)]
     return { content: texts.map(textBlock), structuredContent: answer }

@@ -27,11 +27,11 @@ export class Unanswered {
   /** Runs a call of a tool with its key. */
   async run<T>(
     tool: string,
-    given: Record<string, unknown>,
+    args: Record<string, unknown>,
     signal: AbortSignal,
     call: (key: string) => Promise<T>,
   ): Promise<T> {
-    const sorted = Object.entries(given).sort(([a], [b]) => (a < b ? -1 : 1))
+    const sorted = Object.entries(args).sort(([a], [b]) => (a < b ? -1 : 1))
     const name = hash('sha256', JSON.stringify([tool, sorted]))
     const key = this.#keep(name)
     try {

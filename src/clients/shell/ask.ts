@@ -16,7 +16,7 @@ import { sleep } from '../../client/transport.ts'
 import { indented, inLine, timeOf } from './output.ts'
 import { identified, NoAnswer, type Session } from './session.ts'
 import { identitiesOf, numberOf } from './words.ts'
-import { publishReply, publishThread, type Saying } from './writing.ts'
+import { type MessageFlags, publishReply, publishThread } from './writing.ts'
 
 const secondsDefault = 300
 /** The longest wait of one request. docs/interface.md, "Waiting for news" */
@@ -25,7 +25,7 @@ const pageMax = 100
 /** How long `ask` waits between polls that the node does not hold. */
 const [shortestPauseMs, longestPauseMs] = [500, 10_000]
 
-export interface AskValues extends Saying {
+export interface AskValues extends MessageFlags {
   title?: string
   seconds?: string
 }
@@ -45,14 +45,16 @@ export async function ask(
   }
   const forum = identified(session)
   const end = performance.now() + waitSeconds * 1000
-  const asked =
+  const question =
     title === undefined
       ? await publishReply(session, 'ask', words, values)
       : await publishThread(session, 'ask', [title, ...words], values)
-  session.output.remark(`asked in ${asked.thread_id}; waiting for an answer`)
-  const answer = await answerTo(forum, asked, identitiesOf('mention', values.mention), end)
+  session.output.remark(`asked in ${question.thread_id}; waiting for an answer`)
+  const answer = await answerTo(forum, question, identitiesOf('mention', values.mention), end)
   if (answer === null) {
-    throw new NoAnswer(`nobody has answered in ${waitSeconds} s; the thread is ${asked.thread_id}`)
+    throw new NoAnswer(
+      `nobody has answered in ${waitSeconds} s; the thread is ${question.thread_id}`,
+    )
   }
   const { seq, author_id, display_name, created_at, content } = answer
   const head = `#${seq} ${timeOf(created_at)} ${author_id} ${inLine(display_name)}`

@@ -1,12 +1,12 @@
 // claim and release.
 
 import { identified, type Session } from './session.ts'
-import { given, keyOf, numberOf, oneThread } from './words.ts'
+import { keyOf, numberOf, oneThread, optional } from './words.ts'
 
 /** How long a claim lasts by default. */
 const claimSeconds = 300
 
-interface Claiming {
+interface ClaimFlags {
   seconds?: string
   fence?: string
   key?: string
@@ -16,12 +16,12 @@ interface Claiming {
 export async function claim(
   session: Session,
   words: readonly string[],
-  { seconds, fence, key }: Claiming,
+  { seconds, fence, key }: ClaimFlags,
 ): Promise<void> {
   const thread = oneThread('claim', words)
   const wanted = {
     seconds: numberOf('seconds', seconds, 1) ?? claimSeconds,
-    ...given('fence', numberOf('fence', fence)),
+    ...optional('fence', numberOf('fence', fence)),
   }
   const granted = await identified(session).claim(thread, wanted, keyOf(key))
   session.output.answer(granted, `${granted.fence}`)

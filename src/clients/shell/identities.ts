@@ -2,7 +2,7 @@
 
 import { ConfigError, suggestion } from '../../base/arguments.ts'
 import { AgentForum, ForumError } from '../../client/index.ts'
-import { type Kept, keepIdentity, readIdentity } from '../mcp/identity-file.ts'
+import { keepIdentity, readIdentity, type StoredIdentity } from '../mcp/identity-file.ts'
 import { inLine, timeOf } from './output.ts'
 import { identified, type Session } from './session.ts'
 import { noWords } from './words.ts'
@@ -64,7 +64,7 @@ export async function whoami(session: Session, words: readonly string[]): Promis
 }
 
 /** Returns what the node knows of the identity, or what the file says if the node is silent. */
-async function checked({ file, url }: Session, kept: Kept): Promise<Kept> {
+async function checked({ file, url }: Session, kept: StoredIdentity): Promise<StoredIdentity> {
   const forum = new AgentForum({ url, token: kept.token, retries: 0, timeoutMs: checkMs })
   try {
     const { id, kind, display_name, expires_at } = await forum.me()
@@ -82,7 +82,11 @@ async function checked({ file, url }: Session, kept: Kept): Promise<Kept> {
   }
 }
 
-function show({ output, file }: Session, { token: _, ...shown }: Kept, place = file): void {
+function show(
+  { output, file }: Session,
+  { token: _, ...shown }: StoredIdentity,
+  place = file,
+): void {
   const { id, kind, display_name, expires_at, url } = shown
   const ending = expires_at === null ? '' : ` until ${timeOf(expires_at)}`
   output.answer(shown, `${id} ${inLine(display_name)} (${kind}${ending}) at ${url}, in ${place}`)

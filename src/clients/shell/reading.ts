@@ -2,7 +2,7 @@
 // order, the last line says how to continue, as the same identity at the same node.
 
 import { ConfigError, suggestion } from '../../base/arguments.ts'
-import { counted } from '../../base/counted.ts'
+import { pluralize } from '../../base/pluralize.ts'
 import type { Message, Notification, SearchHit, Thread } from '../../client/index.ts'
 import { indented, inLine, timeOf } from './output.ts'
 import { identified, type Session } from './session.ts'
@@ -15,7 +15,7 @@ const messagesMax = 100
 
 const orders = ['created', 'activity'] as const
 
-interface Limited {
+interface PageFlags {
   limit?: string
 }
 
@@ -23,7 +23,7 @@ interface Limited {
 export async function threads(
   { forum, output }: Session,
   words: readonly string[],
-  values: Limited & Tagged & { order?: string },
+  values: PageFlags & TagFlag & { order?: string },
 ): Promise<void> {
   noWords('threads', words)
   const limit = limitOf(values)
@@ -35,7 +35,7 @@ export async function threads(
   await upTo(limit, pages, (thread) => output.answer(thread, threadLine(thread)))
 }
 
-interface ReadValues extends Limited, Choice {
+interface ReadValues extends PageFlags, MessageChoice {
   after?: string
   last?: string
   before?: string
@@ -84,43 +84,43 @@ async function readLast(
   for (const each of messages) output.answer(each, messageLines(each))
 }
 
-interface OfType {
+interface TypeFlag {
   type?: string
 }
 
-interface Tagged {
+interface TagFlag {
   tag?: string
 }
 
 /** Which messages are shown, and how many characters of each. */
-interface Choice extends OfType, Tagged {
+interface MessageChoice extends TypeFlag, TagFlag {
   chars?: string
 }
 
 /** Returns the option that chooses what has the tags, if any are given. */
-function tagIn({ tag }: Tagged): { tag?: string[] } {
+function tagIn({ tag }: TagFlag): { tag?: string[] } {
   return tag === undefined ? {} : { tag: tagsOf(tag) }
 }
 
 /** Returns the option that chooses messages of the type, if one is given. */
-function typeIn({ type }: OfType): OfType {
+function typeIn({ type }: TypeFlag): TypeFlag {
   return type === undefined ? {} : { type }
 }
 
 /** The same, and the option that cuts their contents. */
-function choiceIn(values: Choice): OfType & { contentChars?: number; tag?: string[] } {
+function choiceIn(values: MessageChoice): TypeFlag & { contentChars?: number; tag?: string[] } {
   const contentChars = numberOf('chars', values.chars)
   const cut = contentChars === undefined ? {} : { contentChars }
   return { ...cut, ...typeIn(values), ...tagIn(values) }
 }
 
 /** Returns the flags with which the next command goes on in the same way. */
-function choiceFlags({ chars, type, tag }: Choice): string {
-  const given = Object.entries({ type, tag, chars }).filter(([, value]) => value !== undefined)
-  return given.map(([name, value]) => ` --${name} ${value}`).join('')
+function choiceFlags({ chars, type, tag }: MessageChoice): string {
+  const flags = Object.entries({ type, tag, chars }).filter(([, value]) => value !== undefined)
+  return flags.map(([name, value]) => ` --${name} ${value}`).join('')
 }
 
-interface FeedValues extends Limited, Choice {
+interface FeedValues extends PageFlags, MessageChoice {
   after?: string
   mark?: string
   mentions?: boolean
@@ -163,7 +163,7 @@ export async function feed(
 export async function tags(
   { forum, output }: Session,
   words: readonly string[],
-  values: Limited,
+  values: PageFlags,
 ): Promise<void> {
   const [prefix, ...others] = words
   noWords('tags', others)
@@ -179,7 +179,11 @@ export async function tags(
 export async function search(
   { forum, output }: Session,
   words: readonly string[],
-  { author, thread, ...values }: Limited & OfType & Tagged & { author?: string; thread?: string },
+  {
+    author,
+    thread,
+    ...values
+  }: PageFlags & TypeFlag & TagFlag & { author?: string; thread?: string },
 ): Promise<void> {
   const limit = limitOf(values)
   const q = words.join(' ').trim()
@@ -202,7 +206,7 @@ export async function search(
   if (isEmpty) output.remark(q === '' ? 'nothing was found' : 'nothing has all of these words')
 }
 
-function limitOf({ limit }: Limited): number {
+function limitOf({ limit }: PageFlags): number {
   return numberOf('limit', limit, 1) ?? limitDefault
 }
 
@@ -246,7 +250,7 @@ function messageLines({ seq, author_id, created_at, content, ...message }: Messa
 /** Returns what precedes the author, whose name could look like it: the type, and if it is cut. */
 function markOf({ type, content_length }: Pick<Message, 'type' | 'content_length'>): string {
   const ofType = type === undefined ? '' : `[${inLine(type)}] `
-  const length = content_length === undefined ? '' : counted(content_length, 'character')
+  const length = content_length === undefined ? '' : pluralize(content_length, 'character')
   return length === '' ? ofType : `${ofType}(cut, of ${length}) `
 }
 

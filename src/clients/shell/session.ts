@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { ConfigError } from '../../base/arguments.ts'
 import { defaultUrl, originOfNode } from '../../base/values.ts'
 import { AgentForum, type ForumError } from '../../client/index.ts'
-import { isOf, type Kept, originIn, readIdentity } from '../mcp/identity-file.ts'
+import { isOf, originIn, readIdentity, type StoredIdentity } from '../mcp/identity-file.ts'
 import { type CommonValues, tokenIn } from './flags.ts'
 import { Output } from './output.ts'
 
@@ -29,7 +29,7 @@ export interface Session {
   /** The flags given for both, to be part of recommended commands; '' if there are none. */
   place: string
   /** The identity in the file, or null if there is none or a token is used in its place. */
-  kept: Kept | null
+  kept: StoredIdentity | null
   /** A client that acts as the identity, or anonymously if there is none. */
   forum: AgentForum
 }
@@ -66,8 +66,8 @@ export function sessionOf(
     ...(token !== undefined && { token }),
   })
   const flags = { url, identity }
-  const given = Object.entries(flags).filter(([, value]) => value !== undefined)
-  const place = given.map(([name, value]) => ` --${name} ${quoted(value!)}`).join('')
+  const defined = Object.entries(flags).filter(([, value]) => value !== undefined)
+  const place = defined.map(([name, value]) => ` --${name} ${quoted(value!)}`).join('')
   return { output, url: node, file, place, kept, forum }
 }
 

@@ -1,8 +1,8 @@
 // Parses the words and flag values of a command: ids, numbers and texts.
 
 import { ConfigError } from '../../base/arguments.ts'
-import { counted } from '../../base/counted.ts'
 import { subjectNamed } from '../../base/named-subjects.ts'
+import { pluralize } from '../../base/pluralize.ts'
 import { contentCharactersMax, titleCharactersMax } from '../../base/text-limits.ts'
 
 /** More than any text of a message takes in UTF-8, with line breaks at its end. */
@@ -68,7 +68,7 @@ export function numberOf(flag: string, text: string | undefined, min = 0): numbe
 }
 
 /** Returns an object with this field, or an empty one if the flag is not given. */
-export function given<N extends string>(
+export function optional<N extends string>(
   name: N,
   value: number | undefined,
 ): { [name in N]?: number } {
@@ -105,7 +105,7 @@ function checkLength(what: string, text: string, max: number): void {
   const { length } = Array.from(text)
   if (length <= max) return
   throw new ConfigError(
-    `the ${what} has ${counted(length, 'character')}, and can have at most ${max}`,
+    `the ${what} has ${pluralize(length, 'character')}, and can have at most ${max}`,
   )
 }
 

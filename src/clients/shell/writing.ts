@@ -8,24 +8,24 @@ import { type AgentForum, ForumError, type Publication } from '../../client/inde
 import { inLine } from './output.ts'
 import { identified, type Session } from './session.ts'
 import {
-  given,
   identitiesOf,
   keyOf,
   numberOf,
   oneThread,
+  optional,
   tagsOf,
   threadAndText,
   titleAndText,
 } from './words.ts'
 
 /** What a message has besides its text. */
-export interface Saying {
+export interface MessageFlags {
   mention?: string
   type?: string
   key?: string
 }
 
-type NewThreadValues = Saying & { private?: boolean; with?: string; tag?: string }
+type NewThreadValues = MessageFlags & { private?: boolean; with?: string; tag?: string }
 
 /** Publishes a thread, and prints its id. */
 export async function post(
@@ -65,7 +65,7 @@ export async function publishThread(
   )
 }
 
-interface Replying extends Saying {
+interface ReplyFlags extends MessageFlags {
   /** The newest message of the thread that the writer has seen. */
   expect?: string
   /** The number of the claim that the writer holds. */
@@ -76,7 +76,7 @@ interface Replying extends Saying {
 export async function reply(
   session: Session,
   words: readonly string[],
-  values: Replying,
+  values: ReplyFlags,
 ): Promise<void> {
   const published = await publishReply(session, 'reply', words, values)
   session.output.answer(published, published.message_id)
@@ -87,14 +87,14 @@ export async function publishReply(
   session: Session,
   command: string,
   words: readonly string[],
-  { mention, type, key, expect, fence }: Replying,
+  { mention, type, key, expect, fence }: ReplyFlags,
 ): Promise<Publication> {
   const forum = identified(session)
   const [mentioned, keyed] = [identitiesOf('mention', mention), keyOf(key)]
   const more = {
     ...(type !== undefined && { type }),
-    ...given('expectSeq', numberOf('expect', expect)),
-    ...given('fence', numberOf('fence', fence)),
+    ...optional('expectSeq', numberOf('expect', expect)),
+    ...optional('fence', numberOf('fence', fence)),
   }
   const [thread, content] = await threadAndText(command, words)
   return mentioning(forum, content, mentioned, (mentionIds) =>

@@ -1,7 +1,7 @@
 // The page of --html: the report, with plots of the rate and the latencies by the second. It is
 // self-contained: it has no script, and loads nothing from elsewhere.
 
-import { type Html, html, nothing } from '../../people/html/html.ts'
+import { emptyHtml, type Html, html } from '../../people/html/html.ts'
 import type { Compared } from './comparison.ts'
 import { type FoundLimit, limitInWords, limitTable } from './find-limit.ts'
 import type { Interval } from './meter.ts'
@@ -51,9 +51,9 @@ ${plot(intervals, [['c', 'lost', ({ errors }) => errors]])}
 <h2>By operation</h2>
 <table>${headRow(['', 'count', 'rate/s', 'p50 ms', 'p90', 'p99', 'p99.9', 'max'])}
 ${[...report.operations, report.all].map(operationRow)}</table>
-${report.limit === null ? nothing : limitSection(report.limit)}
-${report.phases.length === 0 ? nothing : phaseSection(report.phases)}
-${compared === null ? nothing : comparison(compared)}
+${report.limit === null ? emptyHtml : limitSection(report.limit)}
+${report.phases.length === 0 ? emptyHtml : phaseSection(report.phases)}
+${compared === null ? emptyHtml : comparison(compared)}
 </body></html>
 `.text
 }

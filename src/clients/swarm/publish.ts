@@ -154,11 +154,11 @@ async function publishMessage(
 export function requestFor(plan: Plan, thread: PlannedThread, index: number) {
   const { author, text, mentioned } = thread.messages[index]
   const mentions = mentioned.length > 0 ? { mention_ids: mentioned.map(({ id }) => id) } : {}
-  const said = { content: text, ...mentions }
+  const message = { content: text, ...mentions }
   return {
     token: author.token,
     key: keyOf(plan, thread, index),
     threadId: index === 0 ? null : thread.id,
-    body: index === 0 ? { title: thread.title, ...said } : said,
+    body: index === 0 ? { title: thread.title, ...message } : message,
   }
 }

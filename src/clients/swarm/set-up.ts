@@ -20,8 +20,8 @@ export function setUpOf(flags: SetUp['flags'], version: string): SetUp {
 
 /** `swarm 1.0.0, Node v22.1.0, …, --rate 500 --search 10`. */
 export function setUpInWords({ flags, version, node, machine }: SetUp): string {
-  const given = Object.entries(flags).map(([name, value]) =>
+  const words = Object.entries(flags).map(([name, value]) =>
     value === true ? `--${name}` : `--${name} ${value}`,
   )
-  return `swarm ${version}, Node ${node}, ${machine}\n${given.join(' ')}`
+  return `swarm ${version}, Node ${node}, ${machine}\n${words.join(' ')}`
 }

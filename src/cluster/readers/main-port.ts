@@ -88,7 +88,7 @@ export class MainPort implements LeaderLink {
   #rows: Row[] = []
   #rowsBytes = 0
   /** When the main process sent the newest durable position that was read. */
-  #newestMs = 0
+  #lastSentMs = 0
   #isLost = false
   /** The bytes read so far, and the number and the time that were acknowledged last. */
   #bytes = 0
@@ -108,7 +108,7 @@ export class MainPort implements LeaderLink {
 
   /** Whether the state was confirmed within the last `silenceMsMax` (D3). */
   get isFresh(): boolean {
-    return sharedNow() - this.#newestMs < silenceMsMax
+    return sharedNow() - this.#lastSentMs < silenceMsMax
   }
 
   /** Requests all records after this position. */
@@ -192,7 +192,7 @@ export class MainPort implements LeaderLink {
     this.standing.showsUntilMs = fromShared(numberAt(payload, 3))
     const nowMs = sharedNow()
     const ageMs = nowMs - sentMs
-    this.#newestMs = sentMs
+    this.#lastSentMs = sentMs
     this.stalenessMs = ageMs
     this.staleness.add(ageMs / 1000)
     this.role!.show(durable)

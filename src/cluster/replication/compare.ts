@@ -18,7 +18,7 @@
 // begun again, possibly with terms of the same numbers.
 //
 //   log      … ─ term 3 "a" ─▶ 63
-//   stream                        64 ─ term 4 "b", behind "a" ─▶      continues this log
+//   stream                        64 ─ term 4 "b", after "a"  ─▶      continues this log
 //   stream                        64 ─ term 1 "c", of another store   does not
 //
 // A stream that was lost and begun again does not have the terms before its first one, except for
@@ -26,7 +26,7 @@
 //
 //   log      1 ── term 1 "a" ───▶ 45
 //   lost     1 ── term 1 "a" ▶ 39 ── term 2 "b" ──▶ 63
-//   stream                                            64 ── term 3 "c", behind "b" ─▶
+//   stream                                            64 ── term 3 "c", after "b"  ─▶
 //
 // Nothing tells whether this log has records that term 2 replaced. The finding is the same as
 // where messages were trimmed: a checkpoint must take the log's place, which is kept aside.
@@ -59,7 +59,7 @@ export function goesOnFrom(message: StreamMessage, end: Omit<LogEnd, 'position'>
   const { term, name } = message
   if (term <= end.term) return isOfTerm(message, end)
   if (isOfOtherStore(message, end)) return false
-  return name.behind === end.nonce
+  return name.previousNonce === end.nonce
 }
 
 /** Whether the message names another store than the log's. */
@@ -113,8 +113,8 @@ export async function compareWithStream(stream: LogStream, local: LogEnd): Promi
 function withoutLink(first: StreamMessage, { term }: LogEnd): Comparison {
   const { name } = first
   // The log may end before a term whose first message was trimmed.
-  const isTrimmed = first.term > term && name.behind === undefined
-  const isUnproven = first.term > term + 1 && name.behind !== undefined
+  const isTrimmed = first.term > term && name.previousNonce === undefined
+  const isUnproven = first.term > term + 1 && name.previousNonce !== undefined
   if (isTrimmed || isUnproven) return { kind: 'trimmed', first, isUnproven }
   return { kind: 'other', message: first }
 }
@@ -126,8 +126,8 @@ async function divergedAt(
   local: LogEnd,
 ): Promise<Comparison> {
   const { sequence, name, first } = later
-  if (name.behind === local.nonce) return { kind: 'diverged', from: first }
-  if (name.behind !== undefined) return withoutLink(later, local)
+  if (name.previousNonce === local.nonce) return { kind: 'diverged', from: first }
+  if (name.previousNonce !== undefined) return withoutLink(later, local)
   // If the messages before it were trimmed, the term may have begun earlier.
   const isBegin = sequence === 1 || (await keptMessage(stream, sequence - 1)) !== null
   if (isBegin) return { kind: 'diverged', from: first }

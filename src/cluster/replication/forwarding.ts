@@ -234,7 +234,7 @@ export class Forwarder implements Forward {
    */
   #begin(responder: Responder, bytes: number): boolean {
     const { load } = this.#parts
-    if (this.inFlight >= load.limits.waitingMax || !load.hasRoom(bytes)) {
+    if (this.inFlight >= load.limits.writesMax || !load.hasRoom(bytes)) {
       load.refused.writes += 1
       refuse(responder, 'overloaded')
       return false

@@ -210,14 +210,14 @@ export async function beginTerm(
 ): Promise<Begun | null> {
   const backoff = new Backoff()
   let isAnnounced = false
-  const { position, store, nonce: behind } = end
+  const { position, store, nonce: previousNonce } = end
   const term = end.term + 1
   const nonce = randomBytes(nonceBytes).toString('hex')
   const record: LeaderBegan = { type: 'leader.began', at, term, node, nonce }
   const name = { store, nonce }
   const bytes = packed(encode(record))
   const place = { first: position + 1, last: position + 1 }
-  const sent: Unplaced = { ...place, term, name: { ...name, behind }, bytes }
+  const sent: Unplaced = { ...place, term, name: { ...name, previousNonce }, bytes }
   while (!isStopped()) {
     try {
       const last = await stream.last()

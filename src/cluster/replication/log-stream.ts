@@ -44,7 +44,7 @@ export interface TermName {
   /** Chosen at random when the term began. */
   nonce: string
   /** Only in the first message of a term: the nonce of the preceding term; '' if there was none. */
-  behind?: string
+  previousNonce?: string
 }
 
 /** A message without its place. One object is one message, however often it is published. */
@@ -74,11 +74,11 @@ export interface LogStream {
   readonly messageBytesMax: number
   /**
    * Appends a message if the sequence of the newest one is `expectedLast`; 0: there is none. With
-   * `behind`, a message whose outcome is not known yet, the newest message must also be `behind`,
+   * `previous`, a message whose outcome is not known yet, the newest message must be that one,
    * as it was published last. Sequences alone would not suffice: if another node's message takes
    * the place of the first of two messages in flight, the expectation of the second still holds.
    */
-  publish(message: Unplaced, expectedLast: number, behind?: Unplaced): Promise<Published>
+  publish(message: Unplaced, expectedLast: number, previous?: Unplaced): Promise<Published>
   /** Returns the newest message; null if there was never one, or all were removed. */
   last(): Promise<StreamMessage | null>
   /** Returns the sequence of the oldest message that is kept, or of the next one if none is. */

@@ -161,8 +161,8 @@ export class Publisher {
   #publish(outgoing: Outgoing, index: number): void {
     const { stream, term, name } = this.#options
     outgoing.outcome = null
-    const behind = this.#inFlight[index - 1]?.message ?? undefined
-    stream.publish(messageOf(outgoing, term, name), this.#sequence + index, behind).then(
+    const previous = this.#inFlight[index - 1]?.message ?? undefined
+    stream.publish(messageOf(outgoing, term, name), this.#sequence + index, previous).then(
       (published) => this.#settle(outgoing, published),
       () => this.#settle(outgoing, 'unknown'),
     )

@@ -12,7 +12,7 @@ import type { Term } from '../../forum/state.ts'
 import { logNotices } from '../../operators/ops/log.ts'
 import type { Vitals } from '../../operators/ops/vitals.ts'
 import { type Continuation, HistoryPlace } from './history-place.ts'
-import { connectEngine, EngineRefused } from './jetstream/connect.ts'
+import { connectEngine, EngineRejection } from './jetstream/connect.ts'
 import type { LogStream } from './log-stream.ts'
 import { fingerprintOf } from './notes.ts'
 import { Replica, type ReplicaParts } from './replica.ts'
@@ -154,7 +154,7 @@ export class Replication {
         onNotice(notice)
       })
     } catch (error) {
-      throw error instanceof EngineRefused ? new ConfigError(error.message) : error
+      throw error instanceof EngineRejection ? new ConfigError(error.message) : error
     }
   }
 }

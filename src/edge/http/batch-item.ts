@@ -8,7 +8,7 @@ import { type Body, tooLarge } from './incoming-body.ts'
 import type { RouteMeter } from './meter.ts'
 import { parseQuery } from './parse.ts'
 
-const nothing = Buffer.alloc(0)
+const noBytes = Buffer.alloc(0)
 const waitParameter = { name: 'wait', isNumber: true }
 const retryHeader = /\r\nRetry-After: (\d+)/
 
@@ -114,7 +114,7 @@ export class BatchItem implements Exchange {
   }
 
   collect(bytesMax: number, done: (body: Body) => void): void {
-    const { body = nothing } = this.#request
+    const { body = noBytes } = this.#request
     done(body.length > bytesMax ? tooLarge : body)
   }
 

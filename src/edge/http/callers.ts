@@ -21,7 +21,7 @@ export class Callers {
   /**
    * The number of the token that was sent by the caller found last (forum/identities/commands.ts).
    */
-  token = 0
+  tokenNumber = 0
 
   /**
    * Returns the caller's number (`nobody` for an anonymous one), or why the caller is refused; null
@@ -55,19 +55,19 @@ export class Callers {
         return rejectUnknown(forum)
       }
       identity = bearer.identity
-      this.token = bearer.token
+      this.tokenNumber = bearer.token
       const isPresent = bearer.token === forum.state.identities.tokenNumber(identity)
       if (isPresent) this.#tokens.add(header, identity, bearer.token)
     }
-    if (mayAct(forum, identity) && isAccepted(forum, identity, this.token)) return identity
-    return forum.isFollower ? null : rejectToken(forum, identity, this.token)
+    if (mayAct(forum, identity) && isAccepted(forum, identity, this.tokenNumber)) return identity
+    return forum.isFollower ? null : rejectToken(forum, identity, this.tokenNumber)
   }
 
   #findKnown({ state }: Forum, header: string): number {
     const identity = this.#tokens.find(header)
     if (identity === nobody) return nobody
-    this.token = this.#tokens.token
-    return this.token === state.identities.tokenNumber(identity) ? identity : nobody
+    this.tokenNumber = this.#tokens.tokenNumber
+    return this.tokenNumber === state.identities.tokenNumber(identity) ? identity : nobody
   }
 }
 
@@ -109,7 +109,7 @@ export class KnownTokens {
   readonly #identities = new Uint32Array(places)
   readonly #numbers = new Uint32Array(places)
   /** The number of the token that was found last. */
-  token = 0
+  tokenNumber = 0
 
   /** Returns the number of the identity that this Authorization header names, or `nobody`. */
   find(header: string): number {
@@ -117,7 +117,7 @@ export class KnownTokens {
     const pair = pairOf(header)
     const place = this.#headers[pair] === header ? pair : pair + 1
     if (place !== pair && this.#headers[place] !== header) return nobody
-    this.token = this.#numbers[place]
+    this.tokenNumber = this.#numbers[place]
     return this.#identities[place]
   }
 

@@ -12,7 +12,7 @@ export interface Availability {
 }
 
 /** The edge's read-only view of it. A lagging reader is `overloaded` (node/reader.ts). */
-export interface Refusing {
+export interface AvailabilityView {
   readonly refusal: Availability['refusal'] | 'overloaded'
 }
 

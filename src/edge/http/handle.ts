@@ -28,7 +28,7 @@ import {
   unreadBody,
 } from './checked-request.ts'
 import { Cors } from './cors.ts'
-import type { EdgeOptions, Refusing } from './edge-options.ts'
+import type { AvailabilityView, EdgeOptions } from './edge-options.ts'
 import type { Exchange, Responder } from './exchange.ts'
 import type { Gate } from './gate.ts'
 import { HeadChecks } from './head-checks.ts'
@@ -58,7 +58,7 @@ export class Edge {
   /** Forwards requests that may append a record; null unless this process follows another one. */
   forward: Forward | null = null
   readonly #router = new Router<Prepared>()
-  readonly #availability: Refusing
+  readonly #availability: AvailabilityView
   readonly #watches: NonNullable<EdgeOptions['watches']>
   readonly #cors: Cors | null
   readonly #options: EdgeOptions
@@ -73,7 +73,7 @@ export class Edge {
 
   constructor(
     routes: readonly Route[],
-    availability: Refusing,
+    availability: AvailabilityView,
     options: EdgeOptions = {},
     load = new Load(),
   ) {

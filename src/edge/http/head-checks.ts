@@ -74,7 +74,7 @@ export class HeadChecks {
     const isNeeded = isPassedOn || route.needsClient?.(service, caller, query)
     return {
       caller,
-      token: session?.token ?? this.#callers.token,
+      token: session?.token ?? this.#callers.tokenNumber,
       session,
       id,
       query,

@@ -6,7 +6,7 @@
 
 import type { Load } from './load.ts'
 
-const nothing = Buffer.alloc(0)
+const noBytes = Buffer.alloc(0)
 
 /** The largest body that is read. All that the interface allows fit, even in `\u` escapes. */
 export const bodyBytesMax = 256 * 1024
@@ -40,7 +40,7 @@ export class IncomingBody {
   readonly #bytesMax: number
   readonly #done: (body: Body) => void
   /** The kept bytes, and spare capacity: a body may arrive byte by byte. */
-  #room: Buffer = nothing
+  #room: Buffer = noBytes
   #kept = 0
   #bytes = 0
   #isDone = false
@@ -105,7 +105,7 @@ export class IncomingBody {
   #finish(body: Body): void {
     if (body === overloaded) this.#load.refused.bodies += 1
     const room = this.#room
-    this.#room = nothing
+    this.#room = noBytes
     this.drop()
     this.#done(body)
     room.fill(0)
@@ -115,6 +115,6 @@ export class IncomingBody {
     this.#load.bodyBytes -= this.#kept
     this.#kept = 0
     this.#room.fill(0)
-    this.#room = nothing
+    this.#room = noBytes
   }
 }

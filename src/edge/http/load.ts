@@ -9,7 +9,7 @@
 export interface LoadLimits {
   connectionsMax: number
   /** The number of answers that may wait for the log before writes are refused. */
-  waitingMax: number
+  writesMax: number
   /** Bodies being received and answers waiting, together. */
   queueBytesMax: number
   /** The time within which a body must arrive. */
@@ -21,7 +21,7 @@ export interface LoadLimits {
 /** No limits except timeouts: for tests, and for servers that hold nothing. */
 export const unlimited: LoadLimits = {
   connectionsMax: Number.POSITIVE_INFINITY,
-  waitingMax: Number.POSITIVE_INFINITY,
+  writesMax: Number.POSITIVE_INFINITY,
   queueBytesMax: Number.POSITIVE_INFINITY,
   bodySeconds: 30,
   idleSeconds: 10,

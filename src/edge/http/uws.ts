@@ -44,7 +44,7 @@ const tryBytesMin = 4096
  * answer than this choice does, which is 11 % of an empty poll (22,000).
  */
 const tryOneIn = 8
-const nothing = Buffer.alloc(0)
+const noBytes = Buffer.alloc(0)
 
 class UwsExchange implements Exchange {
   meter: RouteMeter | null = null
@@ -63,7 +63,7 @@ class UwsExchange implements Exchange {
   #closes = false
   #body: IncomingBody | null = null
   /** An answer that waits for its client to read it. */
-  #waiting = nothing
+  #waiting = noBytes
   #onHangUp: (() => void) | null = null
 
   constructor(method: string, response: HttpResponse, request: HttpRequest, edge: UwsEdge) {
@@ -143,7 +143,7 @@ class UwsExchange implements Exchange {
     this.#body?.drop()
     this.#edge.load.answerBytes -= this.#waiting.length
     this.#waiting.fill(0)
-    this.#waiting = nothing
+    this.#waiting = noBytes
   }
 
   answer(status: number, type: string, headers: string, body: string | Uint8Array | null): void {

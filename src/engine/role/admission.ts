@@ -77,7 +77,7 @@ export class NodeAdmission implements AdmissionRule {
       const detail = 'The memory is used up; reading still works.'
       return { rejected: 'overloaded', detail, retryAfter: memoryRetryAfterSeconds }
     }
-    if (gate.length < load.limits.waitingMax && load.hasRoom(0)) return null
+    if (gate.length < load.limits.writesMax && load.hasRoom(0)) return null
     load.refused.writes += 1
     return { rejected: 'overloaded' }
   }
@@ -87,7 +87,7 @@ export class NodeAdmission implements AdmissionRule {
     const { load, gate } = this.#watched
     const warnings: string[] = []
     if (load.isMemoryLow) warnings.push('memory: at its limit, writes are refused')
-    if (gate.length >= load.limits.waitingMax || !load.hasRoom(0)) {
+    if (gate.length >= load.limits.writesMax || !load.hasRoom(0)) {
       warnings.push(`queues: full, ${gate.length} answers wait, writes are refused`)
     }
     if (this.#stalledMs >= stallMs) {

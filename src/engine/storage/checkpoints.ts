@@ -261,8 +261,8 @@ export class CheckpointSchedule {
   /** Returns the progress of the erasure that is recorded at this position. */
   erasure(position: number): Erasure {
     const { kept, hasLeftovers } = this.#checkpoints
-    const behind = kept.filter((each) => each.position >= position)
-    const checkpoints_left = keptCount - behind.length
+    const newer = kept.filter((each) => each.position >= position)
+    const checkpoints_left = keptCount - newer.length
     const damaged = this.#notEmptied
     return {
       checkpoints_left,

@@ -17,7 +17,7 @@ import { randomSeed, systemStamps } from '../../kernel/stamp.ts'
 import { beginEpochAt, loadSecret } from './node-files.ts'
 import { textBytesMax } from './stored-state.ts'
 
-const nothing = async () => {}
+const skip = async () => {}
 
 export class NewStore {
   /** The state, to be filled by the caller. */
@@ -40,7 +40,7 @@ export class NewStore {
   /** Saves the state as it is. Rejects with JournalError 74. */
   async save(): Promise<void> {
     const { position } = this.state
-    const journal = { storeId: this.#storeId, position, sync: nothing, dropBefore: nothing }
+    const journal = { storeId: this.#storeId, position, sync: skip, dropBefore: skip }
     await this.#checkpoints.take({ journal, ...checkpointSource(this.state), pause: () => null })
   }
 

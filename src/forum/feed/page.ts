@@ -1,16 +1,16 @@
 // `/feed`: the unread messages of the person who is signed in, and the threads that they follow. A
 // button marks the messages on the page as read, by the command of PUT /api/notifications/read.
 
-import { counted } from '../../base/counted.ts'
+import { pluralize } from '../../base/pluralize.ts'
 import type { Message, Thread } from '../../client/types.ts'
 import { keepFound, takeFound } from '../../edge/api/found-pages.ts'
 import type { Call, Result, Route, Service } from '../../edge/api/route.ts'
 import { after as afterSchema, type Schema } from '../../edge/api/schema.ts'
 import { isRejection } from '../../kernel/rejection.ts'
 import { type EntriesOf, entriesOf } from '../../people/entries.ts'
-import { formRoute, leadTo, textOf } from '../../people/forms.ts'
+import { formRoute, redirect, textOf } from '../../people/forms.ts'
 import { hidden, problemNote } from '../../people/html/forms.ts'
-import { type Html, html, nothing } from '../../people/html/html.ts'
+import { emptyHtml, type Html, html } from '../../people/html/html.ts'
 import {
   author,
   type Content,
@@ -158,7 +158,7 @@ ${views('Messages', areMentions ? mentionsName : 'All', kinds)}`
     let count = 0
     for (const each of messages) {
       const { id, title } = owners[count]
-      const mention = mentions.has(each.seq) ? html` · mentions you` : nothing
+      const mention = mentions.has(each.seq) ? html` · mentions you` : emptyHtml
       const about = html`${author(each)} in <a href="/t/${id}"><bdi>${title}</bdi></a>${mention}`
       yield message(links, `/t/${id}`, each, about)
       count += 1
@@ -170,7 +170,7 @@ ${views('Messages', areMentions ? mentionsName : 'All', kinds)}`
     const start = 'You follow no thread yet. Begin one, or follow one on its page.'
     const hasEarlier = through > 0 || (isSinceFollowed && !isNew)
     const none = isUnread ? (isNew ? start : nothingNew) : 'There is nothing more.'
-    yield count === 0 ? html`<p class="none">${none}</p>\n` : nothing
+    yield count === 0 ? html`<p class="none">${none}</p>\n` : emptyHtml
     if (count > 0 && nextAfter > through && !areMentions)
       yield markButton(formToken, nextAfter, count)
     const more = isSinceFollowed ? '&since=followed' : ''
@@ -206,7 +206,7 @@ ${hidden('form', formToken)}${hidden('through', `${through}`)}<p><button>Mark ${
 function threadItem({ id, title, message_count, visibility }: Thread): Html {
   const isPrivate = visibility === 'private' ? ' · private' : ''
   return html`<li><a class="title" href="/t/${id}"><bdi>${title}</bdi></a>
-<p class="about">${counted(message_count, 'message')}${isPrivate}</p></li>
+<p class="about">${pluralize(message_count, 'message')}${isPrivate}</p></li>
 `
 }
 
@@ -224,6 +224,6 @@ ${problemNote(problem)}<p><a href="/feed">Your feed</a></p>`,
     const through = Number(textOf(body, 'through'))
     if (!Number.isSafeInteger(through) || through < 0) return { rejected: 'invalid_field' }
     const marked = commands.markRead(forum, { caller: session.identity, through })
-    return isRejection(marked) ? marked : leadTo('/feed', marked.position)
+    return isRejection(marked) ? marked : redirect('/feed', marked.position)
   },
 })

@@ -40,9 +40,9 @@ const entriesPerRequest = 64
 const followed = new Uint32Array(followedMax)
 
 type Resumed = 'news' | 'time' | 'shutdown'
-type Refused = 'full' | 'shutdown'
+type WaitRejection = 'full' | 'shutdown'
 /** How a wait ended; `full`: it did not begin. */
-export type Ended = Resumed | Refused | 'gone'
+export type Ended = Resumed | WaitRejection | 'gone'
 
 /** A request that waits. Its key is its deadline, by `Waiting.now`. */
 export interface Waiter extends HeapEntry {
@@ -110,7 +110,7 @@ export class Waiting {
   }
 
   /** Holds a request, or returns why it must be answered now. */
-  hold(waiter: Waiter, topic: number): Refused | null {
+  hold(waiter: Waiter, topic: number): WaitRejection | null {
     if (this.#isStopping) return 'shutdown'
     if (!this.#hasRoom(waiter.holder, topic)) return 'full'
     this.#places.take(waiter.holder)

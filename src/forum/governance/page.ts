@@ -5,7 +5,7 @@ import type { Route } from '../../edge/api/route.ts'
 import type { Schema } from '../../edge/api/schema.ts'
 import { isRejection } from '../../kernel/rejection.ts'
 import { entriesOf } from '../../people/entries.ts'
-import { type Html, html, nothing, time } from '../../people/html/html.ts'
+import { emptyHtml, type Html, html, time } from '../../people/html/html.ts'
 import { asWritten, markdown } from '../../people/html/markdown.ts'
 import {
   answerPage,
@@ -88,7 +88,7 @@ function renderList(
 <p class="about">Proposals and reviews are advice: nothing carries them out.</p>
 <ol class="list">
 ${items}</ol>
-${items.length === 0 ? html`<p>There are no proposals${isFirst ? ' yet' : ''}.</p>` : nothing}
+${items.length === 0 ? html`<p>There are no proposals${isFirst ? ' yet' : ''}.</p>` : emptyHtml}
 ${pageLinks([
   ['Newest', isFirst ? null : '/governance'],
   ['Older', older],
@@ -158,7 +158,7 @@ function renderProposal(
 <p class="about">${kind} · by ${links.agent(author_id)} · ${time(created_at)} · ${other}</p>
 ${references(links, proposal)}
 <div class="content">${text(description)}</div>
-${base_commit === undefined ? nothing : html`<h2>Files, changed from ${base_commit}</h2>`}
+${base_commit === undefined ? emptyHtml : html`<h2>Files, changed from ${base_commit}</h2>`}
 `
     for (const each of files) yield file(each)
     yield html`
@@ -168,7 +168,7 @@ ${base_commit === undefined ? nothing : html`<h2>Files, changed from ${base_comm
 `
     for (const each of reviews) yield review(links, each, text(each.text))
     yield html`
-${isEmpty ? html`<p>There are no reviews here.</p>` : nothing}
+${isEmpty ? html`<p>There are no reviews here.</p>` : emptyHtml}
 ${others}`
   }
   return { title, main: main() }
@@ -177,9 +177,9 @@ ${others}`
 function references(links: Links, { supersedes, candidate_id }: Proposal): Html[] {
   const earlier = html`<a href="/governance/${supersedes ?? ''}">${supersedes ?? ''}</a>`
   return [
-    supersedes === null ? nothing : html`<p>It supersedes ${earlier}.</p>`,
+    supersedes === null ? emptyHtml : html`<p>It supersedes ${earlier}.</p>`,
     candidate_id === undefined
-      ? nothing
+      ? emptyHtml
       : html`<p>The candidate is ${links.agent(candidate_id)}.</p>`,
   ]
 }
@@ -188,7 +188,7 @@ function file({ path, content, edits = [] }: ProposalFile): Html {
   const changes = edits.map(({ old_text, new_text }) => {
     return html`<p>Instead of</p>${lines(old_text)}<p>write</p>${lines(new_text)}`
   })
-  const whole = content == null ? nothing : lines(content)
+  const whole = content == null ? emptyHtml : lines(content)
   const removed = content === null ? ', removed' : ''
   return html`<details><summary><bdi>${path}</bdi>${removed}</summary>${whole}${changes}</details>
 `

@@ -98,6 +98,6 @@ export class Reviews {
 }
 
 function render({ id, seq, at, text }: ReviewEntry): string {
-  const said = JSON.stringify(text).slice(1, -1)
-  return `,{"seq":${seq},"id":"rev_${id}",${said},"created_at":${at},"advisory":true}`
+  const textJson = JSON.stringify(text).slice(1, -1)
+  return `,{"seq":${seq},"id":"rev_${id}",${textJson},"created_at":${at},"advisory":true}`
 }

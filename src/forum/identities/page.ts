@@ -5,7 +5,7 @@ import type { Call, Result, Route, Service } from '../../edge/api/route.ts'
 import type { Schema } from '../../edge/api/schema.ts'
 import { holderOf } from '../../kernel/network.ts'
 import { type Author, entriesOf } from '../../people/entries.ts'
-import { type Html, html, nothing } from '../../people/html/html.ts'
+import { emptyHtml, type Html, html } from '../../people/html/html.ts'
 import {
   answerPage,
   type Content,
@@ -177,7 +177,7 @@ function render({ author_id, display_name, kind }: Author, shown: Shown): Conten
   function* main(): Generator<Html> {
     yield html`<h1><bdi>${display_name}</bdi></h1>
 <p class="about"><span class="id">${author_id}</span>, ${kind}</p>
-${isBlocked ? html`<p class="note">An operator has blocked this agent.</p>` : nothing}
+${isBlocked ? html`<p class="note">An operator has blocked this agent.</p>` : emptyHtml}
 ${views('Of this agent', viewNames[show], { Messages: path, Threads: threadsPath })}`
     let hasAny = false
     for (const each of items) {
@@ -185,7 +185,7 @@ ${views('Of this agent', viewNames[show], { Messages: path, Threads: threadsPath
       yield each
     }
     yield html`
-${hasAny ? nothing : html`<p>There is nothing here.</p>`}
+${hasAny ? emptyHtml : html`<p>There is nothing here.</p>`}
 ${pageLinks([
   ['Newest', isFirst ? null : first],
   ['Older', older === null ? null : `${before}before=${older}`],

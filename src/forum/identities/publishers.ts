@@ -9,7 +9,7 @@
 
 import type { Holder } from '../../base/shares.ts'
 import { Uint32Column } from '../../kernel/columns/column.ts'
-import { ownWork, type SlicedWork, type Unfinished } from '../../kernel/sliced-work.ts'
+import { type JobRejection, ownWork, type SlicedWork } from '../../kernel/sliced-work.ts'
 import type { State } from '../state.ts'
 import { NameIndex } from './name-index.ts'
 
@@ -105,7 +105,7 @@ export class Publishers {
     end: number,
     identity: number,
     holder: Holder,
-  ): number | Promise<number | Unfinished> {
+  ): number | Promise<number | JobRejection> {
     const newest = this.#newest.get(identity) - 1
     if (end > newest) return newest
     if (this.#isOf(identity, end)) return this.previous(end)

@@ -37,7 +37,7 @@ export interface CreatedIdentity {
   expiresAt: number | null
 }
 
-interface Kept {
+interface StoredAnswer {
   digest: string
   created: CreatedIdentity
   at: number
@@ -47,7 +47,7 @@ export class Registrations {
   readonly #now: () => number
   readonly #shares = new Shares(keptMax)
   /** By network, and then by key, oldest first. */
-  readonly #of = new Map<string, Map<string, Kept>>()
+  readonly #of = new Map<string, Map<string, StoredAnswer>>()
 
   constructor(now: () => number) {
     this.#now = now
@@ -71,7 +71,7 @@ export class Registrations {
     const { key = '', address } = command
     if (key === '') return
     const network = networkOf(address)
-    const own = this.#of.get(network) ?? new Map<string, Kept>()
+    const own = this.#of.get(network) ?? new Map<string, StoredAnswer>()
     if (own.has(key)) this.#drop(network, own, key)
     if (!this.#shares.mayTake(network)) {
       if (own.size === 0) return
@@ -93,7 +93,7 @@ export class Registrations {
     }
   }
 
-  #drop(network: string, own: Map<string, Kept>, key: string): void {
+  #drop(network: string, own: Map<string, StoredAnswer>, key: string): void {
     own.delete(key)
     if (own.size === 0) this.#of.delete(network)
     this.#shares.giveBack(network)

@@ -6,7 +6,7 @@
 
 import type { Route } from '../../edge/api/route.ts'
 import { isRejection, type Rejection } from '../../kernel/rejection.ts'
-import { type Html, html, marked, nothing, time } from '../../people/html/html.ts'
+import { emptyHtml, type Html, html, marked, time } from '../../people/html/html.ts'
 import {
   answerWhole,
   type Content,
@@ -114,12 +114,12 @@ function shown({ q, before, missing }: Searched, query: Query, found: ResultPage
   const isFirst = before === Number.MAX_SAFE_INTEGER
   function* main(): Generator<Html> {
     yield html`<h1>Messages with <bdi>${q}</bdi></h1>
-${missing < missingNotable ? nothing : html`<p class="note">${behind}</p>`}
+${missing < missingNotable ? emptyHtml : html`<p class="note">${indexingNote}</p>`}
 <ol class="list">
 `
     for (const hit of results) yield item(hit, query)
     yield html`</ol>
-${results.length > 0 ? nothing : nextBefore === null ? nothingFound(isFirst) : goesOn}
+${results.length > 0 ? emptyHtml : nextBefore === null ? nothingFound(isFirst) : goesOn}
 ${pageLinks([
   ['Newest', isFirst ? null : path],
   ['Older', nextBefore === null ? null : `${path}&before=${nextBefore}`],
@@ -128,7 +128,7 @@ ${pageLinks([
   return { title: `${q} · Search`, searched: q, main: main() }
 }
 
-const behind =
+const indexingNote =
   'The index is being built. Until it is complete, some messages are missing here, above all the ' +
   'older ones.'
 const goesOn = html`<p>None among the newest messages. Older ones are behind the link below.</p>`

@@ -13,13 +13,13 @@ import {
   commandOf,
   type FormCall,
   formRoute,
-  leadTo,
+  redirect,
   rejectText,
   showAgain,
   textOf,
 } from '../../people/forms.ts'
 import { field, hidden, type Problem, problemNote } from '../../people/html/forms.ts'
-import { type Html, html, nothing } from '../../people/html/html.ts'
+import { emptyHtml, type Html, html } from '../../people/html/html.ts'
 import { answerWhole, type Content, needsSignIn, page } from '../../people/layout.ts'
 import type { CreatedIdentity } from '../identities/commands.ts'
 import { postIdentity } from '../identities/routes.ts'
@@ -56,7 +56,7 @@ export const signInPage: Route = page<{ to: string }>({
   isOpen: true,
   query: toQuery,
   run(service, { session, query }) {
-    if (session !== null) return leadTo(ownPath(query.to), 0)
+    if (session !== null) return redirect(ownPath(query.to), 0)
     return answerWhole(service, session, signInContent(service, { to: query.to }))
   },
 })
@@ -72,7 +72,7 @@ function registration({ access }: Service, { to, problem = null, name, invite }:
   return html`<h2>Register</h2>
 <form class="entry" method="post" action="/register">
 ${hidden('to', ownPath(to))}${field({ ...displayName, value: name ?? '', problem, more: ofName })}${
-  isInvited ? field({ ...invitation, value: invite ?? '', problem, more: ofInvite }) : nothing
+  isInvited ? field({ ...invitation, value: invite ?? '', problem, more: ofInvite }) : emptyHtml
 }
 <p><button>Register</button></p>
 </form>`
@@ -89,7 +89,7 @@ ${problemNote(problem)}
 ${back}${field({ ...token, value: '', problem, more: ofToken })}
 <p><button>Sign in</button></p>
 </form>
-${service === null ? nothing : registration(service, signIn)}`
+${service === null ? emptyHtml : registration(service, signIn)}`
   return { title: 'Sign in', hasForm: true, main: [main] }
 }
 
@@ -127,7 +127,7 @@ export const signIn: Route = formRoute<FormCall>({
     const signIn = { token, address: call.client, epoch: service.epoch }
     const sealed = commands.beginSession(forum, signIn)
     if (typeof sealed === 'string') {
-      return leadTo(ownPath(textOf(call.body, 'to')), 0, cookieLine(service, sealed))
+      return redirect(ownPath(textOf(call.body, 'to')), 0, cookieLine(service, sealed))
     }
     const { rejected, position = 0 } = sealed
     if (rejected !== 'invalid_token') return sealed
@@ -178,7 +178,7 @@ function welcome(service: Service, created: CreatedIdentity, { body }: FormCall)
   const { token, position } = created
   const sealed = commands.sealSession(forum, { token, number: 0, epoch: service.epoch })
   const to = encodeURIComponent(ownPath(textOf(body, 'to')))
-  return leadTo(`/registered?to=${to}`, position, cookieLine(service, sealed))
+  return redirect(`/registered?to=${to}`, position, cookieLine(service, sealed))
 }
 
 export const registeredPage: Route = page<{ to: string }>({
@@ -224,6 +224,6 @@ export const signOut: Route = formRoute({
   show: showSignOut,
   send(service, { session }) {
     const ended = service.commands.signOut(service.forum, session)
-    return isRejection(ended) ? ended : leadTo('/', ended.position, cookieLine(service, null))
+    return isRejection(ended) ? ended : redirect('/', ended.position, cookieLine(service, null))
   },
 })

@@ -115,9 +115,9 @@ export const messageLine = numberedKind<{
       throw new BadLine("seq is not the thread's, whose first message this is")
     }
     const isRemoved = fields.removed === true
-    const said = { content: isRemoved ? '' : content, mentions, messageType }
+    const message = { content: isRemoved ? '' : content, mentions, messageType }
     const messageId = hexOf(fields.id)
-    const number = addMessage(state, seq, thread, { by, messageId, ...said, client: '', at })
+    const number = addMessage(state, seq, thread, { by, messageId, ...message, client: '', at })
     if (isRemoved) {
       messages.erase(number, state.identities.signature(by))
       removed.set(fields.id, number)

@@ -7,7 +7,7 @@ import type { Service } from '../../edge/api/route.ts'
 import { isRejection, type Rejection } from '../../kernel/rejection.ts'
 import { type FormCall, textOf } from '../../people/forms.ts'
 import { field, type Problem } from '../../people/html/forms.ts'
-import { type Html, html, nothing } from '../../people/html/html.ts'
+import { emptyHtml, type Html, html } from '../../people/html/html.ts'
 import type { Forum, Positioned } from '../forum.ts'
 import { nameOf } from '../identities/name-index.ts'
 import type { State } from '../state.ts'
@@ -97,14 +97,14 @@ export function choices(state: State, shown: Choices): Html {
   const kept = known.filter((each) => each !== -1)
   const all = new Set([...offered, ...kept, ...(found ?? [])])
   const box = (id: string, name: Html) => {
-    const isChosen = chosen.includes(id) ? html` checked=""` : nothing
+    const isChosen = chosen.includes(id) ? html` checked=""` : emptyHtml
     return html`<label><input type="checkbox" name="to" value="${id}"${isChosen}>
 ${name}<span class="id">${id.slice(0, 12)}</span></label>
 `
   }
   const boxes = isSignedIn
     ? Array.from(all, (each) => box(identities.id(each), html`<bdi>${nameOf(state, each)}</bdi> `))
-    : chosen.map((id) => box(id, nothing))
+    : chosen.map((id) => box(id, emptyHtml))
   const isNobody = found?.length === 0 && textOf(body, 'name').trim() !== ''
   const nobody = {
     status: 404,
@@ -114,10 +114,12 @@ ${name}<span class="id">${id.slice(0, 12)}</span></label>
   const wrong = isNobody && problem === null ? nobody : problem
   const more = html` maxlength="${nameMax}" autocomplete="off"`
   const value = textOf(body, 'name').slice(0, nameMax)
+  const isWrong = problem?.field === 'to'
+  const why = isWrong ? html`<p class="problem" role="alert">${problem.text}</p>\n` : emptyHtml
   const label = 'Find others by name'
   return html`<fieldset><legend>${legend}</legend>
-${problem?.field === 'to' ? html`<p class="problem" role="alert">${problem.text}</p>\n` : nothing}${
-  boxes.length === 0 ? nothing : html`<p class="choices">${boxes}</p>\n`
+${why}${
+  boxes.length === 0 ? emptyHtml : html`<p class="choices">${boxes}</p>\n`
 }${field({ name: 'name', label, value, problem: wrong, more })}<p>${findButton}</p>
 </fieldset>
 `

@@ -13,13 +13,13 @@ import { usedAt } from '../receipts.ts'
 import type { State } from '../state.ts'
 import { admit, commit } from '../write.ts'
 import type { Visibility } from './machine.ts'
-import type { Said } from './messages.ts'
+import type { MessageContent } from './messages.ts'
 import { countUnseen } from './queries.ts'
 import { detailsOfThread } from './records.ts'
 import { renderEntry } from './table.ts'
 
 /** A message to be published. It mentions at most 10 identities, each once. */
-interface NewMessage extends Said {
+interface NewMessage extends MessageContent {
   caller: number
   key: string
   /** The caller's address, or '' if no limit needs it. */
@@ -154,7 +154,7 @@ function publishReply(forum: Forum, command: NewReply): Publication | Rejection 
 /** Returns the identities that the message mentions. Rejects unless all can act and may see it. */
 function findMentioned(
   forum: Forum,
-  { mentionIds = [] }: Said,
+  { mentionIds = [] }: MessageContent,
   maySee: (identity: number) => boolean,
 ): number[] | Rejection {
   const { identities } = forum.state
@@ -201,15 +201,20 @@ function isSameThread({ state }: Forum, receipt: number, command: NewThread): bo
 }
 
 /** Returns whether the message is in this thread, and says this. */
-export function isReply(state: State, message: number, thread: number, said: Said): boolean {
-  return state.messages.thread(message) === thread && isSame(state, message, said)
+export function isReply(
+  state: State,
+  message: number,
+  thread: number,
+  content: MessageContent,
+): boolean {
+  return state.messages.thread(message) === thread && isSame(state, message, content)
 }
 
 /** Returns whether the message and the thread it began are as this command would create them. */
 export function isThread(
   state: State,
   message: number,
-  command: Said & Pick<NewThread, 'title' | 'visibility' | 'participantIds'>,
+  command: MessageContent & Pick<NewThread, 'title' | 'visibility' | 'participantIds'>,
 ): boolean {
   const thread = state.messages.thread(message)
   const author = state.messages.author(message)
@@ -231,6 +236,10 @@ export function isThread(
   )
 }
 
-function isSame({ messages, identities }: State, message: number, said: Said): boolean {
-  return messages.isSame(message, identities.signature(messages.author(message)), said)
+function isSame(
+  { messages, identities }: State,
+  message: number,
+  content: MessageContent,
+): boolean {
+  return messages.isSame(message, identities.signature(messages.author(message)), content)
 }

@@ -8,21 +8,21 @@ import {
   commandOf,
   type FormCall,
   formRoute,
-  leadTo,
+  redirect,
   rejectText,
   type SignedCall,
   showAgain,
   textOf,
 } from '../../people/forms.ts'
 import { field, hidden, type Problem, problemNote } from '../../people/html/forms.ts'
-import { type Html, html, nothing } from '../../people/html/html.ts'
+import { emptyHtml, type Html, html } from '../../people/html/html.ts'
 import { answerWhole, type Content, needsSignIn, page } from '../../people/layout.ts'
 import { deleteSubscribe, postSubscribe } from '../feed/subscription-routes.ts'
 import { pathTo, privateNote } from '../links.ts'
 import type { Session } from '../sessions/commands.ts'
 import { choices, chosenIn, chosenMax, findIn, isSearching, offeredIn } from './choices.ts'
 import type { Publication } from './commands.ts'
-import { doubtOf, type Named, namedIn } from './named.ts'
+import { doubtOf, type NamedIdentities, namedIn } from './named.ts'
 import { postReply } from './reply-routes.ts'
 import { postThread } from './routes.ts'
 
@@ -125,7 +125,7 @@ const namesWereRead = {
 }
 
 /** Returns what a form shows of names that are in doubt. */
-function inDoubt({ doubtful }: Named): Partial<Draft> {
+function inDoubt({ doubtful }: NamedIdentities): Partial<Draft> {
   return {
     found: doubtful.flatMap(({ candidates }) => candidates),
     doubtful: doubtful.map(({ name }) => name).join(' '),
@@ -134,7 +134,7 @@ function inDoubt({ doubtful }: Named): Partial<Draft> {
 
 /** Redirects to the page that ends with the published message. */
 function pageOf({ forum }: Service, { message, position }: Publication): Answer {
-  return leadTo(pathTo(forum.state, message), position)
+  return redirect(pathTo(forum.state, message), position)
 }
 
 const hint = `Markdown is formatted. At most ${contentMax} characters. @name mentions somebody.`
@@ -164,7 +164,7 @@ function threadContent(service: Service, session: Session | null, draft: Draft):
   const title = { name: 'title', label: 'Title', value: textOf(body, 'title'), problem, more }
   const visibility = body.get('visibility') ?? 'public'
   const who = (value: string, label: string) => {
-    const checked = value === visibility ? html` checked=""` : nothing
+    const checked = value === visibility ? html` checked=""` : emptyHtml
     return html`<label><input type="radio" name="visibility" value="${value}"${checked}>
 ${label}</label>
 `
@@ -241,7 +241,7 @@ ${hidden('form', session.formToken)}<p>${button}</p>
 ${
   state.threads.mayReply(thread)
     ? html`<h2 id="reply">Reply</h2>\n${replyForm(service, session, id, draft)}`
-    : nothing
+    : emptyHtml
 }`
 }
 
@@ -260,7 +260,7 @@ function replyForm(service: Service, session: Session | null, id: string, draft:
   const thread = isSought ? state.visibleThread(reader, id) : -1
   const offered = thread === -1 ? [] : offeredIn(service.forum, thread, reader)
   const isSignedIn = session !== null
-  const members = thread === -1 ? nothing : privateNote(service.forum, thread, reader)
+  const members = thread === -1 ? emptyHtml : privateNote(service.forum, thread, reader)
   const notes = html`${members}${problemNote(draft.problem)}`
   const unseen = html`${hiddenOf(service, session, draft)}${hidden('thread', titleIn(draft.body))}`
   const mention = choices(state, { ...draft, isSignedIn, legend: 'Mention', offered })
@@ -299,7 +299,7 @@ export const threadForm: Route = formRoute({
     const act = body.get('do')
     if (act === 'follow' || act === 'unfollow') {
       const done = following[act](service, call, {})
-      return isRejection(done) ? done : leadTo(`/t/${id}`, done.position)
+      return isRejection(done) ? done : redirect(`/t/${id}`, done.position)
     }
     const show = (draft: Draft) => replyContent(service, session, id, draft)
     const { state } = service.forum

@@ -1,13 +1,13 @@
 // `/` for callers that prefer HTML: the list of threads, in the order of their newest messages or,
 // with `?order=created`, of their creation, newest first.
 
-import { counted } from '../../base/counted.ts'
+import { pluralize } from '../../base/pluralize.ts'
 import type { Thread } from '../../client/types.ts'
 import { decodeCursor, encodeCursor, type ThreadOrder } from '../../edge/api/cursor.ts'
 import type { Call, Result, Route, Service } from '../../edge/api/route.ts'
 import { isRejection } from '../../kernel/rejection.ts'
 import { entriesOf } from '../../people/entries.ts'
-import { day, type Html, html, nothing, time } from '../../people/html/html.ts'
+import { day, emptyHtml, type Html, html, time } from '../../people/html/html.ts'
 import {
   answerPage,
   type Content,
@@ -116,15 +116,15 @@ function render(order: ThreadOrder, items: readonly Html[], around: Around): Con
   const orders = { [orderNames.activity]: paths.activity, [orderNames.created]: paths.created }
   const main = html`<h1>Threads${tags.length === 0 ? '' : ` with ${tags.join(' and ')}`}</h1>
 ${views('Order', orderNames[order], orders)}
-${news ?? nothing}
+${news ?? emptyHtml}
 <ol class="list">
 ${items}</ol>
-${items.length === 0 ? html`<p>There are no public threads here.</p>` : nothing}
+${items.length === 0 ? html`<p>There are no public threads here.</p>` : emptyHtml}
 ${pageLinks([
   ['Newest', isFirst ? null : paths[order]],
   ['Older', older],
 ])}`
-  return { head: news === null ? nothing : newsScript, main: [main] }
+  return { head: news === null ? emptyHtml : newsScript, main: [main] }
 }
 
 const orderNames: Record<ThreadOrder, string> = {
@@ -135,7 +135,7 @@ const orderNames: Record<ThreadOrder, string> = {
 /** Returns the tags of a thread, each as a link to the list of those that have it. */
 export function tagLinks(tags: readonly string[] = []): Html {
   const links = tags.map((tag) => html` <a href="/?tag=${encodeURIComponent(tag)}">${tag}</a>`)
-  return links.length === 0 ? nothing : html` ·${links}`
+  return links.length === 0 ? emptyHtml : html` ·${links}`
 }
 
 /** Returns a thread as an item of a list; `number` is the number of the thread. */
@@ -144,14 +144,14 @@ export function threadItem(state: State, links: Links, thread: Thread, number: n
   const { messages, threads } = state
   const newest = threads.newestMessage(number)
   const by = html`${links.name(messages.author(newest))}, ${time(messages.createdAt(newest))}`
-  const reply = message_count === 1 ? nothing : html` · newest by ${by}`
+  const reply = message_count === 1 ? emptyHtml : html` · newest by ${by}`
   const author = links.name(threads.actors.columns.author.get(number))
   const isPrivate = visibility === 'private'
   const isMarked = { private: isPrivate, locked, claimed: claim !== undefined }
   const marked = Object.entries(isMarked).filter(([, isIt]) => isIt)
   const marks = marked.map(([mark]) => ` · ${mark}`).join('')
   return html`<li><a class="title" href="/t/${id}"><bdi>${title}</bdi></a>
-<p class="about">${author}, ${day(created_at)} · ${counted(message_count, 'message')}${reply}${
+<p class="about">${author}, ${day(created_at)} · ${pluralize(message_count, 'message')}${reply}${
     marks
   }${tagLinks(tags)}</p></li>
 `

@@ -4,7 +4,7 @@ import type { Message, Thread } from '../../client/types.ts'
 import type { Finding, Route } from '../../edge/api/route.ts'
 import { holderOf } from '../../kernel/network.ts'
 import { entriesOf } from '../../people/entries.ts'
-import { type Html, html, nothing, time } from '../../people/html/html.ts'
+import { emptyHtml, type Html, html, time } from '../../people/html/html.ts'
 import { asWritten, markdown } from '../../people/html/markdown.ts'
 import { answerPage, author, type Content, notFound, page, readerOf } from '../../people/layout.ts'
 import { type Links, linksFor } from '../links.ts'
@@ -20,8 +20,8 @@ export function message(links: Links, path: string, shown: Message, about: Html)
   const { seq, id, created_at, content, type, removed } = shown
   const permalink = html`<a href="${path}?after=${seq - 1}#m${seq}">#${seq}</a>`
   const isTall = content.split('\n').length > linesMax
-  const tall = isTall ? html` tabindex="0"` : nothing
-  const source = removed ? nothing : html` · <a href="/m/${id}">Source</a>`
+  const tall = isTall ? html` tabindex="0"` : emptyHtml
+  const source = removed ? emptyHtml : html` · <a href="/m/${id}">Source</a>`
   const text = removed
     ? removedNote
     : html`<div class="content"${tall}>${markdown(content, links.pathOf)}</div>`
@@ -35,14 +35,14 @@ ${mentioned(links, shown)}</article>
 const removedNote = html`<p class="note">An operator has removed this message.</p>`
 
 function mentioned(links: Links, { mention_ids = [] }: Message): Html {
-  if (mention_ids.length === 0) return nothing
+  if (mention_ids.length === 0) return emptyHtml
   const names = mention_ids.map((id, i) => html`${i === 0 ? '' : ', '}${links.agent(id)}`)
   return html`<p class="about">To ${names}</p>
 `
 }
 
 function ofType(type: string | undefined): Html {
-  return type === undefined ? nothing : html` · ${type}`
+  return type === undefined ? emptyHtml : html` · ${type}`
 }
 
 interface Found extends Finding {

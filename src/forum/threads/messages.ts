@@ -40,7 +40,7 @@ const erasedContent = '[removed]'
 const erasedEnd = ',"removed":true}'
 
 /** What its author says in a message. All of it is in the entry, and never changes. */
-export interface Said {
+export interface MessageContent {
   content: string
   /** Ids (`agt_…`) of the identities that it mentions, in the order of the request, if any. */
   mentionIds?: readonly string[]
@@ -48,7 +48,7 @@ export interface Said {
   type?: string | undefined
 }
 
-export interface MessageEntry extends Said {
+export interface MessageEntry extends MessageContent {
   /** In hex. */
   id: string
   seq: number
@@ -100,7 +100,7 @@ export class Messages {
   /** Renders and adds a message; returns its number. */
   add(message: MessageEntry): number {
     const { seq, id, author, thread, type, at } = message
-    this.#addresses.push(this.#text.append(render(message, renderSaid(message, at))))
+    this.#addresses.push(this.#text.append(render(message, renderBody(message, at))))
     this.#bytes.push(this.#text.written)
     this.#ids.push(id)
     this.#authors.push(author)
@@ -180,12 +180,12 @@ export class Messages {
   }
 
   /**
-   * Returns whether exactly this is said in the message, with its mentions in this order. Also
-   * returns true if the message is erased, because what it said is then unknown.
+   * Returns whether the message has exactly this content, with its mentions in this order. Also
+   * returns true if the message is erased, because its content is then unknown.
    */
-  isSame(message: number, signature: string, said: Said): boolean {
+  isSame(message: number, signature: string, content: MessageContent): boolean {
     const from = this.#signatureStart(message) + Buffer.byteLength(signature)
-    const expected = renderSaid(said, this.createdAt(message))
+    const expected = renderBody(content, this.createdAt(message))
     const to = this.bytes(message)
     const isAsLong = to - from === Buffer.byteLength(expected)
     if (isAsLong && this.#text.text(this.address(message), from, to) === expected) return true
@@ -262,8 +262,8 @@ function beforeSignature(seq: string, id: string): string {
   return `,{"seq":${seq},"id":"msg_${id}",`
 }
 
-/** Renders the part of an entry that its author has written: all of `Said`, and the time. */
-function renderSaid({ content, mentionIds = [], type }: Said, at: number): string {
+/** Renders what the author has written, and the time: the end of an entry. */
+function renderBody({ content, mentionIds = [], type }: MessageContent, at: number): string {
   const mentions = mentionIds.length === 0 ? '' : `,"mention_ids":${JSON.stringify(mentionIds)}`
   const ofType = type === undefined ? '' : `,"type":"${type}"`
   return `${renderContent(content, at)}${mentions}${ofType}}`

@@ -15,7 +15,7 @@ import { chosenMax, mentionable } from './choices.ts'
 const examinedMax = 50
 
 /** The identities that a text names. */
-export interface Named {
+export interface NamedIdentities {
   /** The ids of those that it names without doubt. */
   ids: string[]
   /** The other names, and the identities that have them. */
@@ -32,13 +32,13 @@ export function namedIn(
   service: Service,
   { body, session, client, connection }: SignedCall,
   maySee: (identity: number) => boolean,
-): Named | Rejection | Promise<unknown> {
+): NamedIdentities | Rejection | Promise<unknown> {
   const { forum, commands, access } = service
   const { identities } = forum.state
   const caller = session.identity
   const hasEverybody = findsEverybody(access)
   const ownName = folded(nameOf(forum.state, caller))
-  const named: Named = { ids: [], doubtful: [], position: 0 }
+  const named: NamedIdentities = { ids: [], doubtful: [], position: 0 }
   for (const name of namesIn(textOf(body, 'content'), chosenMax)) {
     const read = { caller, client, name, limit: examinedMax, hasEverybody }
     const page = commands.findProfiles(forum, read, connection)
@@ -56,9 +56,9 @@ export function namedIn(
 }
 
 /** Returns what the form says of names that are in doubt, or null if it has said it before. */
-export function doubtOf(body: URLSearchParams, { doubtful }: Named): Problem | null {
-  const said = textOf(body, 'doubtful').split(' ')
-  if (doubtful.every(({ name }) => said.includes(name))) return null
+export function doubtOf(body: URLSearchParams, { doubtful }: NamedIdentities): Problem | null {
+  const reported = textOf(body, 'doubtful').split(' ')
+  if (doubtful.every(({ name }) => reported.includes(name))) return null
   const sentences = doubtful.map(({ name, candidates }) => {
     const isNobody = candidates.length === 0
     const why = isNobody ? 'nobody who can be mentioned here has' : 'more than one agent has'

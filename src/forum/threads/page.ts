@@ -1,12 +1,12 @@
 // `/t/{threadId}`: a thread, 50 messages to a page. `?after=SEQ` is the page of the messages after
 // this one, and `#m{seq}` is a message on it.
 
-import { counted } from '../../base/counted.ts'
+import { pluralize } from '../../base/pluralize.ts'
 import type { Claim, Message, Thread } from '../../client/types.ts'
 import type { Route, Service } from '../../edge/api/route.ts'
 import { isRejection } from '../../kernel/rejection.ts'
 import { entriesOf } from '../../people/entries.ts'
-import { type Html, html, nothing, time } from '../../people/html/html.ts'
+import { emptyHtml, type Html, html, time } from '../../people/html/html.ts'
 import {
   answerPage,
   author,
@@ -149,15 +149,15 @@ function render(thread: Thread, messages: Iterable<Message>, around: Neighbours 
     ['Later', at(next)],
     ['Newest', at(last)],
   ] as const
-  const others = pageLinks(parts, place === '' ? nothing : html`Messages ${place}`)
+  const others = pageLinks(parts, place === '' ? emptyHtml : html`Messages ${place}`)
   const isLast = next === null
   const news = html`<p id="news" role="status" data-thread="${thread.id}" data-seq="${newest}"></p>`
   function* main(): Generator<Html> {
-    const count = counted(thread.message_count, 'message')
+    const count = pluralize(thread.message_count, 'message')
     yield html`<h1><bdi>${thread.title}</bdi></h1>
 <p class="about">${count}, since ${time(thread.created_at)}${tagLinks(thread.tags)}</p>
-${members}${thread.locked ? html`<p class="note">${lockNote}</p>` : nothing}
-${thread.claim ? claimNote(links, thread.claim) : nothing}
+${members}${thread.locked ? html`<p class="note">${lockNote}</p>` : emptyHtml}
+${thread.claim ? claimNote(links, thread.claim) : emptyHtml}
 ${others}
 `
     for (const each of messages) {
@@ -165,11 +165,11 @@ ${others}
       yield message(links, path, each, about)
     }
     yield html`
-${isEmpty ? html`<p class="none">There is nothing here yet.</p>` : nothing}
-${isLast ? news : nothing}
+${isEmpty ? html`<p class="none">There is nothing here yet.</p>` : emptyHtml}
+${isLast ? news : emptyHtml}
 ${others}${forms}`
   }
-  return { title: thread.title, head: isLast && isPolled ? newsScript : nothing, main: main() }
+  return { title: thread.title, head: isLast && isPolled ? newsScript : emptyHtml, main: main() }
 }
 
 function claimNote(links: Links, { holder_id, expires_at }: Claim): Html {

@@ -16,7 +16,7 @@ import { claim } from '../claims/routes.ts'
 import type { Forum } from '../forum.ts'
 import type { Publication } from './commands.ts'
 import type { Visibility } from './machine.ts'
-import type { Said } from './messages.ts'
+import type { MessageContent } from './messages.ts'
 import type { ThreadPage } from './queries.ts'
 
 export const title: is.Schema = {
@@ -101,7 +101,7 @@ export interface MessageBody {
   type?: string
 }
 
-export function saidIn({ content, mention_ids: mentionIds, type }: MessageBody): Said {
+export function contentIn({ content, mention_ids: mentionIds, type }: MessageBody): MessageContent {
   return { content, mentionIds, type }
 }
 
@@ -158,7 +158,7 @@ export const postThread = command<Publication, NewThreadBody>({
     return commands.createThread(forum, {
       caller,
       title: body.title,
-      ...saidIn(body),
+      ...contentIn(body),
       visibility: body.visibility,
       participantIds: body.participant_ids,
       tags: body.tags,

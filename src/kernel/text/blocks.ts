@@ -33,7 +33,7 @@ export interface ColdReadsLimits {
 
 const slabBytes = 1 << 20
 const slotsPerSlab = slabBytes / blockBytes
-const nothing = -1
+const none = -1
 
 export class TextBlocks {
   /** Look-ups that found their block in the cache, and those that did not. */
@@ -121,7 +121,7 @@ export class TextBlocks {
     const slot = this.#slotOf.get(block)
     if (slot === undefined) return
     this.#slotOf.delete(block)
-    this.#blockOf[slot] = nothing
+    this.#blockOf[slot] = none
     if (this.#holds[slot] > 0) return // `release` frees it later
     this.#cached -= 1
     this.#freeSlot(slot)
@@ -155,9 +155,9 @@ export class TextBlocks {
     this.#holds[slot] -= 1
     if (this.#holds[slot] > 0) return
     const block = this.#blockOf[slot]
-    if (block === nothing || !this.#isLoaded[slot]) {
+    if (block === none || !this.#isLoaded[slot]) {
       this.#slotOf.delete(block)
-      this.#blockOf[slot] = nothing
+      this.#blockOf[slot] = none
       return this.#freeSlot(slot)
     }
     this.#isUsed[slot] = false // blocks read once do not evict those used repeatedly
@@ -187,7 +187,7 @@ export class TextBlocks {
   }
 
   #addSlot(): number {
-    const slot = this.#blockOf.push(nothing) - 1
+    const slot = this.#blockOf.push(none) - 1
     if (slot % slotsPerSlab === 0) this.slabs.push(new SharedArrayBuffer(slabBytes))
     return slot
   }
@@ -197,13 +197,13 @@ export class TextBlocks {
     for (;;) {
       const slot = this.#hand
       this.#hand = (slot + 1) % this.#blockOf.length
-      if (this.#blockOf[slot] === nothing || this.#holds[slot] > 0) continue
+      if (this.#blockOf[slot] === none || this.#holds[slot] > 0) continue
       if (this.#isUsed[slot]) {
         this.#isUsed[slot] = false
         continue
       }
       this.#slotOf.delete(this.#blockOf[slot])
-      this.#blockOf[slot] = nothing
+      this.#blockOf[slot] = none
       this.#cached -= 1
       return this.#freeSlot(slot)
     }

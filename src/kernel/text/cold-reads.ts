@@ -31,7 +31,7 @@ const limitsPreset: ColdReadsLimits = { parkedMax: 1024, bytesMax: 64 << 20 }
 const roundsMax = 8
 
 /** Why a request cannot run again, as a `Rejection` of kernel/rejection.ts. */
-interface Unfinished {
+interface ReadRejection {
   rejected: 'overloaded' | 'unreadable' | 'shutting_down'
 }
 
@@ -52,7 +52,7 @@ export interface ColdRead extends Parking {
 }
 
 interface Parked extends ColdRead {
-  resume(outcome: ColdRead | Unfinished): void
+  resume(outcome: ColdRead | ReadRejection): void
 }
 
 export class ColdReads {
@@ -106,7 +106,7 @@ export class ColdReads {
    * Parks the request that has just run, until the blocks that it noted are in memory. Calls
    * `resume` once, possibly before returning, with the argument for `runAgain` or with a rejection.
    */
-  park(parking: Parking, resume: (outcome: ColdRead | Unfinished) => void): void {
+  park(parking: Parking, resume: (outcome: ColdRead | ReadRejection) => void): void {
     const { blocks } = this.#source
     const before = this.#running
     const noted = [...blocks.takeShown(), ...blocks.takeMissing()]
@@ -148,7 +148,7 @@ export class ColdReads {
     for (const parked of [...this.#parked]) this.#leave(parked, { rejected: 'shutting_down' })
   }
 
-  #reject(parked: Parked): Unfinished | null {
+  #reject(parked: Parked): ReadRejection | null {
     if (this.#isStopped) return { rejected: 'shutting_down' }
     const { caller, round } = parked
     const isAlone = this.#parked.size === 0
@@ -180,7 +180,7 @@ export class ColdReads {
     isLater = true
   }
 
-  #leave(parked: Parked, outcome: Loaded | Unfinished): void {
+  #leave(parked: Parked, outcome: Loaded | ReadRejection): void {
     if (!this.#parked.delete(parked)) return // `stop` has ended it
     const { caller, resume } = parked
     this.#places.giveBack(caller)

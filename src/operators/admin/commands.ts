@@ -23,9 +23,9 @@ import {
   type ActJson,
   type ActsPage,
   type Done,
+  type ErrorJson,
   isReason,
   type MessageJson,
-  type Refusal,
   reasonRule,
   subjectOf,
 } from './protocol.ts'
@@ -46,7 +46,7 @@ export interface Administered {
 }
 
 /** The answer to a command: its HTTP status and its body. */
-export type Answer = [status: number, body: Done | AccessAnswer | Refusal]
+export type Answer = [status: number, body: Done | AccessAnswer | ErrorJson]
 
 /** Returns whether `runCommand` knows a command of this name. */
 export function isCommand(name: string): boolean {
@@ -83,7 +83,7 @@ export async function runCommand(
 }
 
 /** Returns the answer to a request that cannot be used, for the reason in `message`. */
-export function unusable(message: string): [status: number, body: Refusal] {
+export function unusable(message: string): [status: number, body: ErrorJson] {
   return [400, { error: 'invalid_request', message }]
 }
 

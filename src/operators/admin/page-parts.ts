@@ -3,7 +3,7 @@
 import type { Invitation } from '../../forum/invitations/table.ts'
 import { factRow, headOf, wideTable } from '../../people/html/document.ts'
 import * as forms from '../../people/html/forms.ts'
-import { type Html, html, nothing, time } from '../../people/html/html.ts'
+import { emptyHtml, type Html, html, time } from '../../people/html/html.ts'
 import type { BrowserSession } from './browser-sessions.ts'
 import type { ActsPage } from './protocol.ts'
 import { idLink, type Shown, stateWord } from './subjects.ts'
@@ -24,13 +24,13 @@ const moderation = 'Moderation'
 function page(title: string, session: BrowserSession | null, main: Html): string {
   const head = headOf({ title: `${title} – Agent Forum`, style: '/pages.css', icon: '/icon.svg' })
   const signOut = html`<form class="account" method="post" action="/admin/sign-out">
-${session === null ? nothing : tokenOf(session)}<button>Sign out</button></form>
+${session === null ? emptyHtml : tokenOf(session)}<button>Sign out</button></form>
 `
   return html`${head}<body>
 <header class="site">
 <a href="/admin">${moderation}</a>
 <nav aria-label="Site"><a href="/">Dashboard</a></nav>
-${session === null ? nothing : signOut}</header>
+${session === null ? emptyHtml : signOut}</header>
 <main>
 <h1>${title}</h1>
 ${main}</main>
@@ -152,7 +152,7 @@ export function subjectPage(
   const { id, noun, path, facts, actions, text } = shown
   const rows = facts.map(([name, value]) => factRow(name, value))
   const actionForms = actions.map(({ command, label, final }) => {
-    const warning = final === undefined ? nothing : html`<p>${final}</p>\n${sure}`
+    const warning = final === undefined ? emptyHtml : html`<p>${final}</p>\n${sure}`
     return html`<form class="entry" method="post" action="/admin/${command}">
 ${tokenOf(session)}${forms.hidden('id', id)}${field(problem, { ...reason, of: command })}
 ${warning}<p><button>${label}</button></p>
@@ -161,10 +161,10 @@ ${warning}<p><button>${label}</button></p>
   })
   const content =
     text === undefined
-      ? nothing
+      ? emptyHtml
       : html`<pre dir="auto" tabindex="0">${text.slice(0, textMax)}</pre>\n`
   const isLinked = path !== '' && publicUrl !== null
-  const link = !isLinked ? nothing : html`<p><a href="${publicUrl}${path}">Its page</a></p>\n`
+  const link = !isLinked ? emptyHtml : html`<p><a href="${publicUrl}${path}">Its page</a></p>\n`
   const main = html`${forms.problemNote(problem)}<p><code>${id}</code></p>
 ${link}<table class="facts"><tbody>
 ${rows}</tbody></table>
@@ -211,7 +211,7 @@ ${tokenOf(session)}${fields(problem, 'invite', [uses, days, reason])}
 ${tokenOf(session)}${fields(problem, 'register', [displayName])}
 <p class="field"><label for="kind">Kind</label>
 <select id="kind" name="kind"><option value="persistent">persistent</option>
-<option value="guest"${isGuest ? selected : nothing}>guest, for seven days</option></select></p>
+<option value="guest"${isGuest ? selected : emptyHtml}>guest, for seven days</option></select></p>
 <p><button>Register</button></p>
 </form>
 ${actsSection(acts)}${invitationsSection(invitations)}
@@ -230,7 +230,9 @@ function actsSection({ acts, next_after }: ActsPage): Html {
 <td>${reason}</td></tr>\n`
   })
   const more =
-    next_after === null ? nothing : html`<p><a href="/admin?after=${next_after}">Newer ones</a></p>`
+    next_after === null
+      ? emptyHtml
+      : html`<p><a href="/admin?after=${next_after}">Newer ones</a></p>`
   const heads = ['When', 'What', 'Id', 'Reason']
   return section('acts', 'Locked, removed, blocked', heads, rows, more)
 }
@@ -241,7 +243,7 @@ function invitationsSection(invitations: readonly Invitation[]): Html {
 <td>${used} of ${uses}</td><td>${time(expiresAt)}</td><td>${reason}</td></tr>\n`
   })
   const heads = ['Id', 'State', 'Used', 'Until', 'Reason']
-  return section('invitations', 'Invitations', heads, rows, nothing)
+  return section('invitations', 'Invitations', heads, rows, emptyHtml)
 }
 
 function section(id: string, title: string, heads: string[], rows: Html[], more: Html): Html {

@@ -29,7 +29,7 @@ import {
   signInPage,
   subjectPage,
 } from './page-parts.ts'
-import { integer, type Refusal } from './protocol.ts'
+import { type ErrorJson, integer } from './protocol.ts'
 import { bodyOf } from './socket.ts'
 import { findSubject } from './subjects.ts'
 
@@ -136,7 +136,7 @@ export class OperatorPages {
     }
     if (name === 'sign-out') {
       this.#sessions.end(session)
-      return leadTo('/admin', this.#cookieLine('', 0))
+      return redirect('/admin', this.#cookieLine('', 0))
     }
     return this.#run(session, name, sent)
   }
@@ -144,7 +144,7 @@ export class OperatorPages {
   #signIn(before: BrowserSession | null, code: string): PageAnswer {
     const cookie = this.#sessions.begin(code)
     if (cookie !== null && before !== null) this.#sessions.end(before)
-    if (cookie !== null) return leadTo('/admin', this.#cookieLine(cookie, sessionSeconds))
+    if (cookie !== null) return redirect('/admin', this.#cookieLine(cookie, sessionSeconds))
     const text = 'This address was used already, or is older than ten minutes.'
     return shown(403, signInPage({ status: 403, text }))
   }
@@ -173,7 +173,7 @@ export class OperatorPages {
       return shown(200, secretPage(session, about, done.token))
     }
     const id = 'invitation' in done ? done.invitation.id : done.id
-    return leadTo(`/admin?id=${encodeURIComponent(id)}`)
+    return redirect(`/admin?id=${encodeURIComponent(id)}`)
   }
 
   /**
@@ -181,12 +181,12 @@ export class OperatorPages {
    */
   async #page(
     session: BrowserSession,
-    asked: URLSearchParams,
+    fields: URLSearchParams,
     problem: Problem | null,
   ): Promise<PageAnswer> {
     if (this.#opened === null) return shown(503, sentence(notServing))
     const { node, publicUrl } = this.#opened
-    const id = asked.get('id')?.trim() ?? ''
+    const id = fields.get('id')?.trim() ?? ''
     // A code of an invitation belongs to a form on the first page.
     const found = id === '' || id.startsWith('inv_') ? null : await findSubject(node, id)
     if (found !== null && typeof found !== 'string') {
@@ -194,11 +194,11 @@ export class OperatorPages {
       return shown(problem?.status ?? 200, subjectPage({ session, problem }, found, publicUrl))
     }
     const sent = new URLSearchParams({ id })
-    const said = problem ?? (found === null ? null : { status: 404, text: found, sent })
-    const after = Number(asked.get('after') ?? 0)
+    const shownProblem = problem ?? (found === null ? null : { status: 404, text: found, sent })
+    const after = Number(fields.get('after') ?? 0)
     const acts = actsPage(node.state, Number.isSafeInteger(after) ? after : 0)
-    const overview = { session, problem: said, acts, invitations: node.invitations() }
-    return shown(said?.status ?? 200, mainPage(overview))
+    const overview = { session, problem: shownProblem, acts, invitations: node.invitations() }
+    return shown(shownProblem?.status ?? 200, mainPage(overview))
   }
 
   #cookieLine(value: string, seconds: number): Record<string, string> {
@@ -219,7 +219,7 @@ const sentences: Record<string, string> = {
   not_found: 'This does not exist any more.',
 }
 
-function sentenceOf({ error, message }: Refusal): string {
+function sentenceOf({ error, message }: ErrorJson): string {
   if (message === undefined) return sentences[error] ?? error
   return message.replace(/^[a-z-]+ takes --(\w+),? /, (_, field: string) => `${labels[field]}: `)
 }
@@ -232,7 +232,7 @@ function shown(status: number, body: string): PageAnswer {
   return { status, type: 'text/html; charset=utf-8', body, headers }
 }
 
-function leadTo(path: string, headers: Record<string, string> = {}): PageAnswer {
+function redirect(path: string, headers: Record<string, string> = {}): PageAnswer {
   return { ...shown(303, ''), headers: { ...headers, Location: path } }
 }
 

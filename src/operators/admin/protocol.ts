@@ -1,7 +1,7 @@
 // The protocol between `agent-forum admin` and a running node: HTTP with JSON over a socket in the
 // data directory.
 //
-//   POST /lock-thread   {"id":"thr_…","reason":"…"}   ──▶ 200 Done, or a Refusal
+//   POST /lock-thread   {"id":"thr_…","reason":"…"}   ──▶ 200 Done, or an ErrorJson
 //        `id` may have any form that `subjectOf` reads
 //   GET  /acts?after=POSITION                         ──▶ 200 ActsPage
 //   GET  /erasure?position=POSITION                   ──▶ 200 Erasure
@@ -59,7 +59,7 @@ export interface MessageJson {
   created_at: number
 }
 
-export interface Refusal {
+export interface ErrorJson {
   /** A code of kernel/rejection.ts, or `invalid_request`. */
   error: string
   message?: string

@@ -18,7 +18,7 @@ import type { LogOutput } from './vitals.ts'
 const retryMs = 250
 const endAttemptsMax = 50
 const endPauseMs = 10
-const nothing = Buffer.alloc(0)
+const noBytes = Buffer.alloc(0)
 
 /** Writes whole lines to standard output (1) or standard error (2). */
 export class LineOutput implements LogOutput {
@@ -26,7 +26,7 @@ export class LineOutput implements LogOutput {
   readonly #file: number
   readonly #droppedLine: (lines: number) => string
   /** The rest of a partially written line, which must be written next. */
-  #rest: Buffer = nothing
+  #rest: Buffer = noBytes
   #droppedUnreported = 0
   #errorCode = ''
   #retry: NodeJS.Timeout | null = null

@@ -8,7 +8,7 @@
 import { routeHeads, routeRows } from '../../people/browser/dashboard/routes.ts'
 import type { Fact, Panel, Status } from '../../people/browser/dashboard/status.ts'
 import { factRow, headOf, wideTable } from '../../people/html/document.ts'
-import { type Html, html, nothing } from '../../people/html/html.ts'
+import { emptyHtml, type Html, html } from '../../people/html/html.ts'
 
 /** Returns the whole document. */
 export function dashboardPage(status: Status): string {
@@ -25,7 +25,7 @@ ${node.durability}, up for <span id="uptime">${page.uptime}</span></p>
 </header>
 <main>
 <p class="notice" id="silence" role="alert" hidden></p>
-<p class="notice" id="readiness"${ready.state === 'serving' ? hidden : nothing}>${ready.text}</p>
+<p class="notice" id="readiness"${ready.state === 'serving' ? hidden : emptyHtml}>${ready.text}</p>
 <dl id="headline">
 ${page.headline.map(headlineItem)}</dl>
 <div class="panels">
@@ -52,12 +52,12 @@ function headlineItem({ name, value }: Fact): Html {
 }
 
 function panelSection({ id, title, facts, note = '' }: Panel): Html {
-  const rows = facts.map(({ name, value, isBad }) => factRow(name, value, isBad ? bad : nothing))
+  const rows = facts.map(({ name, value, isBad }) => factRow(name, value, isBad ? bad : emptyHtml))
   return html`<section class="panel" id="${id}" aria-labelledby="${id}-title">
 <div class="panel-title"><h2 id="${id}-title">${title}</h2></div>
 <table class="facts" aria-labelledby="${id}-title"><tbody>
 ${rows}</tbody></table>
-${note === '' ? nothing : html`<p class="note">${note}</p>`}
+${note === '' ? emptyHtml : html`<p class="note">${note}</p>`}
 </section>
 `
 }

@@ -1,7 +1,7 @@
 // Whether the node answers requests and, if not, the progress of its start or stop; and the
 // warnings for operators.
 
-import { counted } from '../../base/counted.ts'
+import { pluralize } from '../../base/pluralize.ts'
 import type { ReplicationStats, SearchStats, Vitals } from './vitals.ts'
 
 interface Readiness {
@@ -37,7 +37,7 @@ export function readiness(vitals: Vitals, isVerbose: boolean): Readiness {
 function pageFiles({ scrub: { ageSeconds, found } }: Vitals): string {
   const age = ageSeconds()
   if (Number.isNaN(age)) return `${mark(true)} page files: not scrubbed yet`
-  const what = found === 0 ? 'all good' : `${counted(found, 'damaged page')} found, see the log`
+  const what = found === 0 ? 'all good' : `${pluralize(found, 'damaged page')} found, see the log`
   return `${mark(found === 0)} page files: scrubbed ${Math.floor(age)} s ago, ${what}`
 }
 
@@ -121,7 +121,7 @@ function replicationLine({ replication }: Vitals): string[] {
 }
 
 function lagOf(replication: ReplicationStats): string {
-  const positions = counted(replication.lagPositions(), 'position')
+  const positions = pluralize(replication.lagPositions(), 'position')
   const lag = `${positions} and ${replication.lagSeconds().toFixed(1)} s`
   return replication.role === 'follower' ? `${lag} behind` : `the stream is ${lag} behind`
 }
@@ -135,8 +135,8 @@ function searchLine({ search, state }: Vitals): string[] {
   const waits = stallReason === '' ? '' : `; waits: ${stallReason}`
   const found =
     missing === 0
-      ? `all of ${counted(indexed, 'message')}`
-      : `${indexed} of ${counted(indexed + missing, 'message')}`
+      ? `all of ${pluralize(indexed, 'message')}`
+      : `${indexed} of ${pluralize(indexed + missing, 'message')}`
   return [`[+] search: ${found}${waits}`]
 }
 

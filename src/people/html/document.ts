@@ -1,6 +1,6 @@
 // What all documents for people have in common: their head, their policy, and tables.
 
-import { type Html, html, nothing } from './html.ts'
+import { emptyHtml, type Html, html } from './html.ts'
 
 interface Head {
   title: string
@@ -12,7 +12,7 @@ interface Head {
 }
 
 /** Returns the beginning of a document, up to its body. */
-export function headOf({ title, style, icon, more = nothing }: Head): Html {
+export function headOf({ title, style, icon, more = emptyHtml }: Head): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -39,7 +39,7 @@ export function policyOf(scripts: string, forms: "'self'" | "'none'"): string {
 }
 
 /** Returns a row of a table of facts; `more` are attributes of the value. */
-export function factRow(name: string, value: Html | string | number, more = nothing): Html {
+export function factRow(name: string, value: Html | string | number, more = emptyHtml): Html {
   return html`<tr><th scope="row">${name}</th><td${more}>${value}</td></tr>\n`
 }
 

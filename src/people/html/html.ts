@@ -29,7 +29,7 @@ export function html(parts: TemplateStringsArray, ...insertions: readonly Insert
 }
 
 /** Empty HTML. */
-export const nothing = new Html('')
+export const emptyHtml = new Html('')
 
 function textOf(insertion: Insertion): string {
   if (typeof insertion === 'string') return escaped(insertion)
@@ -112,7 +112,7 @@ export function escaped(text: string, begin = 0, end = text.length): string {
 }
 
 /** Returns a text as the content of a form control, in which its author edits it (H2). */
-export function typed(text: string): Html {
+export function escapeForInput(text: string): Html {
   let result = ''
   let done = 0
   for (let i = 0; i < text.length; i++) {

@@ -187,7 +187,7 @@ const tagOf: Record<string, string> = {
 }
 
 /** Returns the title of a link or picture, which follows it (K5). */
-function behind(title: string): string {
+function inParentheses(title: string): string {
   return title === '' ? '' : ` (${escaped(title)})`
 }
 
@@ -275,11 +275,11 @@ class Rendering {
       case 'link_close':
         if (this.#links === 0) return `](${this.#quoted})`
         this.#links -= 1
-        return this.#links > 0 ? '' : `</a>${behind(this.#title)}`
+        return this.#links > 0 ? '' : `</a>${inParentheses(this.#title)}`
       case 'image': {
         const title = `${token.attrGet('title') ?? ''}`
         if (token.attrGet('src') === '') return `![${escaped(content)}](${quoted(title)})`
-        return this.#picture(`${token.attrGet('src')}`, content) + behind(title)
+        return this.#picture(`${token.attrGet('src')}`, content) + inParentheses(title)
       }
       default:
         return tagOf[type] ?? escaped(content)

@@ -122,8 +122,8 @@ t.test(
       const { stream, truth, begin } = await streamOf(shape)
       const position = begin + (at % (truth.length + 1)) + tail
       const term = termAt(truth, begin, position - tail)!
-      const isLater = ({ term: later, name: { behind } }: StreamMessage) => {
-        return later > term && behind !== undefined && behind !== nonceOf(term)
+      const isLater = ({ term: later, name: { previousNonce } }: StreamMessage) => {
+        return later > term && previousNonce !== undefined && previousNonce !== nonceOf(term)
       }
       const first = stream.messages.findIndex(isLater) + 1
       if (first === 0 || stream.at(first)!.first > position + 1) return true

@@ -33,8 +33,8 @@ t.before(async () => {
 /** One node that appends as fast as it can, and the outcome of each of its messages. */
 class Appender {
   readonly acknowledged = new Map<string, number>()
-  /** For each message, the one behind which it was sent, before that one was acknowledged. */
-  readonly behind = new Map<string, string>()
+  /** For each message, its predecessor, before that one was acknowledged. */
+  readonly predecessors = new Map<string, string>()
   readonly rejected = new Set<string>()
   unknown = 0
   /** The number of calls of any kind without an answer. */
@@ -82,11 +82,11 @@ class Appender {
     return { first, last, term: 1, name, bytes: Buffer.from(`${this.#name} ${this.#sent}`) }
   }
 
-  async #append(message: Unplaced, expectedLast: number, behind?: Unplaced): Promise<void> {
+  async #append(message: Unplaced, expectedLast: number, previous?: Unplaced): Promise<void> {
     const content = textOf(message)
-    if (behind !== undefined) this.behind.set(content, textOf(behind))
+    if (previous !== undefined) this.predecessors.set(content, textOf(previous))
     try {
-      const outcome = await this.#log.publish(message, expectedLast, behind)
+      const outcome = await this.#log.publish(message, expectedLast, previous)
       if ('rejected' in outcome) this.rejected.add(content)
       else this.acknowledged.set(content, outcome.sequence)
     } catch {
@@ -226,14 +226,14 @@ for (const [what, { begin, end, hits, goesOn }] of chosen) {
       contents.map((_, n) => n + 1),
       'no gaps',
     )
-    for (const { acknowledged, rejected, behind } of appenders) {
+    for (const { acknowledged, rejected, predecessors } of appenders) {
       const lost = [...acknowledged].filter(([content, at]) => contents[at - 1] !== content)
       t.same(lost, [], `${acknowledged.size} acknowledged`)
       const astray = contents.filter((content, at) => {
-        const before = behind.get(content)
+        const before = predecessors.get(content)
         return before !== undefined && contents[at - 1] !== before
       })
-      t.same(astray, [], `${behind.size} sent behind another one`)
+      t.same(astray, [], `${predecessors.size} sent behind another one`)
       const there = contents.filter((content) => rejected.has(content))
       t.same(there, [], `${rejected.size} rejected`)
     }

@@ -68,7 +68,7 @@ export class Side {
   readonly forum: Forum
   readonly edge: Edge
   readonly role: Role
-  readonly load = new Load({ ...new Load().limits, waitingMax: 8, queueBytesMax: 100_000 })
+  readonly load = new Load({ ...new Load().limits, writesMax: 8, queueBytesMax: 100_000 })
 
   /** Without `state`, the side begins with an empty one. */
   constructor(journal: Forum['journal'], state?: State, access = openToAll) {

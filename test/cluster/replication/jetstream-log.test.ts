@@ -177,12 +177,12 @@ t.test('stream: read: far more than is sent ahead: all of it, in order', nats, a
   const random = seededRandom(1)
   const count = 800
   for (let n = 0; n < count; n += 8) {
-    let behind: Unplaced | undefined
+    let previous: Unplaced | undefined
     const published = Array.from({ length: 8 }, (_, index) => {
       const [first, bytes] = [n + index + 1, Buffer.alloc(500 + Math.floor(random() * 8_000))]
       const next = { ...message(first, first), bytes }
-      const outcome = log!.publish(next, first - 1, behind)
-      behind = next
+      const outcome = log!.publish(next, first - 1, previous)
+      previous = next
       return outcome
     })
     await Promise.all(published)

@@ -24,7 +24,7 @@ export function nonceOf(term: number): string {
 /** Returns the name of a message of this term that comes after `last`, if there is one. */
 export function nameOf(store: string, term: number, last?: StreamMessage): TermName {
   const name = { store, nonce: nonceOf(term) }
-  return last?.term === term ? name : { ...name, behind: last?.name.nonce ?? '' }
+  return last?.term === term ? name : { ...name, previousNonce: last?.name.nonce ?? '' }
 }
 
 export class MemoryStream implements LogStream {
@@ -39,11 +39,11 @@ export class MemoryStream implements LogStream {
   #trimmed = 0
   readonly #readers = new Set<Reader>()
 
-  async publish(message: Unplaced, expectedLast: number, behind?: Unplaced): Promise<Published> {
+  async publish(message: Unplaced, expectedLast: number, previous?: Unplaced): Promise<Published> {
     this.#check()
     const last = this.messages.at(-1)
-    const isBehind = behind === undefined || behind.last === last?.last
-    if (expectedLast !== this.messages.length || !isBehind) return { rejected: 'wrong_sequence' }
+    const isNext = previous === undefined || previous.last === last?.last
+    if (expectedLast !== this.messages.length || !isNext) return { rejected: 'wrong_sequence' }
     const bytes = Buffer.from(message.bytes)
     this.messages.push({ ...message, bytes, sequence: expectedLast + 1 })
     for (const reader of this.#readers) reader.poke()

@@ -196,7 +196,10 @@ t.test(
     const stream = new MemoryStream()
     const bytes = Buffer.alloc(0)
     const name = { store, nonce: nonceOf(1) }
-    await stream.publish({ first: 1, last: 1, term: 1, name: { ...name, behind: '' }, bytes }, 0)
+    await stream.publish(
+      { first: 1, last: 1, term: 1, name: { ...name, previousNonce: '' }, bytes },
+      0,
+    )
     await stream.publish({ first: 2, last: 5, term: 1, name, bytes }, 1)
     const ended: Ended[] = []
     const publisher = new Publisher({

@@ -102,11 +102,11 @@ export class SimulatedEngine {
   append(
     message: Unplaced,
     expectedLast: number,
-    behind?: Unplaced,
+    previous?: Unplaced,
   ): { sequence: number } | { rejected: 'wrong_sequence' | 'full' } {
     const last = this.#messages.at(-1)
     const isBehind =
-      behind === undefined || (behind.last === last?.last && behind.term === last.term)
+      previous === undefined || (previous.last === last?.last && previous.term === last.term)
     if (expectedLast !== this.lastSequence || !isBehind) {
       this.count('publish: wrong sequence')
       return { rejected: 'wrong_sequence' }

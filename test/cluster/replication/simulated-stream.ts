@@ -60,9 +60,9 @@ export class SimulatedStream implements LogStream, Connection {
     engine.connections.add(this)
   }
 
-  publish(message: Unplaced, expectedLast: number, behind?: Unplaced): Promise<Published> {
+  publish(message: Unplaced, expectedLast: number, previous?: Unplaced): Promise<Published> {
     const copy = { ...message, bytes: Buffer.from(message.bytes) }
-    return this.#call((engine) => engine.append(copy, expectedLast, behind))
+    return this.#call((engine) => engine.append(copy, expectedLast, previous))
   }
 
   last(): Promise<StreamMessage | null> {

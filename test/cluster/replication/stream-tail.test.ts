@@ -183,7 +183,7 @@ for (const [what, why, break_] of [
     'a later term that goes on from another one',
     /of another history, in term 3/,
     (stream: MemoryStream) =>
-      stream.publish({ ...four, term: 3, name: { store, nonce: 'c', behind: 'b' } }, 1),
+      stream.publish({ ...four, term: 3, name: { store, nonce: 'c', previousNonce: 'b' } }, 1),
   ],
   [
     'a later term that has begun elsewhere',

@@ -135,7 +135,7 @@ class Twins {
     this.target = target
     for (const { load, role } of [this.alone, target.side, target.decides]) {
       load.limits.queueBytesMax = Number.POSITIVE_INFINITY
-      load.limits.waitingMax = Number.POSITIVE_INFINITY
+      load.limits.writesMax = Number.POSITIVE_INFINITY
       role.service.webhooks = {
         refuseUrl: (url) => (url.includes('#') ? 'No fragment.' : null),
         challenge: async () => ({ error: null }),

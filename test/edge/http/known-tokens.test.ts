@@ -15,12 +15,12 @@ t.test('T1, T3: 200,000 tokens: looked up: each finds its identity or none', asy
   for (let n = 0; n < count; n++) {
     tokens.add(headerOf(n), n, n % 3)
     if (tokens.find(headerOf(n)) !== n) t.fail(`${n} was added just before`)
-    if (tokens.token !== n % 3) t.fail(`${n} has another number`)
+    if (tokens.tokenNumber !== n % 3) t.fail(`${n} has another number`)
   }
   let kept = 0
   for (let n = 0; n < count; n++) {
     const found = tokens.find(headerOf(n))
-    if (found === n && tokens.token === n % 3) kept += 1
+    if (found === n && tokens.tokenNumber === n % 3) kept += 1
     else if (found !== nobody) t.fail(`${n} was found as ${found}`)
   }
   t.ok(kept > 50_000 && kept <= 65_536, `${kept} are kept`)

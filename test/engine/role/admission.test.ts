@@ -8,7 +8,7 @@ import { type Memory, NodeAdmission } from '../../../src/engine/role/admission.t
 const mib = 1024 * 1024
 
 function newAdmission() {
-  const load = new Load({ ...unlimited, waitingMax: 3, queueBytesMax: 1000 })
+  const load = new Load({ ...unlimited, writesMax: 3, queueBytesMax: 1000 })
   const gate = { length: 0 }
   const journal = { durable: 0 }
   const memory: Memory = { rss: 80 * mib, heapUsed: 10 * mib, heapLimit: 100 * mib }

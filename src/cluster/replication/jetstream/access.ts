@@ -36,8 +36,8 @@ export function accessOptions(access: EngineAccess): ConnectionOptions {
 }
 
 function tlsOptions({ servers, tls }: EngineAccess) {
-  const given = Object.entries(tls ?? {}).filter(([, pem]) => pem !== null)
-  return { ...Object.fromEntries(given), checkServerIdentity: identityCheck(servers) }
+  const files = Object.entries(tls ?? {}).filter(([, pem]) => pem !== null)
+  return { ...Object.fromEntries(files), checkServerIdentity: identityCheck(servers) }
 }
 
 function authenticatorOf(credentials: string): Authenticator {

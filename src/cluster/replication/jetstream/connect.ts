@@ -5,7 +5,7 @@
 //
 // C1. A transient fault is waited out: no server answers, or too few to elect a leader. Each reason
 //     is reported once, and again each minute while it lasts. A fault that only an operator can fix
-//     is an `EngineRefused`.
+//     is an `EngineRejection`.
 
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { Kvm } from '@nats-io/kv'
@@ -42,8 +42,8 @@ export interface EngineOptions extends EngineAccess {
 }
 
 /** The servers refuse this node permanently, because of wrong settings. */
-export class EngineRefused extends Error {
-  override readonly name = 'EngineRefused'
+export class EngineRejection extends Error {
+  override readonly name = 'EngineRejection'
 }
 
 type OnNotice = (notice: Notice) => void
@@ -59,8 +59,8 @@ const gatherMsMax = 30_000
 
 /**
  * Connects, and creates missing streams and buckets. Waits while the servers are unreachable or
- * have no majority, and reports the reason. Rejects with `EngineRefused` for wrong credentials, for
- * servers without JetStream and for too few servers, and with `StreamUnavailable` once `isStopped`.
+ * have no majority, and reports the reason. Rejects with `EngineRejection` for wrong credentials,
+ * servers without JetStream and too few servers, and with `StreamUnavailable` once `isStopped`.
  */
 export async function connectEngine(
   options: EngineOptions,
@@ -111,7 +111,7 @@ async function openConnection(options: EngineOptions): Promise<NatsConnection> {
     return await connect(connectionOptions(options))
   } catch (error) {
     const refusal = refusalOf(error) ?? (await refusalByServers(options))
-    if (refusal !== null) throw new EngineRefused(refusal)
+    if (refusal !== null) throw new EngineRejection(refusal)
     throw new StreamUnavailable(reasonOf(error), { cause: error })
   }
 }
@@ -120,7 +120,7 @@ async function openConnection(options: EngineOptions): Promise<NatsConnection> {
 function checkPayload({ info }: NatsConnection): void {
   const { max_payload: bytes } = info!
   if (bytes >= payloadBytesMin) return
-  throw new EngineRefused(
+  throw new EngineRejection(
     `the servers' max_payload is ${bytes}; it must be at least ${payloadBytesMin}`,
   )
 }
@@ -169,14 +169,14 @@ async function openAll(
   } catch (error) {
     if (error instanceof StreamUnavailable && !isGathered) throw error
     if (hasNoJetStream(error)) {
-      throw new EngineRefused(
+      throw new EngineRejection(
         'the servers run without JetStream, or the account of this node has no limits for it; ' +
           'enable it in their configuration',
       )
     }
     if (!isTooFew(error)) throw error
     const { message } = error as Error
-    throw new EngineRefused(`${message}; fewer servers need a lower --replicate-replicas`)
+    throw new EngineRejection(`${message}; fewer servers need a lower --replicate-replicas`)
   }
 }
 

@@ -1,8 +1,8 @@
 // The log's stream on NATS JetStream: one subject, with `replicas` copies on as many servers.
 //
 //   stream   <name>, subject <name>.log
-//   message  header `Agent-Forum: <version> <term> <first> <last> <store> <nonce> [<behind>]`,
-//            payload: the records. <behind> is `-` in the first term of a log.
+//   message  header `Agent-Forum: <version> <term> <first> <last> <store> <nonce> [<previous>]`,
+//            payload: the records. <previous> is the nonce of the preceding term; `-`: none.
 //
 // J1. Each message has a unique id, and a repetition gets a new one. The servers also remember the
 //     ids of messages that they rejected, and would take a repetition with the same id for a
@@ -244,7 +244,7 @@ export class JetStreamLog implements LogStream {
     })
   }
 
-  async publish(message: Unplaced, expectedLast: number, behind?: Unplaced): Promise<Published> {
+  async publish(message: Unplaced, expectedLast: number, previous?: Unplaced): Promise<Published> {
     const { bytes } = message
     this.#count += 1
     const id = `${this.#idPrefix}.${this.#count}`
@@ -254,8 +254,8 @@ export class JetStreamLog implements LogStream {
       [idHeader]: [id],
       [lastSequenceHeader]: [`${expectedLast}`],
     }
-    const idBehind = behind === undefined ? undefined : this.#ids.get(behind)
-    if (idBehind !== undefined) headers[lastIdHeader] = [idBehind]
+    const previousId = previous === undefined ? undefined : this.#ids.get(previous)
+    if (previousId !== undefined) headers[lastIdHeader] = [previousId]
     try {
       const ack = await available(() => this.#appends.append(bytes, headers))
       if (!ack.duplicate) return { sequence: ack.seq }
@@ -325,15 +325,15 @@ function messageOf({ seq, header, data }: StoredMsg): StreamMessage {
 }
 
 function headerOf({ first, last, term, name }: Unplaced): string {
-  const { store, nonce, behind } = name
+  const { store, nonce, previousNonce } = name
   const fields = [version, term, first, last, store, nonce]
-  return [...fields, ...(behind === undefined ? [] : [behind || none])].join(' ')
+  return [...fields, ...(previousNonce === undefined ? [] : [previousNonce || none])].join(' ')
 }
 
-function nameOf([store, nonce, behind]: readonly string[]): TermName | undefined {
+function nameOf([store, nonce, previousNonce]: readonly string[]): TermName | undefined {
   if (store === undefined || nonce === undefined) return undefined
-  if (behind === undefined) return { store, nonce }
-  return { store, nonce, behind: behind === none ? '' : behind }
+  if (previousNonce === undefined) return { store, nonce }
+  return { store, nonce, previousNonce: previousNonce === none ? '' : previousNonce }
 }
 
 /** Throws a JournalError if the message is not part of a log, or is of another version. */

@@ -39,8 +39,8 @@ export class JetStreamNotes implements Notes {
   }
 
   async read(key: string): Promise<Note | null> {
-    const asked = this.#link.availableRepeated(() => this.#bucket.get(key))
-    const entry = await recreatingIfGone(asked, this.#make)
+    const request = this.#link.availableRepeated(() => this.#bucket.get(key))
+    const entry = await recreatingIfGone(request, this.#make)
     if (entry === null || entry.operation !== 'PUT') return null
     return { value: entry.json(), revision: entry.revision }
   }
@@ -75,12 +75,12 @@ export class JetStreamNotes implements Notes {
    */
   async keys(prefix: string): Promise<string[]> {
     const subjects = `$KV.${this.#name}.`
-    const asked = this.#link.availableRepeated(async () => {
+    const request = this.#link.availableRepeated(async () => {
       const filter = { subjects_filter: `${subjects}${prefix}>` }
       const { state } = await this.#manager.streams.info(`KV_${this.#name}`, filter)
       return Object.keys(state.subjects ?? {}).map((subject) => subject.slice(subjects.length))
     })
-    return recreatingIfGone(asked, this.#make)
+    return recreatingIfGone(request, this.#make)
   }
 }
 

@@ -47,8 +47,8 @@ export class JetStreamObjects implements Objects {
     const { link, manager, name: stream } = this.#stream
     try {
       const query = { last_by_subj: this.#subject(name) }
-      const asked = link.availableRepeated(() => manager.streams.getMessage(stream, query))
-      return (await this.#there(asked))?.data ?? null
+      const request = link.availableRepeated(() => manager.streams.getMessage(stream, query))
+      return (await this.recreatedIfGone(request))?.data ?? null
     } catch (error) {
       if (apiCode(error) === noMessageFound) return null
       throw error
@@ -63,14 +63,16 @@ export class JetStreamObjects implements Objects {
   async list(): Promise<string[]> {
     const { link, manager, name } = this.#stream
     const filter = { subjects_filter: `${name}.>` }
-    const asked = link.availableRepeated(() => manager.streams.info(name, filter))
-    const { state } = await this.#there(asked)
+    const request = link.availableRepeated(() => manager.streams.info(name, filter))
+    const { state } = await this.recreatedIfGone(request)
     return Object.keys(state.subjects ?? {}).map((subject) => subject.slice(name.length + 1))
   }
 
-  #there<T>(asked: Promise<T>): Promise<T> {
+  recreatedIfGone<T>(request: Promise<T>): Promise<T> {
     const stream = this.#stream
-    return recreatingIfGone(asked, () => stream.link.available(() => JetStreamObjects.make(stream)))
+    return recreatingIfGone(request, () =>
+      stream.link.available(() => JetStreamObjects.make(stream)),
+    )
   }
 
   #subject(name: string): string {

@@ -71,7 +71,7 @@ export const waiting = [
     'Answers that wait until the log is durable.',
     (vitals) => vitals.gateLength(),
     {
-      limit: { of: 'gate', read: ({ load }) => load.limits.waitingMax },
+      limit: { of: 'gate', read: ({ load }) => load.limits.writesMax },
       status: 'load.gate',
       columns: [{ name: 'gate' }],
       facts: [fact('waiting', 'Answers that wait for the log', count)],

@@ -1,6 +1,6 @@
 // Formats counts in sentences.
 
 /** Returns `1 record`, `2 records`. */
-export function counted(count: number, noun: string, plural = `${noun}s`): string {
+export function pluralize(count: number, noun: string, plural = `${noun}s`): string {
   return `${count} ${count === 1 ? noun : plural}`
 }
