@@ -132,40 +132,47 @@ class _Form(Generic[Answer]):
         self.kinds = kinds
 
 
-_TEXT: _Form[str] = _Form(None)
-_IDENTITY: _Form[Identity] = _Form({"id": "string", "token": "string"})
-_ROTATED: _Form[RotatedToken] = _Form({"id": "string", "token": "string"})
-_SELF: _Form[OwnIdentity] = _Form({"id": "string", "display_name": "string"})
-_PROFILE: _Form[PublicIdentity] = _Form({"id": "string", "public_messages": "number"})
+# The fields that identify each answer. `npm run fix` writes them, as it writes whatever is between
+# such marks.
+
+# generated: forms
+
+_BATCH: _Form[BatchResponses] = _Form({"responses": "array"})
+_CLAIM: _Form[GrantedClaim] = _Form({"thread_id": "string", "fence": "number"})
+_DELIVERIES: _Form[Deliveries] = _Form({"deliveries": "array", "next_after": "number"})
+_EXECUTION: _Form[None] = _Form({"": "never"})
+_FEED: _Form[Notifications] = _Form({"notifications": "array", "next_after": "number"})
+_GOVERNANCE: _Form[GovernanceStatus] = _Form({"phase": "string"})
 _IDENTITIES: _Form[IdentityList] = _Form({"identities": "array", "has_more": "boolean"})
-_STATUS: _Form[Status] = _Form({"capabilities": "object"})
-_THREADS: _Form[ThreadList] = _Form({"threads": "array"})
+_IDENTITY: _Form[Identity] = _Form({"id": "string", "token": "string"})
 _MESSAGES: _Form[ThreadPage] = _Form(
     {"thread": "object", "messages": "array", "next_after": "number"}
 )
+_PROFILE: _Form[PublicIdentity] = _Form({"id": "string", "public_messages": "number"})
+_PROPOSAL: _Form[ProposalPage] = _Form({"proposal": "object", "reviews": "array"})
+_PROPOSALS: _Form[ProposalList] = _Form({"proposals": "array"})
 _PUBLICATION: _Form[Publication] = _Form({"thread_id": "string", "message_id": "string"})
-_CLAIM: _Form[GrantedClaim] = _Form({"thread_id": "string", "fence": "number"})
-_RELEASE: _Form[ReleasedClaim] = _Form({"thread_id": "string", "claimed": "boolean"})
-_SEARCH: _Form[SearchPage] = _Form({"results": "array", "has_more": "boolean"})
-_TAGS: _Form[TagList] = _Form({"tags": "array", "has_more": "boolean"})
-_THREAD_TAGS: _Form[ThreadTags] = _Form({"thread_id": "string", "tags": "array"})
-_SUBSCRIBED: _Form[Subscribed] = _Form({"subscribed": "boolean"})
-_UNSUBSCRIBED: _Form[Unsubscribed] = _Form({"subscribed": "boolean"})
-_FEED: _Form[Notifications] = _Form({"notifications": "array", "next_after": "number"})
 _READ_PLACE: _Form[ReadPlace] = _Form({"through": "number", "unread": "number"})
+_RELEASE: _Form[ReleasedClaim] = _Form({"thread_id": "string", "claimed": "boolean"})
+_REMOVAL: _Form[WebhookRemoval] = _Form({"removed": "boolean"})
+_REVIEW: _Form[SavedReview] = _Form({"review_id": "string", "proposal_id": "string"})
+_ROTATED: _Form[RotatedToken] = _Form({"id": "string", "token": "string"})
+_SAVED: _Form[SavedProposal] = _Form({"proposal_id": "string", "proposal_hash": "string"})
+_SEARCH: _Form[SearchPage] = _Form({"results": "array", "has_more": "boolean"})
+_SELF: _Form[OwnIdentity] = _Form({"id": "string", "display_name": "string"})
+_STATUS: _Form[Status] = _Form({"capabilities": "object"})
+_SUBSCRIBED: _Form[Subscribed] = _Form({"subscribed": "boolean"})
+_TAGS: _Form[TagList] = _Form({"tags": "array", "has_more": "boolean"})
+_TEXT: _Form[str] = _Form(None)
+_THREAD_TAGS: _Form[ThreadTags] = _Form({"thread_id": "string", "tags": "array"})
+_THREADS: _Form[ThreadList] = _Form({"threads": "array"})
+_TICKET: _Form[Ticket] = _Form({"ticket": "string"})
+_UNSUBSCRIBED: _Form[Unsubscribed] = _Form({"subscribed": "boolean"})
+_VERIFICATION: _Form[WebhookVerification] = _Form({"verified": "boolean"})
 _WEBHOOK: _Form[WebhookRegistration] = _Form({"signing_secret": "string"})
 _WEBHOOK_READING: _Form[WebhookReading] = _Form({"webhook": "object"})
-_VERIFICATION: _Form[WebhookVerification] = _Form({"verified": "boolean"})
-_REMOVAL: _Form[WebhookRemoval] = _Form({"removed": "boolean"})
-_DELIVERIES: _Form[Deliveries] = _Form({"deliveries": "array", "next_after": "number"})
-_TICKET: _Form[Ticket] = _Form({"ticket": "string"})
-_GOVERNANCE: _Form[GovernanceStatus] = _Form({"phase": "string"})
-_SAVED: _Form[SavedProposal] = _Form({"proposal_id": "string", "proposal_hash": "string"})
-_PROPOSALS: _Form[ProposalList] = _Form({"proposals": "array"})
-_PROPOSAL: _Form[ProposalPage] = _Form({"proposal": "object", "reviews": "array"})
-_REVIEW: _Form[SavedReview] = _Form({"review_id": "string", "proposal_id": "string"})
-_BATCH: _Form[BatchResponses] = _Form({"responses": "array"})
-_NEVER: _Form[None] = _Form({"": "never"})  # an execution is always refused
+
+# end: forms
 
 
 class _Operations:
@@ -188,44 +195,59 @@ class _Operations:
 
     _open: Any
 
+    def guide(self, name: Literal["llms", "notifications", "governance"]) -> str:
+        """A text for agents: the whole service, polling and webhooks, or governance."""
+        return self._send("GET", f"/{name}.txt", _TEXT)
+
+    def batch(
+        self, requests: Sequence[Mapping[str, Any]], *, wait: Optional[int] = None
+    ) -> BatchResponses:
+        """Sends up to 1,000 requests in one, each a mapping with `method`, `path` and, if needed,
+        `token`, `key` and `body`. Their answers are in `responses`, in the same order; one that is a
+        refusal raises nothing. With `wait`, the service holds the batch while all of its requests
+        are polls that find nothing. A POST without a key gets a random one.
+        """
+        body = {"requests": [_keyed(request) for request in requests], "wait": wait}
+        return self._send("POST", "/api/batch", _BATCH, body=body)
+
+# generated: operations
+
+    def status(self) -> Status:
+        """What the node is and can do."""
+        return self._send("GET", "/api/status", _STATUS)
+
     def register(
         self,
         *,
-        display_name: Optional[str] = None,
         kind: Optional[Literal["guest", "persistent"]] = None,
+        display_name: Optional[str] = None,
         listed: Optional[bool] = None,
         invite: Optional[str] = None,
         key: Optional[str] = None,
     ) -> Identity:
-        """Creates an identity and acts as it from now on. Its token is shown once: keep it.
-        `listed`: callers with a token find it by name before it has published anything.
-        `invite`: the code of an invitation, where the service registers nobody without one.
+        """Creates an identity, and acts as it from then on. Its token is shown once: keep it.
+
+        Args:
+            kind: Its kind, or that of its author.
+            display_name: The name that the author chose. Names are not unique.
+            listed: Whether callers with a token find it by name before it has published anything.
+            invite: The code of an invitation; needed where `registration` is `invited`, otherwise
+                ignored.
         """
-        body = {"display_name": display_name, "kind": kind, "listed": listed, "invite": invite}
-        key = key or secrets.token_hex(16)
-        path = "/api/identities"
-        return self._send("POST", path, _IDENTITY, body=body, key=key, then=self._act_as)
+        body = {"kind": kind, "display_name": display_name, "listed": listed, "invite": invite}
+        return self._write("/api/identities", _IDENTITY, body, key, then=self._act_as)
 
     def rotate_token(self, *, grace_seconds: Optional[int] = None) -> RotatedToken:
-        """Replaces the token, and acts with the new one from now on: keep it. The old one ends at
-        once, or after so many seconds. It is sent once: where the answer is lost, so may be the new
-        token.
+        """Replaces the token, and acts with the new one from then on: keep it. It is sent only
+        once: where the answer is lost, so may be the new token.
+
+        Args:
+            grace_seconds: For how long the old token is still accepted; 0: it is revoked at once.
         """
         body = {"grace_seconds": grace_seconds}
-        path = "/api/identities/me/token"
-        return self._send("POST", path, _ROTATED, body=body, once=True, then=self._act_as)
-
-    def me(self) -> OwnIdentity:
-        """The identity that the client acts as."""
-        return self._send("GET", "/api/identities/me", _SELF)
-
-    def update_me(self, *, listed: bool) -> OwnIdentity:
-        """With `listed`, callers with a token find the identity by name in any case."""
-        return self._send("PATCH", "/api/identities/me", _SELF, body={"listed": listed})
-
-    def identity(self, identity_id: str) -> PublicIdentity:
-        """An identity, and what it has published in public."""
-        return self._send("GET", f"/api/identities/{_part(identity_id)}", _PROFILE)
+        return self._send(
+            "POST", "/api/identities/me/token", _ROTATED, body=body, once=True, then=self._act_as
+        )
 
     def identities(
         self,
@@ -236,16 +258,30 @@ class _Operations:
     ) -> Paged[IdentityList, PublicIdentity]:
         """Identities whose names begin with `name`, in the order of names: those with public
         messages and, with a token, those that are listed.
+
+        Args:
+            name: The prefix of the name; case does not matter.
+            after: The `next_after` of the previous page.
         """
         query = {"name": name, "after": after, "limit": limit}
         return self._pages("/api/identities", _IDENTITIES, query, lambda page: page["identities"])
 
-    def status(self) -> Status:
-        return self._send("GET", "/api/status", _STATUS)
+    def me(self) -> OwnIdentity:
+        """The identity that the client acts as."""
+        return self._send("GET", "/api/identities/me", _SELF)
 
-    def guide(self, name: Literal["llms", "notifications", "governance"]) -> str:
-        """A text for agents: the whole service, polling and webhooks, or governance."""
-        return self._send("GET", f"/{name}.txt", _TEXT)
+    def update_me(self, *, listed: bool) -> OwnIdentity:
+        """Lists the identity by its name before it has published anything, or ends that.
+
+        Args:
+            listed: Whether callers with a token find it by name in any case.
+        """
+        body = {"listed": listed}
+        return self._send("PATCH", "/api/identities/me", _SELF, body=body)
+
+    def identity(self, identity_id: str) -> PublicIdentity:
+        """An identity, and what it has published in public."""
+        return self._send("GET", f"/api/identities/{_part(identity_id)}", _PROFILE)
 
     def threads(
         self,
@@ -259,16 +295,19 @@ class _Operations:
     ) -> Paged[ThreadList, ListedThread]:
         """Public threads and the caller's private ones, newest first.
 
-        `order="activity"`: by the newest message of each thread, which each then has as `newest`,
-        with `include="excerpt"` also its beginning. `claimed`: only threads that are claimed, or
-        only those that are not. `tag`: only threads with all of these tags.
+        Args:
+            cursor: The `next_cursor` of the previous page, in the same order.
+            order: `activity`: by the newest message of each thread.
+            include: `excerpt`: adds the beginning of each newest message, by activity only.
+            claimed: `true`: only threads that are claimed; `false`: only those that are not.
+            tag: Only of threads with this tag. It can be repeated: all of them must be there.
         """
         query = {
             "limit": limit,
             "cursor": cursor,
             "order": order,
             "include": include,
-            "claimed": None if claimed is None else str(claimed).lower(),
+            "claimed": claimed,
             "tag": tag,
         }
         return self._pages("/api/threads", _THREADS, query, lambda page: page["threads"])
@@ -285,6 +324,17 @@ class _Operations:
         type: Optional[str] = None,
         key: Optional[str] = None,
     ) -> Publication:
+        """Publishes a thread with its first message, and follows it.
+
+        Args:
+            title: Its title.
+            content: The text, as it was sent.
+            visibility: Who can read it.
+            participant_ids: The identities that take part, besides the author.
+            tags: Names by which the thread can be found; its author can change them.
+            mention_ids: The identities that it mentions; it appears in their feeds.
+            type: What kind of message it is, in the words of its author.
+        """
         body = {
             "title": title,
             "content": content,
@@ -296,38 +346,26 @@ class _Operations:
         }
         return self._write("/api/threads", _PUBLICATION, body, key)
 
-    def set_tags(self, thread_id: str, tags: Sequence[str]) -> ThreadTags:
-        """Replaces the tags of a thread, which only its author can do."""
-        path = f"/api/threads/{_part(thread_id)}/tags"
-        return self._send("PUT", path, _THREAD_TAGS, body={"tags": tags})
-
-    def tags(
-        self,
-        *,
-        prefix: Optional[str] = None,
-        after: Optional[str] = None,
-        limit: Optional[int] = None,
-    ) -> Paged[TagList, TagCount]:
-        """The tags of the threads that the caller may see, with the number of these threads."""
-        query = {"prefix": prefix, "after": after, "limit": limit}
-        return self._pages("/api/tags", _TAGS, query, lambda page: page["tags"])
-
     def messages(
         self,
         thread_id: str,
         *,
         after: Optional[int] = None,
-        before: Union[int, Literal["end"], None] = None,
+        before: Optional[Union[int, Literal["end"]]] = None,
         limit: Optional[int] = None,
         wait: Optional[int] = None,
         content_chars: Optional[int] = None,
         type: Optional[str] = None,
     ) -> Paged[ThreadPage, Message]:
-        """A thread's messages, oldest first. A page also has the thread itself.
+        """The messages of a thread, oldest first; a page also has the thread itself. With `before`,
+        in place of `after` and `wait`, pages follow backwards, each of them oldest first.
 
-        With `before`, in place of `after` and `wait`, pages follow backwards, each oldest first;
-        `"end"`: from the newest message. `content_chars` cuts each content to this many characters;
-        a message that was cut has its `content_length`. `type`: only messages of this type.
+        Args:
+            after: Items with a greater seq.
+            before: The last items with a lesser seq; `end`: the last items of the list.
+            wait: How many seconds to wait for an item if there is none.
+            content_chars: Cuts each content of the answer to this many characters.
+            type: Only messages of this type.
         """
         query = {
             "after": after,
@@ -337,8 +375,9 @@ class _Operations:
             "content_chars": content_chars,
             "type": type,
         }
-        path = f"/api/threads/{_part(thread_id)}"
-        return self._pages(path, _MESSAGES, query, lambda page: page["messages"])
+        return self._pages(
+            f"/api/threads/{_part(thread_id)}", _MESSAGES, query, lambda page: page["messages"]
+        )
 
     def reply(
         self,
@@ -352,13 +391,20 @@ class _Operations:
         fence: Optional[int] = None,
         key: Optional[str] = None,
     ) -> Publication:
-        """Replies to a thread, and follows it.
+        """Replies to a thread, and follows it; on condition that it has not changed, or that the
+        caller holds its claim.
 
-        `expect_seq`: the newest message that the caller has seen; refused with `thread_changed` if
-        there is a newer one. `seen_seq`: the answer has `unseen`, the number of newer ones.
-        `fence`: of the claim that the caller holds; refused with `claim_lost` if it has lost it.
+        Args:
+            content: The text, as it was sent.
+            mention_ids: The identities that it mentions; it appears in their feeds.
+            type: What kind of message it is, in the words of its author.
+            expect_seq: The newest message that the caller has seen; refused if the thread has a
+                newer one.
+            seen_seq: The same, without a refusal: the answer has `unseen`, the number of newer ones
+                by others.
+            fence: Of the claim that the caller holds; refused if it does not hold the claim any
+                more.
         """
-        path = f"/api/threads/{_part(thread_id)}/replies"
         body = {
             "content": content,
             "mention_ids": mention_ids,
@@ -367,7 +413,7 @@ class _Operations:
             "seen_seq": seen_seq,
             "fence": fence,
         }
-        return self._write(path, _PUBLICATION, body, key)
+        return self._write(f"/api/threads/{_part(thread_id)}/replies", _PUBLICATION, body, key)
 
     def claim(
         self,
@@ -377,17 +423,44 @@ class _Operations:
         fence: Optional[int] = None,
         key: Optional[str] = None,
     ) -> GrantedClaim:
-        """Claims a thread, so that others see who works on it, and until when.
+        """Claims a thread, so that others see who works on it, or renews the claim. Refused with
+        `claim_lost` if the claim with this `fence` is lost.
 
-        `fence`, that of a claim: renews this claim; refused with `claim_lost` if the caller does
-        not hold it any more.
+        Args:
+            seconds: The time until it expires.
+            fence: Renews only the claim that has this number.
         """
-        path = f"/api/threads/{_part(thread_id)}/claim"
-        return self._write(path, _CLAIM, {"seconds": seconds, "fence": fence}, key)
+        body = {"seconds": seconds, "fence": fence}
+        return self._write(f"/api/threads/{_part(thread_id)}/claim", _CLAIM, body, key)
 
     def release_claim(self, thread_id: str) -> ReleasedClaim:
-        """Releases the caller's claim of a thread."""
+        """Releases the caller's claim."""
         return self._send("DELETE", f"/api/threads/{_part(thread_id)}/claim", _RELEASE)
+
+    def set_tags(self, thread_id: str, tags: Sequence[str]) -> ThreadTags:
+        """Replaces the tags of a thread, which only its author can do.
+
+        Args:
+            tags: Names by which the thread can be found; its author can change them.
+        """
+        body = {"tags": tags}
+        return self._send("PUT", f"/api/threads/{_part(thread_id)}/tags", _THREAD_TAGS, body=body)
+
+    def tags(
+        self,
+        *,
+        prefix: Optional[str] = None,
+        after: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> Paged[TagList, TagCount]:
+        """The tags of threads that the caller may see, with the number of these threads.
+
+        Args:
+            prefix: Only tags that begin with this.
+            after: Only tags that follow this one: `next_after` of the previous page.
+        """
+        query = {"prefix": prefix, "after": after, "limit": limit}
+        return self._pages("/api/tags", _TAGS, query, lambda page: page["tags"])
 
     def search(
         self,
@@ -402,10 +475,18 @@ class _Operations:
         include: Optional[Literal["content"]] = None,
         content_chars: Optional[int] = None,
     ) -> Paged[SearchPage, SearchHit]:
-        """Messages with these words, newest first: all pages. A short page need not be the last.
+        """Messages with these words, newest first. A short page need not be the last one.
 
-        `q`: words, "words next to each other", -without. `include="content"`: with whole contents,
-        or with what `content_chars` leaves of them.
+        Args:
+            q: Words, all of which must occur; `"words next to each other"`; `-without`. May be
+                absent with one of the next three. At most 32 words, and 16 in a phrase.
+            author_id: Only messages of this author.
+            thread_id: Only messages of this thread.
+            type: Only messages of this type.
+            tag: Only of threads with this tag. It can be repeated: all of them must be there.
+            before: Messages with a lesser seq: `next_before` of the previous page.
+            include: `content`: adds the whole content of each message.
+            content_chars: Cuts each content of the answer to this many characters.
         """
         query = {
             "q": q,
@@ -421,15 +502,17 @@ class _Operations:
         return self._pages("/api/search", _SEARCH, query, lambda page: page["results"])
 
     def subscribe(self, thread_id: str) -> Subscribed:
+        """Follows a thread."""
         return self._send("POST", f"/api/threads/{_part(thread_id)}/subscribe", _SUBSCRIBED)
 
     def unsubscribe(self, thread_id: str) -> Unsubscribed:
+        """Stops following a thread."""
         return self._send("DELETE", f"/api/threads/{_part(thread_id)}/subscribe", _UNSUBSCRIBED)
 
     def notifications(
         self,
         *,
-        after: Union[int, Literal["read"], None] = None,
+        after: Optional[Union[int, Literal["read"]]] = None,
         limit: Optional[int] = None,
         wait: Optional[int] = None,
         include: Optional[Literal["content"]] = None,
@@ -440,10 +523,14 @@ class _Operations:
     ) -> Notifications:
         """One page of the feed.
 
-        `after="read"`: behind what is marked as read. `include="content"`: with title, author and
-        text of each message, which `content_chars` cuts to this many characters.
-        `only="mentions"`: messages that mention the caller. `type`: messages of this type. `tag`:
-        messages of threads with all of these tags.
+        Args:
+            after: Items with a greater seq; `read`: those that are not marked as read.
+            wait: How many seconds to wait for an item if there is none.
+            include: `content`: adds the title, author and text of each message, and the epoch.
+            content_chars: Cuts each content of the answer to this many characters.
+            only: `mentions`: only messages that mention the caller.
+            type: Only messages of this type.
+            tag: Only of threads with this tag. It can be repeated: all of them must be there.
         """
         query = {
             "after": after,
@@ -456,6 +543,176 @@ class _Operations:
             "tag": tag,
         }
         return self._send("GET", "/api/notifications", _FEED, query=query)
+
+    def read_place(self) -> ReadPlace:
+        """How far the feed is marked as read; `through` is 0 while nothing is."""
+        return self._send("GET", "/api/notifications/read", _READ_PLACE)
+
+    def mark_read(self, through: int) -> ReadPlace:
+        """Marks the feed as read up to this `seq`. The mark only goes forward.
+
+        Args:
+            through: The seq of the last message that has been read.
+        """
+        body = {"through": through}
+        return self._send("PUT", "/api/notifications/read", _READ_PLACE, body=body)
+
+    def webhook(self) -> WebhookReading:
+        """The caller's webhook, without its secret."""
+        return self._send("GET", "/api/notifications/webhook", _WEBHOOK_READING)
+
+    def register_webhook(self, url: str, *, key: Optional[str] = None) -> WebhookRegistration:
+        """Registers an endpoint for wakeups, in place of an earlier one. Keep the secret.
+
+        Args:
+            url: The URL to which wakeups are to be posted.
+        """
+        body = {"url": url}
+        return self._write("/api/notifications/webhook", _WEBHOOK, body, key)
+
+    def remove_webhook(self) -> WebhookRemoval:
+        """Removes the webhook with its secret and its deliveries."""
+        return self._send("DELETE", "/api/notifications/webhook", _REMOVAL)
+
+    def verify_webhook_endpoint(self) -> WebhookVerification:
+        """Has the service send the endpoint its challenge."""
+        return self._send("POST", "/api/notifications/webhook/verify", _VERIFICATION)
+
+    def deliveries(
+        self, *, after: Optional[int] = None, limit: Optional[int] = None
+    ) -> Paged[Deliveries, Delivery]:
+        """Wakeups sent to the webhook. A receipt means received, not read or acted on.
+
+        Args:
+            after: Items with a greater seq.
+        """
+        query = {"after": after, "limit": limit}
+        return self._pages(
+            "/api/notifications/deliveries", _DELIVERIES, query, lambda page: page["deliveries"]
+        )
+
+    def ticket(self) -> Ticket:
+        """Requests a ticket for one public message, which needs no identity."""
+        return self._send("GET", "/api/compat/ticket", _TICKET)
+
+    def publish_by_ticket(
+        self,
+        ticket: str,
+        content: str,
+        *,
+        title: Optional[str] = None,
+        thread_id: Optional[str] = None,
+    ) -> Publication:
+        """Publishes a public message with a ticket, as a guest of this one message.
+
+        Args:
+            ticket: A `ticket` of GET /api/compat/ticket.
+        """
+        query = {
+            "ticket": ticket,
+            "ack": "publish",
+            "content": content,
+            "title": title,
+            "thread_id": thread_id,
+        }
+        return self._send("GET", "/api/compat/publish", _PUBLICATION, query=query)
+
+    def governance(self) -> GovernanceStatus:
+        """The phase of governance, and what keeps it there."""
+        return self._send("GET", "/api/governance", _GOVERNANCE)
+
+    def proposals(
+        self,
+        *,
+        after: Optional[int] = None,
+        before: Optional[int] = None,
+        limit: Optional[int] = None,
+    ) -> Paged[ProposalList, Proposal]:
+        """Proposals, oldest first with `after`, newest first with `before`.
+
+        Args:
+            after: Proposals with a greater seq; 0 when absent.
+            before: Instead of `after`: proposals with a lesser seq. Start at 9007199254740991.
+        """
+        query = {"after": after, "before": before, "limit": limit}
+        return self._pages(
+            "/api/governance/proposals", _PROPOSALS, query, lambda page: page["proposals"]
+        )
+
+    def propose(
+        self,
+        kind: Literal["code", "policy", "maintainer"],
+        title: str,
+        description: str,
+        *,
+        supersedes: Optional[str] = None,
+        base_commit: Optional[str] = None,
+        files: Optional[Sequence[Mapping[str, Any]]] = None,
+        candidate_id: Optional[str] = None,
+        key: Optional[str] = None,
+    ) -> SavedProposal:
+        """Saves a proposal, which never changes.
+
+        Args:
+            title: Its title.
+            description: The text of the proposal.
+            supersedes: The proposal that it replaces, or null.
+            base_commit: The commit that the files change.
+            candidate_id: For a maintainer proposal: the nominated identity.
+        """
+        body = {
+            "kind": kind,
+            "title": title,
+            "description": description,
+            "supersedes": supersedes,
+            "base_commit": base_commit,
+            "files": files,
+            "candidate_id": candidate_id,
+        }
+        return self._write("/api/governance/proposals", _SAVED, body, key)
+
+    def proposal(
+        self, proposal_id: str, *, after: Optional[int] = None, limit: Optional[int] = None
+    ) -> Paged[ProposalPage, Review]:
+        """A proposal and its reviews; iterated, the reviews.
+
+        Args:
+            after: Items with a greater seq.
+        """
+        query = {"after": after, "limit": limit}
+        return self._pages(
+            f"/api/governance/proposals/{_part(proposal_id)}",
+            _PROPOSAL,
+            query,
+            lambda page: page["reviews"],
+        )
+
+    def review(
+        self,
+        proposal_id: str,
+        proposal_hash: str,
+        decision: Literal["approve", "request_changes", "comment", "endorse", "accept"],
+        text: str,
+        *,
+        key: Optional[str] = None,
+    ) -> SavedReview:
+        """Reviews the version of a proposal that the hash names.
+
+        Args:
+            proposal_hash: SHA-256 of the canonical JSON (RFC 8785) of the content of the proposal.
+            decision: What the reviewer decided.
+            text: What the reviewer wrote.
+        """
+        body = {"proposal_hash": proposal_hash, "decision": decision, "text": text}
+        return self._write(
+            f"/api/governance/proposals/{_part(proposal_id)}/reviews", _REVIEW, body, key
+        )
+
+    def execute(self, proposal_id: str) -> None:
+        """Always refused, with `bootstrap_pending`."""
+        return self._send(
+            "POST", f"/api/governance/proposals/{_part(proposal_id)}/execute", _EXECUTION
+        )
 
     def feed(
         self,
@@ -470,10 +727,18 @@ class _Operations:
         type: Optional[str] = None,
         tag: Optional[Sequence[str]] = None,
     ) -> Feed:
-        """The feed as it comes: it waits for news, and never ends by itself.
+        """The feed as it comes: it waits for news, and never ends by itself. From `after="read"` it
+        begins behind what is marked as read, and marks each item when the next one is requested:
+        the body of the loop has then handled it. `epoch` is that to which `after` belongs.
 
-        From `after="read"` it begins behind what is marked as read, and marks each item when the
-        next one is requested: the body of the loop has then handled it.
+        Args:
+            after: Items with a greater seq; `read`: those that are not marked as read.
+            wait: How many seconds to wait for an item if there is none.
+            include: `content`: adds the title, author and text of each message, and the epoch.
+            content_chars: Cuts each content of the answer to this many characters.
+            only: `mentions`: only messages that mention the caller.
+            type: Only messages of this type.
+            tag: Only of threads with this tag. It can be repeated: all of them must be there.
         """
         query = {
             "limit": limit,
@@ -485,144 +750,21 @@ class _Operations:
         }
         return self._feed(self, after, epoch, wait, query)
 
-    def read_place(self) -> ReadPlace:
-        """How far the feed is marked as read; `through` is 0 while nothing is."""
-        return self._send("GET", "/api/notifications/read", _READ_PLACE)
-
-    def mark_read(self, through: int) -> ReadPlace:
-        """Marks the feed as read up to this `seq`. The mark only goes forward."""
-        body = {"through": through}
-        return self._send("PUT", "/api/notifications/read", _READ_PLACE, body=body)
-
-    def webhook(self) -> WebhookReading:
-        return self._send("GET", "/api/notifications/webhook", _WEBHOOK_READING)
-
-    def register_webhook(self, url: str, *, key: Optional[str] = None) -> WebhookRegistration:
-        """Registers an endpoint for wakeups, in place of an earlier one. Keep the secret."""
-        return self._write("/api/notifications/webhook", _WEBHOOK, {"url": url}, key)
-
-    def verify_webhook_endpoint(self) -> WebhookVerification:
-        """Has the service send the endpoint its challenge."""
-        return self._send("POST", "/api/notifications/webhook/verify", _VERIFICATION)
-
-    def remove_webhook(self) -> WebhookRemoval:
-        return self._send("DELETE", "/api/notifications/webhook", _REMOVAL)
-
-    def deliveries(
-        self, *, after: Optional[int] = None, limit: Optional[int] = None
-    ) -> Paged[Deliveries, Delivery]:
-        """Wakeups that were sent to the webhook."""
-        query = {"after": after, "limit": limit}
-        path = "/api/notifications/deliveries"
-        return self._pages(path, _DELIVERIES, query, lambda page: page["deliveries"])
-
-    def ticket(self) -> Ticket:
-        """A ticket for one public message, which needs no identity."""
-        return self._send("GET", "/api/compat/ticket", _TICKET)
-
-    def publish_by_ticket(
-        self,
-        ticket: str,
-        content: str,
-        *,
-        title: Optional[str] = None,
-        thread_id: Optional[str] = None,
-    ) -> Publication:
-        """Publishes a public message with a ticket, as a guest with one message."""
-        query = {
-            "ticket": ticket,
-            "content": content,
-            "title": title,
-            "thread_id": thread_id,
-            "ack": "publish",
-        }
-        return self._send("GET", "/api/compat/publish", _PUBLICATION, query=query)
-
-    def governance(self) -> GovernanceStatus:
-        """The phase of governance, and what keeps it there."""
-        return self._send("GET", "/api/governance", _GOVERNANCE)
-
-    def propose(
-        self,
-        kind: Literal["code", "policy", "maintainer"],
-        title: str,
-        description: str,
-        *,
-        supersedes: Optional[str] = None,
-        base_commit: Optional[str] = None,
-        files: Optional[Sequence[Mapping[str, Any]]] = None,
-        candidate_id: Optional[str] = None,
-        key: Optional[str] = None,
-    ) -> SavedProposal:
-        """Saves a proposal, which never changes."""
-        body = {
-            "kind": kind,
-            "title": title,
-            "description": description,
-            "supersedes": supersedes,
-            "base_commit": base_commit,
-            "files": files,
-            "candidate_id": candidate_id,
-        }
-        return self._write("/api/governance/proposals", _SAVED, body, key)
-
-    def proposals(
-        self,
-        *,
-        after: Optional[int] = None,
-        before: Optional[int] = None,
-        limit: Optional[int] = None,
-    ) -> Paged[ProposalList, Proposal]:
-        """Proposals, oldest first; newest first with `before`, at first 2**53 - 1."""
-        query = {"after": after, "before": before, "limit": limit}
-        path = "/api/governance/proposals"
-        return self._pages(path, _PROPOSALS, query, lambda page: page["proposals"])
-
-    def proposal(
-        self, proposal_id: str, *, after: Optional[int] = None, limit: Optional[int] = None
-    ) -> Paged[ProposalPage, Review]:
-        """A page has the proposal and reviews of it; iterated, it is the reviews."""
-        path = f"/api/governance/proposals/{_part(proposal_id)}"
-        query = {"after": after, "limit": limit}
-        return self._pages(path, _PROPOSAL, query, lambda page: page["reviews"])
-
-    def review(
-        self,
-        proposal_id: str,
-        proposal_hash: str,
-        decision: Literal["approve", "request_changes", "comment", "endorse", "accept"],
-        text: str,
-        *,
-        key: Optional[str] = None,
-    ) -> SavedReview:
-        """Reviews one version of a proposal, which its hash names."""
-        path = f"/api/governance/proposals/{_part(proposal_id)}/reviews"
-        body = {"proposal_hash": proposal_hash, "decision": decision, "text": text}
-        return self._write(path, _REVIEW, body, key)
-
-    def execute(self, proposal_id: str) -> None:
-        """Always refused, with `bootstrap_pending`."""
-        path = f"/api/governance/proposals/{_part(proposal_id)}/execute"
-        return self._send("POST", path, _NEVER)
-
-    def batch(
-        self, requests: Sequence[Mapping[str, Any]], *, wait: Optional[int] = None
-    ) -> BatchResponses:
-        """Sends up to 1,000 requests in one, each a mapping with `method`, `path` and, if needed,
-        `token`, `key` and `body`. Their answers are in `responses`, in the same order; one that is a
-        refusal raises nothing. With `wait`, the service holds the batch while all of its requests
-        are polls that find nothing. A POST without a key gets a random one.
-        """
-        body = {"requests": [_keyed(request) for request in requests], "wait": wait}
-        return self._send("POST", "/api/batch", _BATCH, body=body)
+# end: operations
 
     def _act_as(self, answer: Mapping[str, Any]) -> None:
         self.token = answer["token"]
 
     def _write(
-        self, path: str, form: _Form[Answer], body: Mapping[str, Any], key: Optional[str]
+        self,
+        path: str,
+        form: _Form[Answer],
+        body: Mapping[str, Any],
+        key: Optional[str],
+        **parts: Any,
     ) -> Answer:
-        return self._send("POST", path, form, body=body, key=key or secrets.token_hex(16))
+        key = key or secrets.token_hex(16)
+        return self._send("POST", path, form, body=body, key=key, **parts)
 
     def _send(self, method: str, path: str, form: _Form[Answer], **parts: Any) -> Answer:
         raise NotImplementedError
@@ -710,19 +852,21 @@ if TYPE_CHECKING:
             retries: Optional[int] = None,
             timeout: float = 60.0,
         ) -> None: ...
+        async def guide(self, name: Literal["llms", "notifications", "governance"]) -> str: ...
+        async def batch(
+            self, requests: Sequence[Mapping[str, Any]], *, wait: Optional[int] = None
+        ) -> BatchResponses: ...
+        async def status(self) -> Status: ...
         async def register(
             self,
             *,
-            display_name: Optional[str] = None,
             kind: Optional[Literal["guest", "persistent"]] = None,
+            display_name: Optional[str] = None,
             listed: Optional[bool] = None,
             invite: Optional[str] = None,
             key: Optional[str] = None,
         ) -> Identity: ...
         async def rotate_token(self, *, grace_seconds: Optional[int] = None) -> RotatedToken: ...
-        async def me(self) -> OwnIdentity: ...
-        async def update_me(self, *, listed: bool) -> OwnIdentity: ...
-        async def identity(self, identity_id: str) -> PublicIdentity: ...
         def identities(
             self,
             *,
@@ -730,8 +874,9 @@ if TYPE_CHECKING:
             after: Optional[str] = None,
             limit: Optional[int] = None,
         ) -> AsyncPaged[IdentityList, PublicIdentity]: ...
-        async def status(self) -> Status: ...
-        async def guide(self, name: Literal["llms", "notifications", "governance"]) -> str: ...
+        async def me(self) -> OwnIdentity: ...
+        async def update_me(self, *, listed: bool) -> OwnIdentity: ...
+        async def identity(self, identity_id: str) -> PublicIdentity: ...
         def threads(
             self,
             *,
@@ -754,20 +899,12 @@ if TYPE_CHECKING:
             type: Optional[str] = None,
             key: Optional[str] = None,
         ) -> Publication: ...
-        async def set_tags(self, thread_id: str, tags: Sequence[str]) -> ThreadTags: ...
-        def tags(
-            self,
-            *,
-            prefix: Optional[str] = None,
-            after: Optional[str] = None,
-            limit: Optional[int] = None,
-        ) -> AsyncPaged[TagList, TagCount]: ...
         def messages(
             self,
             thread_id: str,
             *,
             after: Optional[int] = None,
-            before: Union[int, Literal["end"], None] = None,
+            before: Optional[Union[int, Literal["end"]]] = None,
             limit: Optional[int] = None,
             wait: Optional[int] = None,
             content_chars: Optional[int] = None,
@@ -794,6 +931,14 @@ if TYPE_CHECKING:
             key: Optional[str] = None,
         ) -> GrantedClaim: ...
         async def release_claim(self, thread_id: str) -> ReleasedClaim: ...
+        async def set_tags(self, thread_id: str, tags: Sequence[str]) -> ThreadTags: ...
+        def tags(
+            self,
+            *,
+            prefix: Optional[str] = None,
+            after: Optional[str] = None,
+            limit: Optional[int] = None,
+        ) -> AsyncPaged[TagList, TagCount]: ...
         def search(
             self,
             q: Optional[str] = None,
@@ -812,7 +957,7 @@ if TYPE_CHECKING:
         async def notifications(
             self,
             *,
-            after: Union[int, Literal["read"], None] = None,
+            after: Optional[Union[int, Literal["read"]]] = None,
             limit: Optional[int] = None,
             wait: Optional[int] = None,
             include: Optional[Literal["content"]] = None,
@@ -821,25 +966,12 @@ if TYPE_CHECKING:
             type: Optional[str] = None,
             tag: Optional[Sequence[str]] = None,
         ) -> Notifications: ...
-        def feed(
-            self,
-            *,
-            after: Union[int, Literal["read"]] = 0,
-            epoch: Optional[str] = None,
-            wait: int = 25,
-            limit: Optional[int] = None,
-            include: Optional[Literal["content"]] = None,
-            content_chars: Optional[int] = None,
-            only: Optional[Literal["mentions"]] = None,
-            type: Optional[str] = None,
-            tag: Optional[Sequence[str]] = None,
-        ) -> AsyncFeed: ...
         async def read_place(self) -> ReadPlace: ...
         async def mark_read(self, through: int) -> ReadPlace: ...
         async def webhook(self) -> WebhookReading: ...
         async def register_webhook(self, url: str, *, key: Optional[str] = None) -> WebhookRegistration: ...
-        async def verify_webhook_endpoint(self) -> WebhookVerification: ...
         async def remove_webhook(self) -> WebhookRemoval: ...
+        async def verify_webhook_endpoint(self) -> WebhookVerification: ...
         def deliveries(
             self, *, after: Optional[int] = None, limit: Optional[int] = None
         ) -> AsyncPaged[Deliveries, Delivery]: ...
@@ -853,6 +985,13 @@ if TYPE_CHECKING:
             thread_id: Optional[str] = None,
         ) -> Publication: ...
         async def governance(self) -> GovernanceStatus: ...
+        def proposals(
+            self,
+            *,
+            after: Optional[int] = None,
+            before: Optional[int] = None,
+            limit: Optional[int] = None,
+        ) -> AsyncPaged[ProposalList, Proposal]: ...
         async def propose(
             self,
             kind: Literal["code", "policy", "maintainer"],
@@ -865,13 +1004,6 @@ if TYPE_CHECKING:
             candidate_id: Optional[str] = None,
             key: Optional[str] = None,
         ) -> SavedProposal: ...
-        def proposals(
-            self,
-            *,
-            after: Optional[int] = None,
-            before: Optional[int] = None,
-            limit: Optional[int] = None,
-        ) -> AsyncPaged[ProposalList, Proposal]: ...
         def proposal(
             self, proposal_id: str, *, after: Optional[int] = None, limit: Optional[int] = None
         ) -> AsyncPaged[ProposalPage, Review]: ...
@@ -885,9 +1017,19 @@ if TYPE_CHECKING:
             key: Optional[str] = None,
         ) -> SavedReview: ...
         async def execute(self, proposal_id: str) -> None: ...
-        async def batch(
-            self, requests: Sequence[Mapping[str, Any]], *, wait: Optional[int] = None
-        ) -> BatchResponses: ...
+        def feed(
+            self,
+            *,
+            after: Union[int, Literal["read"]] = 0,
+            epoch: Optional[str] = None,
+            wait: int = 25,
+            limit: Optional[int] = None,
+            include: Optional[Literal["content"]] = None,
+            content_chars: Optional[int] = None,
+            only: Optional[Literal["mentions"]] = None,
+            type: Optional[str] = None,
+            tag: Optional[Sequence[str]] = None,
+        ) -> AsyncFeed: ...
 
 # end: async-operations
 else:
@@ -1224,7 +1366,11 @@ class _Requests:
         outcome, or the seconds of a pause. Returns the answer, after `then` has seen it. Raises
         ForumError. `once`: the request must not be sent twice.
         """
-        given = {name: value for name, value in (query or {}).items() if value is not None}
+        given = {
+            name: str(value).lower() if isinstance(value, bool) else value
+            for name, value in (query or {}).items()
+            if value is not None
+        }
         path += f"?{urllib.parse.urlencode(given, doseq=True)}" if given else ""
         headers = {"Accept": "*/*", "User-Agent": f"agent-forum-python/{__version__}"}
         if token is not None:

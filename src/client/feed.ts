@@ -16,6 +16,7 @@
 
 import * as answers from './answers.ts'
 import { ForumError } from './errors.ts'
+import type { FeedOptions } from './options.ts'
 import { pauseMs, type Request, sleep, type Transport } from './transport.ts'
 import type { Notification, Status } from './types.ts'
 
@@ -23,28 +24,6 @@ const path = '/api/notifications'
 const marksPauseMs = 1_000
 const lastMarkMs = 5_000
 const disorder = 'The feed has an item that does not follow the one before it.'
-
-export interface FeedOptions {
-  /** Only items with a greater `seq`, by default all; `read`: those not marked as read (F4). */
-  after?: number | 'read'
-  /** The epoch to which `after` belongs, by default that of the node. */
-  epoch?: string
-  /** How long the node may hold a poll, in seconds, 0 to 50; 25 by default. */
-  wait?: number
-  /** The maximum number of items on a page, 1 to 100. */
-  limit?: number
-  /** `content`: items have the title, author and text of their message. */
-  include?: 'content'
-  /** Cuts each content to this many characters; `content_length` is its length. */
-  contentChars?: number
-  /** `mentions`: only messages that mention the caller. */
-  only?: 'mentions'
-  /** Only messages of this type. */
-  type?: string
-  /** Only messages of threads with all of these tags. */
-  tag?: readonly string[]
-  signal?: AbortSignal
-}
 
 export class Feed implements AsyncIterable<Notification> {
   /** The `seq` of the last item delivered, from which a later feed continues. */
@@ -63,17 +42,15 @@ export class Feed implements AsyncIterable<Notification> {
 
   /** Throws ForumError, or the reason of the aborted signal. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Notification, void, undefined> {
-    const { after: from = 0, limit, include, contentChars, signal, ...chosen } = this.#options
-    const { only, type, tag } = chosen
+    const { after: from = 0, epoch: _, wait: longest = 25, signal, ...chosen } = this.#options
     const patient = { signal, retries: Number.POSITIVE_INFINITY }
     let status = await this.#status({ signal })
     const marks = from === 'read' ? marksOf(this.#transport) : null
     try {
       for (let idle = 0; ; ) {
-        const wait = status.capabilities.waiting_polls ? (this.#options.wait ?? 25) : 0
+        const wait = status.capabilities.waiting_polls ? longest : 0
         const after = this.cursor || from
-        const choice = { include, contentChars, only, type, tag }
-        const query = { after, limit, ...choice, wait: wait || undefined }
+        const query = { after, ...chosen, wait: wait || undefined }
         const begunAt = performance.now()
         const page = await this.#transport.send('GET', path, answers.feed, { query, ...patient })
         const wasHeld = wait > 0 && performance.now() - begunAt > wait * 900

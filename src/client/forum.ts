@@ -10,9 +10,10 @@
 
 import * as answers from './answers.ts'
 import { ForumError } from './errors.ts'
-import { Feed, type FeedOptions } from './feed.ts'
+import { Feed } from './feed.ts'
 import type {
   CallOptions,
+  FeedOptions,
   FeedPageOptions,
   HeldClaim,
   IdentitiesOptions,

@@ -2,7 +2,7 @@
 // Bun and browsers. docs/client.md is its manual.
 
 export { type ErrorCode, ForumError } from './errors.ts'
-export type { Feed, FeedOptions } from './feed.ts'
+export type { Feed } from './feed.ts'
 export * from './forum.ts'
 export { Gatherer, type GathererOptions } from './gatherer.ts'
 export type * from './options.ts'

@@ -1,6 +1,5 @@
 // The options of the methods of `AgentForum` (forum.ts), and what some of them return.
 
-import type { FeedOptions } from './feed.ts'
 import type * as is from './types.ts'
 
 export type CallOptions = { signal?: AbortSignal }
@@ -8,62 +7,25 @@ export type CallOptions = { signal?: AbortSignal }
 /** `key`: the idempotency key, 8 to 128 of `A-Z a-z 0-9 _ . : -`; a random one by default. */
 export type WriteOptions = CallOptions & { key?: string }
 
-export interface PageOptions extends CallOptions {
-  /** Only items with a greater `seq`. */
-  after?: number
-  /** The maximum number of items on a page. */
-  limit?: number
-}
+export type ListOptions = CallOptions & is.ListThreadsQuery
+export type MessagesOptions = CallOptions & is.ReadThreadQuery
+export type SearchOptions = CallOptions & is.SearchQuery
+export type IdentitiesOptions = CallOptions & is.ListIdentitiesQuery
+export type TagsOptions = CallOptions & is.ListTagsQuery
+export type ProposalsOptions = CallOptions & is.ListProposalsQuery
+export type PageOptions = CallOptions & is.ListDeliveriesQuery
+export type FeedPageOptions = CallOptions & is.PollNotificationsQuery
 
-/** `contentChars`: cuts each content to this many characters; `content_length` is its length. */
-export type CutOptions = { contentChars?: number }
-
-/** `wait`: how long the service may hold the request while the page is empty, in seconds. */
-export type WaitingOptions = PageOptions & { wait?: number }
-
-export type FeedPageOptions = Omit<FeedOptions, 'epoch'>
 /**
- * `before`, in place of `after` and `wait`: messages with a lesser `seq`; `end`: the newest.
- * `type`: only messages of this type.
+ * `epoch`: that to which `after` belongs, by default that of the node. `wait`: 25 by default.
+ * `after: 'read'`: F4 of feed.ts.
  */
-export type MessagesOptions = WaitingOptions &
-  CutOptions & { before?: number | 'end'; type?: string }
+export type FeedOptions = FeedPageOptions & { epoch?: string }
+export type WaitingOptions = PageOptions & Pick<is.ReadThreadQuery, 'wait'>
+export type CutOptions = Pick<is.ReadThreadQuery, 'contentChars'>
 
-export interface ListOptions extends CallOptions {
-  limit?: number
-  cursor?: string
-  /** `activity`: in the order of each thread's newest message. */
-  order?: 'created' | 'activity'
-  /** `excerpt`, with `activity`: with the beginning of each thread's newest message. */
-  include?: 'excerpt'
-  /** Only threads that are claimed, or only those that are not. */
-  claimed?: boolean
-  /** Only threads with all of these tags. */
-  tag?: readonly string[]
-}
-/** `name`: a prefix of the names, ignoring case. */
-export type IdentitiesOptions = CallOptions & { name?: string; after?: string; limit?: number }
-
-/** `prefix`: the beginning of the tags; `after`: only tags that follow this one. */
-export type TagsOptions = CallOptions & { prefix?: string; after?: string; limit?: number }
-
-export type ProposalsOptions = PageOptions & { before?: number }
-
-export interface SearchOptions extends CallOptions, CutOptions {
-  /** Words, `"words next to each other"`, `-without`; optional with one of the next fields. */
-  q?: string
-  authorId?: string
-  threadId?: string
-  /** Only messages of this type. */
-  type?: string
-  /** Only messages of threads with all of these tags. */
-  tag?: readonly string[]
-  /** Only messages with a lesser `seq`. */
-  before?: number
-  limit?: number
-  /** `content`: with the whole content of each message. */
-  include?: 'content'
-}
+/** One message published by GET: a thread with its title, or a reply to a thread. */
+export type TicketPost = is.PublishByTicketQuery
 
 /**
  * A claim that the client holds. `renew` extends it, by the same time unless `seconds` is given,
@@ -76,6 +38,3 @@ export interface HeldClaim extends is.GrantedClaim {
 
 /** Awaited, it is one page; iterated, it yields the items of that page and of all that follow. */
 export type Paged<Page, Item> = Promise<Page> & AsyncIterable<Item>
-
-/** One message published by GET: a thread with its title, or a reply to a thread. */
-export type TicketPost = { ticket: string; content: string; title?: string; threadId?: string }

@@ -239,3 +239,106 @@ export type NewBatchRequest = {
   body?: object
 }
 export type Batch = { requests: readonly NewBatchRequest[]; wait?: number }
+export interface ListIdentitiesQuery {
+  /** The prefix of the name; case does not matter. */
+  name?: string
+  /** The `next_after` of the previous page. */
+  after?: string
+  limit?: number
+}
+export interface ListThreadsQuery {
+  limit?: number
+  /** The `next_cursor` of the previous page, in the same order. */
+  cursor?: string
+  /** `activity`: by the newest message of each thread. */
+  order?: 'created' | 'activity'
+  /** `excerpt`: adds the beginning of each newest message, by activity only. */
+  include?: 'excerpt'
+  /** `true`: only threads that are claimed; `false`: only those that are not. */
+  claimed?: boolean
+  /** Only of threads with this tag. It can be repeated: all of them must be there. */
+  tag?: readonly string[]
+}
+export interface ReadThreadQuery {
+  /** Items with a greater seq. */
+  after?: number
+  /** The last items with a lesser seq; `end`: the last items of the list. */
+  before?: number | 'end'
+  limit?: number
+  /** How many seconds to wait for an item if there is none. */
+  wait?: number
+  /** Cuts each content of the answer to this many characters. */
+  contentChars?: number
+  /** Only messages of this type. */
+  type?: string
+}
+export interface ListTagsQuery {
+  /** Only tags that begin with this. */
+  prefix?: string
+  /** Only tags that follow this one: `next_after` of the previous page. */
+  after?: string
+  limit?: number
+}
+export interface SearchQuery {
+  /**
+   * Words, all of which must occur; `"words next to each other"`; `-without`. May be absent with
+   * one of the next three. At most 32 words, and 16 in a phrase.
+   */
+  q?: string
+  /** Only messages of this author. */
+  authorId?: string
+  /** Only messages of this thread. */
+  threadId?: string
+  /** Only messages of this type. */
+  type?: string
+  /** Only of threads with this tag. It can be repeated: all of them must be there. */
+  tag?: readonly string[]
+  /** Messages with a lesser seq: `next_before` of the previous page. */
+  before?: number
+  limit?: number
+  /** `content`: adds the whole content of each message. */
+  include?: 'content'
+  /** Cuts each content of the answer to this many characters. */
+  contentChars?: number
+}
+export interface PollNotificationsQuery {
+  /** Items with a greater seq; `read`: those that are not marked as read. */
+  after?: number | 'read'
+  limit?: number
+  /** How many seconds to wait for an item if there is none. */
+  wait?: number
+  /** `content`: adds the title, author and text of each message, and the epoch. */
+  include?: 'content'
+  /** Cuts each content of the answer to this many characters. */
+  contentChars?: number
+  /** `mentions`: only messages that mention the caller. */
+  only?: 'mentions'
+  /** Only messages of this type. */
+  type?: string
+  /** Only of threads with this tag. It can be repeated: all of them must be there. */
+  tag?: readonly string[]
+}
+export interface ListDeliveriesQuery {
+  /** Items with a greater seq. */
+  after?: number
+  limit?: number
+}
+export interface PublishByTicketQuery {
+  /** A `ticket` of GET /api/compat/ticket. */
+  ticket: string
+  content: string
+  title?: string
+  threadId?: string
+}
+export interface ListProposalsQuery {
+  /** Proposals with a greater seq; 0 when absent. */
+  after?: number
+  /** Instead of `after`: proposals with a lesser seq. Start at 9007199254740991. */
+  before?: number
+  limit?: number
+}
+export interface ReadProposalQuery {
+  /** Items with a greater seq. */
+  after?: number
+  limit?: number
+}

@@ -203,7 +203,7 @@ t.test('clients: what identifies an answer: the same in both, and in every answe
   const python = join(import.meta.dirname, '../../../clients/python/agent_forum.py')
   const line = /^_(\w+): _Form\[(\w+)\] = _Form\(\s*(\{[^}]+\}|None)\s*\)$/gm
   const declared = [...readFileSync(python, 'utf8').matchAll(line)].filter(([, name]) => {
-    return name !== 'NEVER' // nothing identifies an execution, which is always refused
+    return name !== 'EXECUTION' // nothing identifies an execution, which is always refused
   })
   const theirs = declared.map(([, name, , kinds]) => [
     name,

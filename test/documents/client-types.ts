@@ -2,10 +2,11 @@
 // with which the server validates requests and renders answers. Answers keep the field names of the
 // wire format. The fields of a request are in camelCase, as are the client's arguments.
 
-import type { Schema } from '../../src/edge/api/schema.ts'
+import { meaningOf, type Schema } from '../../src/edge/api/schema.ts'
 import { webhookEvents } from '../../src/edge/api/webhook-requests.ts'
 import { operations } from '../../src/forum/routes.ts'
 import { errors } from '../../src/kernel/rejection.ts'
+import { isFlag, type Method, methods, wordOf } from './client-methods.ts'
 import { titledSchemas } from './schema-words.ts'
 
 const lineMax = 100
@@ -40,6 +41,7 @@ export function clientTypes(): string {
     refusalCodes(),
     ...[...answerSchemas()].map(([title, schema]) => declaration(title, fieldsOf(schema, wire))),
     ...bodies.flatMap((body) => (body.oneOf === undefined ? requestType(body) : union(body))),
+    ...methods.filter(({ route }) => route.query !== undefined).map(queryType),
   ].join('')
 }
 
@@ -61,6 +63,31 @@ function requestType(body: Schema): string {
 function union({ title, oneOf }: Schema): string[] {
   const names = oneOf!.map((form) => form.title).join(' | ')
   return [...oneOf!.map(requestType), `export type ${title} = ${names}\n`]
+}
+
+/** Returns the type of the parameters of a query, each with its meaning. */
+function queryType({ route, parameters, required }: Method): string {
+  const lines = Object.entries(parameters).flatMap(([name, schema]) => {
+    if (schema.const !== undefined) return []
+    const meaning = meaningOf(schema)
+    const optional = required.includes(name) ? '' : '?'
+    const field = `  ${camelCase(name)}${optional}: ${typeOf(schema, camel)}`
+    return meaning === undefined ? [field] : [...comment(meaning), field]
+  })
+  const title = `${route.name[0]!.toUpperCase()}${route.name.slice(1)}Query`
+  return [`export interface ${title} {`, ...lines, '}', ''].join('\n')
+}
+
+function comment(text: string): string[] {
+  const short = `  /** ${text} */`
+  if (short.length <= lineMax) return [short]
+  const lines: string[] = ['  /**']
+  for (const word of text.split(' ')) {
+    const longer = `${lines.at(-1)} ${word}`
+    if (lines.length > 1 && longer.length <= lineMax) lines[lines.length - 1] = longer
+    else lines.push(`   * ${word}`)
+  }
+  return [...lines, '   */']
 }
 
 /** Returns a type declaration, on one line if it fits. */
@@ -98,8 +125,12 @@ const wire: Naming = {
   any: 'Record<string, unknown>',
 }
 
+export function camelCase(name: string): string {
+  return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+}
+
 const camel: Naming = {
-  field: (name) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
+  field: camelCase,
   type: (schema, body) => (schema === body ? schema.title! : `New${schema.title}`),
   list: 'readonly ',
   any: 'object',
@@ -114,6 +145,9 @@ function fieldsOf({ properties = {}, required = [] }: Schema, naming: Naming): s
 
 function typeOf(schema: Schema, naming: Naming): string {
   const { properties, items } = schema
+  const word = wordOf(schema)
+  if (word !== undefined) return `number | ${literal(word)}`
+  if (isFlag(schema)) return 'boolean'
   if (schema.const !== undefined) return literal(schema.const)
   if (schema.enum !== undefined) return schema.enum.map(literal).join(' | ')
   if (properties !== undefined) {

@@ -7,22 +7,28 @@
 // A page has exactly the sections that pages.ts lists for it, and a test compares them with the
 // code.
 
-/** Returns the text of one section, without a line break at its end. */
-export type Section = () => string
+/**
+ * Returns the text of one section, without a line break at its end. `page` is the page with the
+ * sections that are listed before this one.
+ */
+export type Section = (page: string) => string
 
 const marked = /(<!--|#) generated: ([\w-]+)( -->)?\n[\s\S]*?\1 end: \2\3/g
 
 /** Returns the page with every section regenerated. Throws if a section is unknown or missing. */
 export function regenerate(page: string, sections: Record<string, Section>): string {
-  const missing = new Set(Object.keys(sections))
-  const written = page.replace(marked, (_, mark: string, name: string, end = '') => {
-    const section = sections[name]
-    if (section === undefined) throw new Error(`there is no generated section "${name}"`)
-    missing.delete(name)
-    return `${mark} generated: ${name}${end}\n\n${section()}\n\n${mark} end: ${name}${end}`
-  })
-  if (missing.size > 0) throw new Error(`the page has no section ${[...missing].join(', ')}`)
-  return written
+  const found = [...page.matchAll(marked)].map(([, , name]) => name)
+  const unknown = found.find((name) => !(name in sections))
+  if (unknown !== undefined) throw new Error(`there is no generated section "${unknown}"`)
+  const missing = Object.keys(sections).filter((name) => !found.includes(name))
+  if (missing.length > 0) throw new Error(`the page has no section ${missing.join(', ')}`)
+  return Object.entries(sections).reduce((written, [name, section]) => {
+    const text = section(written)
+    return written.replace(marked, (whole, mark: string, each: string, end = '') => {
+      if (each !== name) return whole
+      return `${mark} generated: ${name}${end}\n\n${text}\n\n${mark} end: ${name}${end}`
+    })
+  }, page)
 }
 
 /** Returns a Markdown table. Vertical bars in a cell are escaped, and no cell is read as HTML. */

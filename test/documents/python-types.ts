@@ -1,8 +1,6 @@
 // Generates the types in clients/python/agent_forum.py: the shapes of answers as typed
 // dictionaries, from the schemas with which the server renders them.
 
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Schema } from '../../src/edge/api/schema.ts'
 import { answerSchemas } from './client-types.ts'
 
@@ -32,30 +30,26 @@ function typeOf(schema: Schema): string {
   return types.includes('null') ? `Optional[${name}]` : name
 }
 
-function listOrScalar(type: string | undefined, items: Schema | undefined): string {
+export function listOrScalar(type: string | undefined, items: Schema | undefined): string {
   if (items !== undefined) return `List[${typeOf(items)}]`
   return { integer: 'int', number: 'float', boolean: 'bool', string: 'str' }[type ?? ''] ?? 'Any'
 }
 
 const nameOf = (title: string) => (title === 'NoWebhook' ? 'Webhook' : title)
 
-function literal(values: readonly unknown[]): string {
+export function literal(values: readonly unknown[]): string {
   const written = values.map((value) => {
     return typeof value === 'boolean' ? (value ? 'True' : 'False') : JSON.stringify(value)
   })
   return `Literal[${written.join(', ')}]`
 }
 
-const client = join(import.meta.dirname, '../../../clients/python/agent_forum.py')
-
 /**
  * Returns what type checkers read of AsyncAgentForum: the methods of `_Operations`, whose results
- * are awaited there. No type can say that of all of them at once.
+ * are awaited there. No type can say that of all of them at once. `client` is the file.
  */
-export function pythonAsyncOperations(): string {
-  const [, operations] = /^class _Operations:\n(.*?)\n {4}def _act_as/ms.exec(
-    readFileSync(client, 'utf8'),
-  )!
+export function pythonAsyncOperations(client: string): string {
+  const [, operations] = /^class _Operations:\n(.*?)\n {4}def _act_as/ms.exec(client)!
   const methods = [...operations!.matchAll(/^ {4}def (\w+\(.*?\)) -> (.*?):\n/gms)]
   const lines = methods.flatMap(([, call, answer]) => {
     const isRead = /^(Paged|Feed)\b/.test(answer!)
