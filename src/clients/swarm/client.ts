@@ -16,11 +16,12 @@
 //     strings decoded in this way are equal exactly if their UTF-8 bytes are equal.
 
 import { setMaxListeners } from 'node:events'
-import { createHistogram, performance, type RecordableHistogram } from 'node:perf_hooks'
+import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { Batches, type HttpAnswer } from './batches.ts'
 import { Unreachable } from './failures.ts'
+import { Latencies } from './latencies.ts'
 import { Meter, type TimedOperation } from './meter.ts'
 
 export type Request = {
@@ -40,7 +41,7 @@ export type Request = {
 export type ReceivedAnswer = { status: number; body: unknown; tries: number }
 
 /** Latencies in microseconds; `from` and `to` are milliseconds of performance.now(). */
-export type Timing = { latency: RecordableHistogram; from: number; to: number }
+export type Timing = { latency: Latencies; from: number; to: number }
 
 type Loss = 'connection' | 'timeout' | 'unavailable' | 'quota'
 type Lost = { lost: Loss; why: string; waitMs: number }
@@ -191,7 +192,7 @@ export class Client {
   time(operation: TimedOperation, from: number, to: number): number {
     let timing = this.timings.get(operation)
     if (timing === undefined) {
-      timing = { latency: createHistogram(), from, to }
+      timing = { latency: new Latencies(), from, to }
       this.timings.set(operation, timing)
     }
     const microseconds = Math.max(1, Math.round((to - from) * 1000))

@@ -12,7 +12,7 @@ export interface Compared {
   p99: [before: number, now: number]
 }
 
-type Earlier = Pick<Report, 'operations' | 'all'> & Partial<Report>
+export type Earlier = Pick<Report, 'operations' | 'all'> & Partial<Report>
 
 /** Returns the report in the file: the last of its JSON lines, or all of it. Throws ConfigError. */
 export async function readReport(file: string): Promise<Earlier> {
@@ -70,14 +70,19 @@ const setUp = {
   ),
 }
 
-/** Returns a warning that names everything in which the set-ups of the runs differ, or nothing. */
-export function setUpDifferences(before: Earlier, now: Report): string[] {
-  const differences = Object.entries(setUp).flatMap(([name, of]) => {
+/** Returns everything in which the set-ups of two runs differ, as `rate none -> 100`. */
+export function differencesInSetUp(before: Partial<Report>, now: Partial<Report>): string[] {
+  return Object.entries(setUp).flatMap(([name, of]) => {
     const [first, second] = [of(before), of(now)]
     return first === undefined || first === second
       ? []
       : `${name} ${first ?? 'none'} -> ${second ?? 'none'}`
   })
+}
+
+/** Returns a warning that names everything in which the set-ups of the runs differ, or nothing. */
+export function setUpDifferences(before: Earlier, now: Report): string[] {
+  const differences = differencesInSetUp(before, now)
   return differences.length === 0 ? [] : [`the set-ups differ: ${differences.join(', ')}`]
 }
 

@@ -11,6 +11,12 @@ export class Differences {
   add(what: string): void {
     if (this.count++ < shownMax) this.first.push(what)
   }
+
+  /** Adds those of another verification. */
+  include({ count, first }: Pick<Differences, 'count' | 'first'>): void {
+    this.count += count
+    this.first.push(...first.slice(0, shownMax - this.first.length))
+  }
 }
 
 /** Describes where two texts begin to differ, with an excerpt of each. They must differ. */

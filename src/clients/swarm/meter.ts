@@ -4,7 +4,8 @@
 // M1. A second counts the requests that were answered in it. A run shorter than a second has one
 //     interval.
 
-import { createHistogram, performance } from 'node:perf_hooks'
+import { performance } from 'node:perf_hooks'
+import { Latencies } from './latencies.ts'
 
 export const timedOperations = [
   'create identity',
@@ -37,17 +38,20 @@ export interface Interval {
   p90: number
   p99: number
   max: number
+  /** All of the latencies, in microseconds: see latencies.ts. */
+  histogram: string
 }
 
 export class Meter {
   readonly intervals: Interval[] = []
   /** The current phase of the run, as the intervals name it. */
   phase = ''
+  /** The time of performance.now() from which seconds count. */
+  begunAt = 0
   /** Called with each interval. */
   readonly watchers: ((interval: Interval) => void)[] = []
-  readonly #latency = createHistogram()
+  #latency = new Latencies()
   #errors = 0
-  #begunAt = 0
   #intervalAt = 0
   #timer: NodeJS.Timeout | null = null
 
@@ -62,8 +66,8 @@ export class Meter {
   }
 
   start(): void {
-    this.#begunAt = performance.now()
-    this.#intervalAt = this.#begunAt
+    this.begunAt = performance.now()
+    this.#intervalAt = this.begunAt
     this.#timer = setInterval(() => this.#end(), 1000).unref()
   }
 
@@ -79,9 +83,9 @@ export class Meter {
     const now = performance.now()
     const latency = this.#latency
     const count = latency.count
-    const ms = (percentile: number) => (count === 0 ? 0 : latency.percentile(percentile) / 1000)
+    const ms = (percentile: number) => latency.percentile(percentile) / 1000
     const interval: Interval = {
-      second: (now - this.#begunAt) / 1000,
+      second: (now - this.begunAt) / 1000,
       phase: this.phase,
       requests: count,
       errors: this.#errors,
@@ -89,9 +93,10 @@ export class Meter {
       p50: ms(50),
       p90: ms(90),
       p99: ms(99),
-      max: count === 0 ? 0 : latency.max / 1000,
+      max: latency.max / 1000,
+      histogram: `${latency}`,
     }
-    latency.reset()
+    this.#latency = new Latencies()
     this.#errors = 0
     this.#intervalAt = now
     this.intervals.push(interval)

@@ -1,6 +1,12 @@
 // The swarm's flags, checked before anything else happens.
 
-import { ConfigError, type Flags, flagHelp, readFlags } from '../../base/arguments.ts'
+import {
+  ConfigError,
+  type Flags,
+  type FlagValues,
+  flagHelp,
+  readFlags,
+} from '../../base/arguments.ts'
 import { defaultUrl, numberOf, originOfNode } from '../../base/values.ts'
 import { batchMax } from './batches.ts'
 import { parseTarget, type Target } from './limit-search.ts'
@@ -9,7 +15,20 @@ import { rateMax } from './pace.ts'
 import { parseShape, type Shape } from './synthetic.ts'
 import { parseThresholds, type Threshold } from './threshold.ts'
 
-export type Options = {
+/** Where a report goes, and what it must keep. */
+export type Destinations = {
+  /** A file, or `-`: lines on standard output. */
+  json: string | null
+  html: string | null
+  csv: string | null
+  compare: string | null
+  failIf: Threshold[]
+}
+
+/** The reports of `--merge`. */
+export type MergeOptions = Destinations & { merge: string[] }
+
+export type Options = Destinations & {
   /** All flags as they were given, except --invite. */
   flags: Record<string, string | boolean>
   source: { corpus: string } | { synthetic: string; shape: Shape }
@@ -41,11 +60,6 @@ export type Options = {
   scenario: string | null
   save: string | null
   verify: string | null
-  /** A file, or `-`: lines on standard output. */
-  json: string | null
-  html: string | null
-  compare: string | null
-  failIf: Threshold[]
   /** What the highest rate must keep, and how long a step is; null: none is to be found. */
   findLimit: { target: Target; seconds: number } | null
 }
@@ -131,6 +145,14 @@ export const swarmFlags = {
     help: 'write the report as JSON too; - or no FILE: a line each second to standard output',
   },
   html: { value: 'FILE', help: 'write a page with plots' },
+  csv: {
+    value: 'FILE',
+    help: 'write the rate, the lost answers and the latencies of each second as CSV',
+  },
+  merge: {
+    value: 'FILE…',
+    help: 'publish nothing: merge the --json reports of processes that ran together',
+  },
   compare: {
     value: 'FILE',
     help: 'compare this run with an earlier one, whose --json report is FILE',
@@ -148,6 +170,7 @@ export const help = `agent-forum swarm: agents that publish discussions and then
   agent-forum swarm --synthetic agents=100,threads=50,replies=1000 --rate 500 --duration 60 \\
       --fail-if 'p99>50ms,errors>0' --html report.html
   agent-forum swarm --synthetic agents=100,threads=50,replies=1000 --find-limit 'p99<20ms'
+  agent-forum swarm --merge first.json second.json --html both.html
   npm run swarm -- --corpus FILE [flags]     in a clone
 
 ${flagHelp(swarmFlags)}
@@ -162,11 +185,15 @@ keeps that of --find-limit, 64 a flag or file that cannot be used, 74 the server
 130 interrupted.
 `
 
+type Values = FlagValues<typeof swarmFlags>
+
 /** Parses the flags; returns null if help is requested. Throws ConfigError that names the flag. */
-export function parseOptions(args: string[]): Options | null {
+export function parseOptions(args: string[]): Options | MergeOptions | null {
   const refuse = (sentence: string) => new ConfigError(`${sentence}; --help lists the flags`)
-  const { values } = readFlags(args, swarmFlags, refuse)
+  const { values, positionals } = readFlags(args, swarmFlags, refuse, { allowPositionals: true })
   if (values.help) return null
+  if (values.merge !== undefined) return mergeOptions(values, [values.merge, ...positionals])
+  if (positionals.length > 0) throw refuse(`unexpected argument '${positionals[0]}'`)
   if ((values.corpus === undefined) === (values.synthetic === undefined)) {
     const example = '--synthetic agents=100,threads=50,replies=1000'
     throw new ConfigError(`give either --corpus FILE or --synthetic SPEC, as ${example}`)
@@ -229,15 +256,35 @@ export function parseOptions(args: string[]): Options | null {
     scenario: values.scenario ?? null,
     save: values.save ?? null,
     verify: values.verify ?? null,
-    json: values.json ?? null,
-    html: values.html ?? null,
-    compare: values.compare ?? null,
+    ...destinationsOf(values),
     findLimit: limitToFind(values['find-limit'], durationSeconds),
-    failIf: parseThresholds(values['fail-if'], timedOperations),
     rate: perSecond === undefined ? null : integer(rateFlag, perSecond, 1, rateMax),
     isBurst: burst !== undefined,
     durationSeconds,
   }
+}
+
+function destinationsOf(values: Values): Destinations {
+  return {
+    json: values.json ?? null,
+    html: values.html ?? null,
+    csv: values.csv ?? null,
+    compare: values.compare ?? null,
+    failIf: parseThresholds(values['fail-if'], timedOperations),
+  }
+}
+
+/** The flags that are no part of the load, and so the only ones beside --merge. */
+export const outputFlags = ['json', 'html', 'csv', 'compare', 'fail-if'] as const
+
+function mergeOptions(values: Values, files: string[]): MergeOptions {
+  const allowed: readonly string[] = ['merge', ...outputFlags]
+  const other = Object.keys(values).find((flag) => !allowed.includes(flag))
+  if (other !== undefined) {
+    throw new ConfigError(`--merge reads the reports of runs that have ended: leave --${other} out`)
+  }
+  if (files.length === 1) throw new ConfigError('--merge: give two reports or more')
+  return { ...destinationsOf(values), merge: files }
 }
 
 const stepSecondsDefault = 10

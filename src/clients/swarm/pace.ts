@@ -7,8 +7,9 @@
 // causes (coordinated omission).
 
 import { setMaxListeners } from 'node:events'
-import { createHistogram, performance } from 'node:perf_hooks'
+import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Latencies } from './latencies.ts'
 
 /** The maximum of messages per second. */
 export const rateMax = 1_000_000
@@ -29,9 +30,9 @@ const timerSlackMs = 2
 
 export class Pace {
   /** How late each lane that waited for its message was woken, in microseconds; 1: in time. */
-  readonly late = createHistogram()
+  readonly late = new Latencies()
   /** How long messages took from when they were due to their answer, in microseconds. */
-  readonly latency = createHistogram()
+  readonly latency = new Latencies()
   readonly #perSecond: number | null
   readonly #count: number
   readonly #isBurst: boolean

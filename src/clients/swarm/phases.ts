@@ -1,5 +1,6 @@
 // The phases of a scenario: runs one after the other, and reports the latencies of its messages.
 
+import type { Latencies } from './latencies.ts'
 import { Pace } from './pace.ts'
 import { grouped } from './progress.ts'
 import type { ScenarioPhase } from './scenario.ts'
@@ -17,6 +18,8 @@ export type PhaseReport = {
   p90: number
   p99: number
   max: number
+  /** All of the latencies, in microseconds: see latencies.ts. */
+  histogram: string
 }
 
 /** Runs the phases, and adds a report of each to `reports` when it ends. */
@@ -32,12 +35,18 @@ export async function runPhases(
     const pace = new Pace(perSecond, { isBurst, ...(due !== null && { count: due }) })
     const { phase, errors } = await runStep(stage, { name, pace, due, seconds, graceMs: 0 })
     const { latency } = pace
-    const ms = (percentile: number) =>
-      latency.count === 0 ? 0 : latency.percentile(percentile) / 1000
-    const latencies = { p50: ms(50), p90: ms(90), p99: ms(99), max: ms(100) }
-    reports.push({ name, seconds, due, sent: latency.count, errors, ...latencies })
-    phase.end(`: p50 ${ms(50).toFixed(2)} p99 ${ms(99).toFixed(2)} ms`)
+    const report = phaseReport({ name, seconds, due, errors }, latency)
+    reports.push(report)
+    phase.end(`: p50 ${report.p50.toFixed(2)} p99 ${report.p99.toFixed(2)} ms`)
   }
+}
+
+type PhaseCounts = Pick<PhaseReport, 'name' | 'seconds' | 'due' | 'errors'>
+
+export function phaseReport(counts: PhaseCounts, latency: Latencies): PhaseReport {
+  const ms = (percent: number) => latency.percentile(percent) / 1000
+  const [p50, p90, p99, max] = [50, 90, 99, 100].map(ms)
+  return { ...counts, sent: latency.count, p50, p90, p99, max, histogram: `${latency}` }
 }
 
 /** Returns the phases as lines of a table. */

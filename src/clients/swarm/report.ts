@@ -1,11 +1,11 @@
 // The report of a run: one object, for --json, and the same report as text.
 
-import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
 import type { BatchCounts } from './batches.ts'
 import type { Client } from './client.ts'
 import type { AgentFeeds, Waits } from './feeds.ts'
 import { type FoundLimit, limitInWords, limitTable } from './find-limit.ts'
-import { type Interval, timedOperations } from './meter.ts'
+import { Latencies } from './latencies.ts'
+import { type Interval, type Meter, timedOperations } from './meter.ts'
 import { type PhaseReport, phaseTable } from './phases.ts'
 import type { Plan } from './plan.ts'
 import { grouped, groupedCount } from './progress.ts'
@@ -26,6 +26,11 @@ export type OperationReport = {
   p99: number
   p999: number
   max: number
+  /** When the first request was due or sent, and the last one answered, in seconds of the run. */
+  from: number
+  to: number
+  /** All of the latencies, in microseconds: see latencies.ts. */
+  histogram: string
 }
 
 export type Batched = BatchCounts & { size: number }
@@ -40,7 +45,12 @@ export type Report = {
   url: string
   server: { name: string; version: string; durability: string }
   setUp: SetUp
+  /** Of merged runs: their ids, joined by +. */
   runId: string
+  /** The number of runs that were merged; 1: this is the report of one. */
+  processes: number
+  /** When the run began, in ISO 8601; the times of requests and intervals count from here. */
+  startedAt: string
   connections: number
   /** What left in batches, and the number of requests in one at most; null: all left alone. */
   batch: Batched | null
@@ -77,7 +87,7 @@ export type Run = {
   published: { feeds: AgentFeeds; replayedAnswers: number } | null
   targetRate: number | null
   secondsPerPhase: Record<string, number>
-  intervals: readonly Interval[]
+  meter: Meter
   limit: FoundLimit | null
   scenario: Scenario | null
   phases: readonly PhaseReport[]
@@ -97,6 +107,8 @@ export function reportOf(run: Run): Report {
     },
     setUp: run.setUp,
     runId: plan.runId,
+    processes: 1,
+    startedAt: new Date(performance.timeOrigin + run.meter.begunAt).toISOString(),
     connections: run.connections,
     batch: client.batches && { size: run.batch, ...client.batches.counts },
     targetRate: run.targetRate,
@@ -112,8 +124,8 @@ export function reportOf(run: Run): Report {
     retries: client.retries,
     errors: client.errors,
     secondsPerPhase: run.secondsPerPhase,
-    ...operationReports(client),
-    intervals: run.intervals,
+    ...operationReports(client, run.meter.begunAt),
+    intervals: run.meter.intervals,
     limit: run.limit,
     scenario: run.scenario,
     phases: run.phases,
@@ -121,38 +133,44 @@ export function reportOf(run: Run): Report {
   }
 }
 
-function operationReports(client: Client): Pick<Report, 'operations' | 'all'> {
+function operationReports(client: Client, begunAt: number): Pick<Report, 'operations' | 'all'> {
   const operations: OperationReport[] = []
-  const [together, whole] = [createHistogram(), { from: Number.POSITIVE_INFINITY, to: 0 }]
+  const [together, whole] = [new Latencies(), { from: Number.POSITIVE_INFINITY, to: 0 }]
+  const since = (at: number) => (at - begunAt) / 1000
   for (const operation of timedOperations) {
     const timing = client.timings.get(operation)
     if (timing === undefined) continue
     const { latency, from, to } = timing
-    operations.push(operationReport(operation, latency, to - from))
+    operations.push(operationReport(operation, latency, since(from), since(to)))
     if (operation === 'wake') continue
     together.add(latency)
-    whole.from = Math.min(whole.from, from)
-    whole.to = Math.max(whole.to, to)
+    whole.from = Math.min(whole.from, since(from))
+    whole.to = Math.max(whole.to, since(to))
   }
-  return { operations, all: operationReport('all', together, whole.to - whole.from) }
+  if (together.count === 0) whole.from = 0
+  return { operations, all: operationReport('all', together, whole.from, whole.to) }
 }
 
-function operationReport(
+export function operationReport(
   operation: string,
-  latency: RecordableHistogram,
-  tookMs: number,
+  latency: Latencies,
+  from: number,
+  to: number,
 ): OperationReport {
   const { count } = latency
-  const ms = (percentile: number) => (count === 0 ? 0 : latency.percentile(percentile) / 1000)
+  const ms = (percent: number) => latency.percentile(percent) / 1000
   return {
     operation,
     count,
-    rate: count === 0 ? 0 : count / (tookMs / 1000),
+    rate: count === 0 ? 0 : count / (to - from),
     p50: ms(50),
     p90: ms(90),
     p99: ms(99),
     p999: ms(99.9),
-    max: count === 0 ? 0 : latency.max / 1000,
+    max: latency.max / 1000,
+    from,
+    to,
+    histogram: `${latency}`,
   }
 }
 
@@ -165,7 +183,7 @@ export function summary(report: Report): string {
   const lines = [
     '',
     `${server.name} ${server.version} at ${report.url}, durability ${server.durability}`,
-    `run ${report.runId}, ${report.connections} connections`,
+    `${runInWords(report)}, ${report.connections} connections`,
     setUpInWords(report.setUp),
     '',
     ...table([...report.operations, report.all]),
@@ -199,6 +217,11 @@ export function summary(report: Report): string {
       : verdict(verification)),
   )
   return `${lines.join('\n')}\n`
+}
+
+/** `run 1a2b`, or `run 1a2b+3c4d of 2 processes`. */
+export function runInWords({ runId, processes }: Report): string {
+  return `run ${runId}${processes === 1 ? '' : ` of ${processes} processes`}`
 }
 
 function latencyInWords({ targetRate, limit, phases }: Report): string {

@@ -1,38 +1,30 @@
 // One run of the swarm, from its options to the exit code. swarm.ts shows the steps.
 
 import { randomBytes } from 'node:crypto'
-import { open, writeFile } from 'node:fs/promises'
 import { ConfigError } from '../../base/arguments.ts'
 import { defaultUrl, originOfNode } from '../../base/values.ts'
 import { readStatus } from './calls.ts'
 import { Client } from './client.ts'
-import { compare, comparisonLines, readReport, setUpDifferences } from './comparison.ts'
 import { type Corpus, readCorpus } from './corpus.ts'
+import { Delivery, mustBeWritable, type Outputs, standardOutput } from './delivery.ts'
 import { AgentFeeds } from './feeds.ts'
 import { LimitFinder } from './find-limit.ts'
-import { htmlReport } from './html-report.ts'
 import { inLanes } from './lanes.ts'
+import { mergedReport } from './merge.ts'
 import { Mix } from './mix.ts'
-import { type Options, waitSecondsMax } from './options.ts'
+import { type MergeOptions, type Options, waitSecondsMax } from './options.ts'
 import { Pace } from './pace.ts'
 import { type PhaseReport, runPhases } from './phases.ts'
 import { keepPublished, type Plan, planOf } from './plan.ts'
-import { groupedCount, type Output, type Progress } from './progress.ts'
+import { groupedCount, type Progress } from './progress.ts'
 import { introduce, type Publishing, publishThreads } from './publish.ts'
-import { type Run, reportOf, summary } from './report.ts'
+import { type Run, reportOf } from './report.ts'
 import { loadRun, saveRun } from './saved.ts'
 import { readScenario, type Scenario } from './scenario.ts'
 import { Searches } from './searches.ts'
 import { setUpOf } from './set-up.ts'
 import { syntheticCorpus } from './synthetic.ts'
-import { crossed } from './threshold.ts'
 import { type VerifyResult, verify } from './verify.ts'
-
-/** Where a run writes: the report to stdout, progress and warnings to stderr. */
-export type Outputs = { stdout: Output; stderr: Output }
-
-const standardOutput = '-'
-const exitCodes = { same: 0, differs: 1, thresholdPassed: 2, interrupted: 130 }
 
 /** Resolves to the exit code. Throws an error of failures.ts. */
 export async function run(
@@ -46,10 +38,8 @@ export async function run(
   if (options.findLimit !== null && corpus.discussions.every(hasNoReply)) {
     throw new ConfigError('--find-limit: the corpus has no replies')
   }
-  const earlier = options.compare === null ? null : await readReport(options.compare)
-  for (const file of [options.save, options.json, options.html]) {
-    if (file !== null && file !== standardOutput) await mustBeWritable(file)
-  }
+  const delivery = await Delivery.prepare(options, outputs, progress)
+  if (options.save !== null) await mustBeWritable(options.save)
   progress.say(
     `corpus: ${groupedCount(plan.messageCount, 'message')} in ` +
       `${groupedCount(plan.threads.length, 'thread')} by ` +
@@ -57,28 +47,20 @@ export async function run(
       `(${corpus.fingerprint})`,
   )
   const measured = await measure(options, outputs, progress, prepared)
-  const report = reportOf({ ...measured, setUp: setUpOf(options.flags, version) })
-  const compared = earlier && compare(earlier, report)
-  const { json, html } = options
-  if (json === standardOutput) outputs.stdout.write(`${JSON.stringify(report)}\n`)
-  else if (json !== null) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`)
-  if (html !== null) await writeFile(html, htmlReport(report, compared))
-  if (json !== standardOutput) outputs.stdout.write(summary(report))
-  const say = json === standardOutput ? progress.say.bind(progress) : toLines(outputs.stdout)
-  for (const line of compared === null ? [] : comparisonLines(compared)) say(line)
-  if (earlier !== null) for (const line of setUpDifferences(earlier, report)) say(line)
-  const failures = crossed(options.failIf, report)
-  for (const failure of failures) say(`--fail-if ${failure}`)
-  const { verification } = report
-  if (verification === null) return exitCodes.interrupted
-  if (verification.differences.count > 0) return exitCodes.differs
-  const isPassed = failures.length > 0 || report.limit?.rate === null
-  return isPassed ? exitCodes.thresholdPassed : exitCodes.same
+  return delivery.deliver(reportOf({ ...measured, setUp: setUpOf(options.flags, version) }))
+}
+
+/** Merges the reports of runs that have ended. Resolves to the exit code. */
+export async function runMerge(
+  options: MergeOptions,
+  outputs: Outputs,
+  progress: Progress,
+): Promise<number> {
+  const delivery = await Delivery.prepare(options, outputs, progress)
+  return delivery.deliver(await mergedReport(options.merge))
 }
 
 const hasNoReply = ({ messages }: Corpus['discussions'][number]) => messages.length === 1
-
-const toLines = (output: Output) => (line: string) => void output.write(`${line}\n`)
 
 /** Publishes and verifies, until all is done or the user interrupts it. Resolves to the results. */
 async function measure(
@@ -139,7 +121,7 @@ async function measure(
     plan,
     published: isPublishing ? acting.publishing : null,
     secondsPerPhase: progress.seconds,
-    intervals: meter.intervals,
+    meter,
     limit: acting.finder?.found ?? null,
     scenario,
     phases: acting.phases,
@@ -173,15 +155,6 @@ async function prepare(options: Options): Promise<Prepared> {
   const saved = await loadRun(options.verify, corpus)
   const url = options.url ?? originOfNode(saved.url, options.verify)
   return { corpus, url, plan: saved.plan, scenario: null }
-}
-
-// A report that cannot be written must be noticed before the run, not after it.
-async function mustBeWritable(file: string): Promise<void> {
-  try {
-    await (await open(file, 'a', 0o600)).close()
-  } catch (error) {
-    throw new ConfigError(`${file}: cannot be written: ${(error as Error).message}`)
-  }
 }
 
 /** The agents of a run, while they publish and poll. */

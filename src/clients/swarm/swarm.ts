@@ -6,7 +6,8 @@
 //   plan.ts saved.ts         authors, threads    batches.ts requests that leave together
 //   differences.ts failures.ts                   calls.ts   requests, and checks of their answers
 //   publish.ts feeds.ts wakes.ts   the agents    verify*.ts comparing the forum with the plan
-//   pace.ts meter.ts         when, and how long             report.ts html-report.ts comparison.ts
+//   pace.ts meter.ts latencies.ts  when, and how long       report.ts html-report.ts comparison.ts
+//   delivery.ts merge.ts     what becomes of reports        plot.ts
 //   find-limit.ts limit-search.ts   the highest rate        threshold.ts  limits of flags
 //   scenario.ts phases.ts mix.ts    what agents do, in phases            steps.ts
 //   run.ts                   one run, loaded when the flags are known to be usable
@@ -14,10 +15,10 @@
 // Nothing is sent until flags, corpus and output files are known to be usable.
 
 import { ConfigError } from '../../base/arguments.ts'
+import type { Outputs } from './delivery.ts'
 import { Unreachable, WrongAnswer } from './failures.ts'
 import { help, parseOptions } from './options.ts'
 import { Progress } from './progress.ts'
-import type { Outputs } from './run.ts'
 
 /** Runs the swarm of this version and returns the exit code: see --help. */
 export async function runSwarm(
@@ -32,7 +33,8 @@ export async function runSwarm(
       outputs.stdout.write(help)
       return 0
     }
-    const { run } = await import('./run.ts')
+    const { run, runMerge } = await import('./run.ts')
+    if ('merge' in options) return await runMerge(options, outputs, progress)
     return await run(options, version, outputs, progress)
   } catch (error) {
     progress.stop()

@@ -67,6 +67,8 @@ function measured({ operation, metric }: Threshold, report: Report): number | nu
   return found === undefined || found.count === 0 ? null : found[fieldOf(metric)]
 }
 
-function fieldOf(metric: Exclude<Metric, 'errors'>): Exclude<keyof OperationReport, 'operation'> {
+function fieldOf(
+  metric: Exclude<Metric, 'errors'>,
+): Exclude<keyof OperationReport, 'operation' | 'histogram'> {
   return metric === 'p99.9' ? 'p999' : metric
 }

@@ -256,13 +256,23 @@ t.test('swarm: --compare: the operations of both runs, with ratios', async (t) =
 
 const operation: OperationReport = {
   ...{ operation: 'reply', count: 10, rate: 5, p50: 1, p90: 2, p99: 3, p999: 4, max: 5 },
+  ...{ from: 0, to: 2, histogram: '1000*9 5000' },
 }
 const report = {
   url: 'http://127.0.0.1:1',
   server: { name: '<b>name</b>', version: '"1"', durability: 'always' },
   setUp: { flags: { rate: '9' }, version: '<i>', node: 'v0', machine: 'one core' },
-  ...{ batch: null, limit: null, scenario: null, phases: [] },
-  ...{ runId: 'run-1', connections: 1, targetRate: 9, identities: 1, threads: 1, messages: 10 },
+  ...{ batch: null, limit: null, scenario: null, phases: [], secondsPerPhase: { publish: 3 } },
+  ...{
+    runId: 'run-1',
+    processes: 1,
+    startedAt: '2026-01-02T03:04:05.000Z',
+    connections: 1,
+    targetRate: 9,
+    identities: 1,
+    threads: 1,
+    messages: 10,
+  },
   ...{ errors: 0, operations: [operation], all: { ...operation, operation: 'all' } },
   intervals: [1, 2, 3].map((second) => ({
     second,
