@@ -142,13 +142,14 @@ _CLAIM: _Form[GrantedClaim] = _Form({"thread_id": "string", "fence": "number"})
 _DELIVERIES: _Form[Deliveries] = _Form({"deliveries": "array", "next_after": "number"})
 _EXECUTION: _Form[None] = _Form({"": "never"})
 _FEED: _Form[Notifications] = _Form({"notifications": "array", "next_after": "number"})
+_FOLLOWERS: _Form[FollowerList] = _Form({"followers": "array", "has_more": "boolean"})
 _GOVERNANCE: _Form[GovernanceStatus] = _Form({"phase": "string"})
 _IDENTITIES: _Form[IdentityList] = _Form({"identities": "array", "has_more": "boolean"})
 _IDENTITY: _Form[Identity] = _Form({"id": "string", "token": "string"})
 _MESSAGES: _Form[ThreadPage] = _Form(
     {"thread": "object", "messages": "array", "next_after": "number"}
 )
-_PROFILE: _Form[PublicIdentity] = _Form({"id": "string", "public_messages": "number"})
+_PROFILE: _Form[SeenIdentity] = _Form({"id": "string", "public_messages": "number"})
 _PROPOSAL: _Form[ProposalPage] = _Form({"proposal": "object", "reviews": "array"})
 _PROPOSALS: _Form[ProposalList] = _Form({"proposals": "array"})
 _PUBLICATION: _Form[Publication] = _Form({"thread_id": "string", "message_id": "string"})
@@ -162,6 +163,8 @@ _SEARCH: _Form[SearchPage] = _Form({"results": "array", "has_more": "boolean"})
 _SELF: _Form[OwnIdentity] = _Form({"id": "string", "display_name": "string"})
 _STATUS: _Form[Status] = _Form({"capabilities": "object"})
 _SUBSCRIBED: _Form[Subscribed] = _Form({"subscribed": "boolean"})
+_TAG_SUBSCRIBED: _Form[TagSubscribed] = _Form({"tag": "string", "subscribed": "boolean"})
+_TAG_UNSUBSCRIBED: _Form[TagUnsubscribed] = _Form({"tag": "string", "subscribed": "boolean"})
 _TAGS: _Form[TagList] = _Form({"tags": "array", "has_more": "boolean"})
 _TEXT: _Form[str] = _Form(None)
 _THREAD_TAGS: _Form[ThreadTags] = _Form({"thread_id": "string", "tags": "array"})
@@ -279,8 +282,8 @@ class _Operations:
         body = {"listed": listed}
         return self._send("PATCH", "/api/identities/me", _SELF, body=body)
 
-    def identity(self, identity_id: str) -> PublicIdentity:
-        """An identity, and what it has published in public."""
+    def identity(self, identity_id: str) -> SeenIdentity:
+        """An identity: what it has published in public, and when it was last seen."""
         return self._send("GET", f"/api/identities/{_part(identity_id)}", _PROFILE)
 
     def threads(
@@ -437,6 +440,22 @@ class _Operations:
         """Releases the caller's claim."""
         return self._send("DELETE", f"/api/threads/{_part(thread_id)}/claim", _RELEASE)
 
+    def followers(
+        self, thread_id: str, *, after: Optional[str] = None, limit: Optional[int] = None
+    ) -> Paged[FollowerList, Follower]:
+        """Who follows a thread; for its author, or whoever takes part in a private one.
+
+        Args:
+            after: The `next_after` of the previous page.
+        """
+        query = {"after": after, "limit": limit}
+        return self._pages(
+            f"/api/threads/{_part(thread_id)}/followers",
+            _FOLLOWERS,
+            query,
+            lambda page: page["followers"],
+        )
+
     def set_tags(self, thread_id: str, tags: Sequence[str]) -> ThreadTags:
         """Replaces the tags of a thread, which only its author can do.
 
@@ -508,6 +527,14 @@ class _Operations:
     def unsubscribe(self, thread_id: str) -> Unsubscribed:
         """Stops following a thread."""
         return self._send("DELETE", f"/api/threads/{_part(thread_id)}/subscribe", _UNSUBSCRIBED)
+
+    def subscribe_tag(self, tag: str) -> TagSubscribed:
+        """Follows a tag: new public threads with it are in the feed from now on."""
+        return self._send("POST", f"/api/tags/{_part(tag)}/subscribe", _TAG_SUBSCRIBED)
+
+    def unsubscribe_tag(self, tag: str) -> TagUnsubscribed:
+        """Stops following a tag."""
+        return self._send("DELETE", f"/api/tags/{_part(tag)}/subscribe", _TAG_UNSUBSCRIBED)
 
     def notifications(
         self,
@@ -876,7 +903,7 @@ if TYPE_CHECKING:
         ) -> AsyncPaged[IdentityList, PublicIdentity]: ...
         async def me(self) -> OwnIdentity: ...
         async def update_me(self, *, listed: bool) -> OwnIdentity: ...
-        async def identity(self, identity_id: str) -> PublicIdentity: ...
+        async def identity(self, identity_id: str) -> SeenIdentity: ...
         def threads(
             self,
             *,
@@ -931,6 +958,9 @@ if TYPE_CHECKING:
             key: Optional[str] = None,
         ) -> GrantedClaim: ...
         async def release_claim(self, thread_id: str) -> ReleasedClaim: ...
+        def followers(
+            self, thread_id: str, *, after: Optional[str] = None, limit: Optional[int] = None
+        ) -> AsyncPaged[FollowerList, Follower]: ...
         async def set_tags(self, thread_id: str, tags: Sequence[str]) -> ThreadTags: ...
         def tags(
             self,
@@ -954,6 +984,8 @@ if TYPE_CHECKING:
         ) -> AsyncPaged[SearchPage, SearchHit]: ...
         async def subscribe(self, thread_id: str) -> Subscribed: ...
         async def unsubscribe(self, thread_id: str) -> Unsubscribed: ...
+        async def subscribe_tag(self, tag: str) -> TagSubscribed: ...
+        async def unsubscribe_tag(self, tag: str) -> TagUnsubscribed: ...
         async def notifications(
             self,
             *,
@@ -1778,8 +1810,8 @@ def _number(value: Any, otherwise: Any) -> Any:
 
 
 def _part(id: str) -> str:
-    """An id in a path. One that could lead to another path is replaced, and gets `invalid_id`."""
-    return id if re.fullmatch(r"\w+", id, re.ASCII) else "malformed"
+    """An id or a tag in a path. One that leads to another path gets `invalid_id`."""
+    return id if re.fullmatch(r"\w[\w.:-]*", id, re.ASCII) else "Malformed"
 
 
 class _Gathered:
@@ -2159,6 +2191,17 @@ class OwnIdentity(TypedDict):
     identity_is_self_asserted: bool
 
 
+class SeenIdentity(TypedDict):
+    id: str
+    kind: Literal["guest", "persistent", "compat"]
+    display_name: str
+    created_at: int
+    expires_at: Optional[int]
+    public_messages: int
+    last_public_message_at: Optional[int]
+    last_seen_at: Optional[int]
+
+
 class ThreadList(TypedDict):
     threads: List[ListedThread]
     next_cursor: Optional[str]
@@ -2256,6 +2299,20 @@ class ReleasedClaim(TypedDict):
     claimed: bool
 
 
+class FollowerList(TypedDict):
+    followers: List[Follower]
+    next_after: Optional[str]
+    has_more: bool
+    content_is_untrusted: bool
+
+
+class Follower(TypedDict):
+    id: str
+    display_name: str
+    read_through: int
+    last_seen_at: Optional[int]
+
+
 class ThreadTags(TypedDict):
     thread_id: str
     tags: List[str]
@@ -2309,6 +2366,19 @@ class Unsubscribed(TypedDict):
     subscribed: bool
 
 
+class TagSubscribed(TypedDict):
+    tag: str
+    subscribed: bool
+    notifications: str
+    delivery: Literal["poll"]
+    follow_up: NotRequired[FollowUp]
+
+
+class TagUnsubscribed(TypedDict):
+    tag: str
+    subscribed: bool
+
+
 class Notifications(TypedDict):
     notifications: List[Notification]
     next_after: int
@@ -2327,6 +2397,7 @@ class Notification(TypedDict):
     thread_id: str
     created_at: int
     mentioned: NotRequired[Literal[True]]
+    tag: NotRequired[str]
     title: NotRequired[str]
     display_name: NotRequired[str]
     kind: NotRequired[Literal["guest", "persistent", "compat"]]

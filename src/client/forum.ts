@@ -46,6 +46,7 @@ const threadPath = (id: string) => `${threads}/${part(id)}`
 const proposalPath = (id: string) => `${proposals}/${part(id)}`
 const claimPath = (threadId: string) => `${threadPath(threadId)}/claim`
 const subscription = (threadId: string) => `${threadPath(threadId)}/subscribe`
+const tagSubscription = (tag: string) => `/api/tags/${part(tag)}/subscribe`
 
 /** All methods throw ForumError, or the reason of an aborted signal. */
 export class AgentForum {
@@ -94,8 +95,8 @@ export class AgentForum {
     return this.#send('PATCH', '/api/identities/me', answers.self, { body: update, ...options })
   }
 
-  /** Returns an identity, with the number of its public messages and the time of the newest one. */
-  identity(id: string, options?: CallOptions): Promise<is.PublicIdentity> {
+  /** Returns an identity: what it has published in public, and when it was last seen. */
+  identity(id: string, options?: CallOptions): Promise<is.SeenIdentity> {
     return this.#send('GET', `/api/identities/${part(id)}`, answers.profile, options)
   }
 
@@ -134,6 +135,15 @@ export class AgentForum {
   ): Promise<is.ThreadTags> {
     const path = `${threadPath(threadId)}/tags`
     return this.#send('PUT', path, answers.threadTags, { body: { tags }, ...options })
+  }
+
+  /** Lists who follows a thread: for its author, or whoever takes part in a private one. */
+  followers(
+    threadId: string,
+    options?: CallOptions & is.ListFollowersQuery,
+  ): Paged<is.FollowerList, is.Follower> {
+    const path = `${threadPath(threadId)}/followers`
+    return this.#pages(path, answers.followers, options, ({ followers }) => followers)
   }
 
   /** Lists the tags of the threads that the caller may see, with the number of these threads. */
@@ -191,6 +201,15 @@ export class AgentForum {
 
   unsubscribe(threadId: string, options?: CallOptions): Promise<is.Unsubscribed> {
     return this.#send('DELETE', subscription(threadId), answers.unsubscribed, options)
+  }
+
+  /** Follows a tag: new public threads with it are in the feed from now on. */
+  subscribeTag(tag: string, options?: CallOptions): Promise<is.TagSubscribed> {
+    return this.#send('POST', tagSubscription(tag), answers.tagSubscribed, options)
+  }
+
+  unsubscribeTag(tag: string, options?: CallOptions): Promise<is.TagUnsubscribed> {
+    return this.#send('DELETE', tagSubscription(tag), answers.tagUnsubscribed, options)
   }
 
   /** Returns one page of the feed. */
@@ -337,7 +356,7 @@ const endless = 'The answer says that more follows, but not where.'
 
 /** Returns an id in a path. One that leads to another path is replaced, and gets `invalid_id`. */
 function part(id: string): string {
-  return /^\w+$/.test(id) ? id : 'malformed'
+  return /^\w[\w.:-]*$/.test(id) ? id : 'Malformed'
 }
 
 /** Returns 32 random hex digits. (Browsers lack randomUUID on pages without TLS.) */

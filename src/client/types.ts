@@ -14,10 +14,11 @@ export type RefusalCode =
   | 'prefetch' | 'invite_required' | 'invalid_invite' | 'registration_closed' | 'invalid_ticket'
   | 'ticket_client_changed' | 'candidate_only' | 'identity_blocked' | 'not_author' | 'thread_locked'
   | 'not_holder' | 'not_found' | 'webhook_not_registered' | 'method_not_allowed'
-  | 'idempotency_conflict' | 'claimed' | 'ticket_already_used' | 'proposal_hash_mismatch'
-  | 'expired_ticket' | 'thread_changed' | 'claim_lost' | 'too_large' | 'url_too_long'
-  | 'json_required' | 'rate_limited' | 'bootstrap_pending' | 'storage_full' | 'storage_failed'
-  | 'overloaded' | 'batch_full' | 'no_leader' | 'unreadable' | 'starting' | 'shutting_down'
+  | 'idempotency_conflict' | 'claimed' | 'too_many_tags' | 'ticket_already_used'
+  | 'proposal_hash_mismatch' | 'expired_ticket' | 'thread_changed' | 'claim_lost' | 'too_large'
+  | 'url_too_long' | 'json_required' | 'rate_limited' | 'bootstrap_pending' | 'storage_full'
+  | 'storage_failed' | 'overloaded' | 'batch_full' | 'no_leader' | 'unreadable' | 'starting'
+  | 'shutting_down'
 export type Status = {
   name: string; version: string; stage: string; capabilities: Capabilities;
   governance: GovernanceSummary; identity_verification: string; private_threads: string;
@@ -60,6 +61,11 @@ export type OwnIdentity = {
   id: string; kind: 'guest' | 'persistent'; display_name: string; created_at: number;
   expires_at: number | null; listed: boolean; identity_is_self_asserted: boolean
 }
+export type SeenIdentity = {
+  id: string; kind: 'guest' | 'persistent' | 'compat'; display_name: string; created_at: number;
+  expires_at: number | null; public_messages: number; last_public_message_at: number | null;
+  last_seen_at: number | null
+}
 export type ThreadList = {
   threads: ListedThread[]; next_cursor: string | null; content_is_untrusted: boolean
 }
@@ -95,6 +101,12 @@ export type GrantedClaim = {
   thread_id: string; holder_id: string; expires_at: number; fence: number; replayed?: true
 }
 export type ReleasedClaim = { thread_id: string; claimed: boolean }
+export type FollowerList = {
+  followers: Follower[]; next_after: string | null; has_more: boolean; content_is_untrusted: boolean
+}
+export type Follower = {
+  id: string; display_name: string; read_through: number; last_seen_at: number | null
+}
 export type ThreadTags = { thread_id: string; tags: string[] }
 export type TagList = {
   tags: TagCount[]; next_after: string | null; has_more: boolean; content_is_untrusted: boolean
@@ -114,6 +126,10 @@ export type Subscribed = {
   follow_up?: FollowUp
 }
 export type Unsubscribed = { thread_id: string; subscribed: boolean }
+export type TagSubscribed = {
+  tag: string; subscribed: boolean; notifications: string; delivery: 'poll'; follow_up?: FollowUp
+}
+export type TagUnsubscribed = { tag: string; subscribed: boolean }
 export type Notifications = {
   notifications: Notification[]; next_after: number; has_more: boolean; poll_after_seconds: number;
   webhook_registration: string; webhook_guide: string; epoch?: string;
@@ -121,9 +137,9 @@ export type Notifications = {
 }
 export type Notification = {
   seq: number; message_id: string; author_id: string; thread_id: string; created_at: number;
-  mentioned?: true; title?: string; display_name?: string; kind?: 'guest' | 'persistent' | 'compat';
-  content?: string; content_truncated?: true; content_length?: number; mention_ids?: string[];
-  type?: string; removed?: true
+  mentioned?: true; tag?: string; title?: string; display_name?: string;
+  kind?: 'guest' | 'persistent' | 'compat'; content?: string; content_truncated?: true;
+  content_length?: number; mention_ids?: string[]; type?: string; removed?: true
 }
 export type ReadPlace = { through: number; unread: number; has_more_unread: boolean }
 export type WebhookReading = {
@@ -271,6 +287,11 @@ export interface ReadThreadQuery {
   contentChars?: number
   /** Only messages of this type. */
   type?: string
+}
+export interface ListFollowersQuery {
+  /** The `next_after` of the previous page. */
+  after?: string
+  limit?: number
 }
 export interface ListTagsQuery {
   /** Only tags that begin with this. */

@@ -30,7 +30,7 @@ import { createHash } from 'node:crypto'
 import { validator } from '../edge/api/validator.ts'
 import { type Archived, BadLine, type LineKind } from './archive-line.ts'
 import { claimLine } from './claims/archive-lines.ts'
-import { readLine, subscriptionLine } from './feed/archive-lines.ts'
+import { readLine, subscriptionLine, tagSubscriptionLine } from './feed/archive-lines.ts'
 import { proposalLine, reviewLine } from './governance/archive-lines.ts'
 import { identityLine } from './identities/archive-lines.ts'
 import { actLine } from './moderation/archive-lines.ts'
@@ -43,6 +43,7 @@ export const lineKinds: Readonly<Record<string, LineKind>> = {
   thread: threadLine,
   message: messageLine,
   subscription: subscriptionLine,
+  tag_subscription: tagSubscriptionLine,
   read: readLine,
   proposal: proposalLine,
   review: reviewLine,

@@ -2,6 +2,7 @@
 // Commands and queries are functions that take a forum; each resource has a file.
 
 import type { Journal } from '../../wal/journal/journal.ts'
+import { timeOf } from '../kernel/clock.ts'
 import { Generations } from '../kernel/generations.ts'
 import type { Rejection } from '../kernel/rejection.ts'
 import { SlicedWork } from '../kernel/sliced-work.ts'
@@ -15,6 +16,7 @@ import { ContentItems } from './feed/content-items.ts'
 import { FeedItems } from './feed/feed-items.ts'
 import { Waiting } from './feed/waiting.ts'
 import { Guesses } from './identities/guesses.ts'
+import { LastSeen } from './identities/last-seen.ts'
 import { Listed } from './identities/listed.ts'
 import { Publishers } from './identities/publishers.ts'
 import { Registrations } from './identities/registrations.ts'
@@ -86,6 +88,7 @@ export interface Forum extends ForumParts {
   activity: Activity
   /** Counts wrong tokens and invitations. */
   guesses: Guesses
+  lastSeen: LastSeen
   /** The recent registrations that may be repeated. */
   registrations: Registrations
 }
@@ -126,6 +129,7 @@ export function makeForum(parts: ForumParts): Forum {
     listed: new Listed(parts.state),
     activity: new Activity(parts.state),
     guesses: new Guesses(parts.guessesMax ?? 0, () => clock.elapsed()),
+    lastSeen: new LastSeen(() => timeOf(parts)),
     registrations: new Registrations(() => clock.elapsed()),
   }
   return { ...parts, ...reads, dueWebhooks }

@@ -7,9 +7,15 @@ import type { Access, Route } from '../edge/api/route.ts'
 import { getStatus } from '../edge/api/status.ts'
 import { deleteClaim, postClaim } from './claims/routes.ts'
 import { documents } from './documents.ts'
+import { getFollowers } from './feed/followers-routes.ts'
 import { getRead, putRead } from './feed/read-place-routes.ts'
 import { getNotifications } from './feed/routes.ts'
-import { deleteSubscribe, postSubscribe } from './feed/subscription-routes.ts'
+import {
+  deleteSubscribe,
+  deleteTagSubscribe,
+  postSubscribe,
+  postTagSubscribe,
+} from './feed/subscription-routes.ts'
 import { getProposal, getProposals, postProposal } from './governance/proposal-routes.ts'
 import { postReview } from './governance/review-routes.ts'
 import { getGovernance, getGovernanceStatus, postExecute } from './governance/routes.ts'
@@ -50,11 +56,14 @@ export const operations: readonly Route[] = [
   postReply,
   postClaim,
   deleteClaim,
+  getFollowers,
   putTags,
   getTags,
   getSearch,
   postSubscribe,
   deleteSubscribe,
+  postTagSubscribe,
+  deleteTagSubscribe,
   getNotifications,
   getRead,
   putRead,

@@ -126,7 +126,7 @@ export class State {
 
   *fillIndexes(): Iterable<void> {
     for (const webhook of this.webhooks.all()) {
-      this.webhooks.indexFollowed(webhook, this.feeds.threadsOf(webhook.owner))
+      this.webhooks.indexFollowed(webhook, this.feeds.topicsOf(webhook.owner))
       yield
     }
   }

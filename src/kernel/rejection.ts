@@ -157,6 +157,10 @@ export const errors = {
     status: 409,
     message: 'The thread is claimed by holder_id until expires_at.',
   },
+  too_many_tags: {
+    status: 409,
+    message: 'An identity can follow at most 64 tags; unfollow one first.',
+  },
   ticket_already_used: {
     status: 409,
     message: 'The ticket was used for another message; request a new one.',

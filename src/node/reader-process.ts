@@ -38,6 +38,7 @@ const main = new MainPort(new Socket({ fd: mainDescriptor }), {
   onNews: () => reader!.onNews(),
   onCheckpoint: (number, position) => reader!.onCheckpoint(number, position),
   onRole: (role) => reader!.onRole(role),
+  onSeen: (seen) => reader!.onSeen(seen),
   onFailed: (failure) => reader!.onFailed(failure),
   onStop: () => end(reader?.stop()),
   onLost: () => end(reader?.onLost()),

@@ -41,6 +41,7 @@ import { FollowedLog } from '../engine/role/forum-log.ts'
 import { Role } from '../engine/role/role.ts'
 import { CheckpointSchedule } from '../engine/storage/checkpoints.ts'
 import { type Forum, makeForum } from '../forum/forum.ts'
+import type { Seen } from '../forum/identities/last-seen.ts'
 import { MessageSearch } from '../forum/search/find.ts'
 import { ReaderSearch } from '../forum/search/reader-link.ts'
 import type { State } from '../forum/state.ts'
@@ -134,6 +135,10 @@ export class Reader {
   onCheckpoint(number: number, position: number): void {
     this.#newer = { number, position }
     this.#adopt()
+  }
+
+  onSeen(seen: Seen): void {
+    this.#forum?.lastSeen.merge(seen, false)
   }
 
   onRole(role: RoleName): void {
@@ -301,6 +306,7 @@ export class Reader {
       waiting: forum?.waiting.length ?? 0,
       waitingEnded: forum?.waiting.ended ?? {},
       notLetIn: forum?.guesses.notLetIn ?? {},
+      seen: forum?.lastSeen.takeNews() ?? [],
       routes: this.#edge.meter.routes.map(({ answers, times }) => {
         return { answers: [...answers], times: times.report() }
       }),

@@ -30,7 +30,7 @@ const statuses: Record<number, string> = {
     registration_closed`,
   404: 'not_found webhook_not_registered',
   405: 'method_not_allowed',
-  409: 'idempotency_conflict ticket_already_used proposal_hash_mismatch claimed',
+  409: 'idempotency_conflict ticket_already_used proposal_hash_mismatch claimed too_many_tags',
   410: 'expired_ticket',
   412: 'thread_changed claim_lost',
   413: 'too_large',
@@ -65,6 +65,9 @@ const calls: Record<string, { security: Json[]; statuses: string[]; parameters?:
   'POST /api/threads/{threadId}/replies': { security: bearer, statuses: ['200', '201'] },
   'POST /api/threads/{threadId}/subscribe': { security: bearer, statuses: ['200'] },
   'DELETE /api/threads/{threadId}/subscribe': { security: bearer, statuses: ['200'] },
+  'GET /api/threads/{threadId}/followers': { security: bearer, statuses: ['200'] },
+  'POST /api/tags/{tag}/subscribe': { security: bearer, statuses: ['200'] },
+  'DELETE /api/tags/{tag}/subscribe': { security: bearer, statuses: ['200'] },
   'GET /api/notifications': { security: bearer, statuses: ['200'] },
 }
 for (const [key, { security, statuses }] of Object.entries(calls)) {
@@ -190,6 +193,8 @@ const answers: Record<string, string> = {
     webhook_guide`,
   Subscribed: 'thread_id subscribed notifications delivery',
   Unsubscribed: 'thread_id subscribed',
+  TagSubscribed: 'tag subscribed notifications delivery',
+  TagUnsubscribed: 'tag subscribed',
 }
 /** Fields that only some answers have, in addition to the required ones. */
 const optional: Record<string, string[]> = {
@@ -197,10 +202,21 @@ const optional: Record<string, string[]> = {
   Message: ['content_length', 'content_truncated', 'mention_ids', 'removed', 'type'],
   Notification: [
     ...['content_length', 'content_truncated'],
-    ...['content', 'display_name', 'kind', 'mention_ids', 'mentioned', 'removed', 'title', 'type'],
+    ...[
+      'content',
+      'display_name',
+      'kind',
+      'mention_ids',
+      'mentioned',
+      'removed',
+      'tag',
+      'title',
+      'type',
+    ],
   ],
   Notifications: ['content_is_untrusted', 'epoch'],
   Subscribed: ['follow_up'],
+  TagSubscribed: ['follow_up'],
   Thread: ['locked', 'claim', 'tags'],
   ThreadPage: ['next_before'],
 }

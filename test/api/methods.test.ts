@@ -17,6 +17,7 @@ const paths: Record<string, string> = {
   [`/api/threads/${id}`]: 'GET, HEAD, OPTIONS',
   [`/api/threads/${id}/replies`]: 'POST, OPTIONS',
   [`/api/threads/${id}/subscribe`]: 'POST, DELETE, OPTIONS',
+  '/api/tags/a:b/subscribe': 'POST, DELETE, OPTIONS',
   '/api/notifications': 'GET, HEAD, OPTIONS',
   '/api/notifications/read': 'GET, PUT, HEAD, OPTIONS',
   '/openapi.json': 'GET, HEAD, OPTIONS',

@@ -1,14 +1,18 @@
 // Looking up identities: GET /api/identities, /me and /{id}. docs/interface.md, "Identities".
 
 import t from 'tap'
-import type { IdentityList, PublicIdentity } from '../../src/client/types.ts'
+import type { IdentityList, PublicIdentity, SeenIdentity } from '../../src/client/types.ts'
 import { type Client, publishedThread, startForum } from './harness.ts'
 
 const forum = await startForum(t)
 const { anonymous } = forum
 
-const who = async (id: string, caller: Client = anonymous) =>
-  (await caller.get(`/api/identities/${id}`)).body as unknown as PublicIdentity
+/** Returns an identity without the time at which it was last seen (last-seen.test.ts). */
+async function who(id: string, caller: Client = anonymous): Promise<PublicIdentity> {
+  const { body } = await caller.get(`/api/identities/${id}`)
+  const { last_seen_at: _, ...rest } = body as unknown as SeenIdentity
+  return rest
+}
 
 async function named(query: string, caller: Client = anonymous): Promise<IdentityList> {
   return (await caller.get(`/api/identities?${query}`)).body as unknown as IdentityList

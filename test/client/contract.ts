@@ -69,7 +69,7 @@ export function checkSent(t: Test, described: Described, sent: readonly Sent[]):
   const { operationId, parameters = [], security } = operation
   const names = (place: string) =>
     parameters.filter((each) => each.in === place).map(({ name }) => name)
-  const pattern = new RegExp(`^${path.replace(/\{\w+\}/, '\\w+')}$`)
+  const pattern = new RegExp(`^${path.replace(/\{\w+\}/, '[\\w.:-]+')}$`)
   for (const { url, headers, ...request } of sent) {
     t.equal(request.method, method)
     t.match(url.pathname, pattern)

@@ -73,9 +73,12 @@ const calls: Record<string, Call | Call[]> = {
   claim: (forum) => forum.claim(thread, { seconds: 60, fence: 1 }, { signal }),
   releaseClaim: (forum) => forum.releaseClaim(thread, { signal }),
   tagThread: (forum) => forum.setTags(thread, ['a', 'b'], { signal }),
+  listFollowers: (forum) => forum.followers(thread, { after: 'agt_x', limit: 2, signal }),
   listTags: (forum) => forum.tags({ prefix: 'a', after: 'b', limit: 2, signal }),
   subscribe: (forum) => forum.subscribe(thread, { signal }),
   unsubscribe: (forum) => forum.unsubscribe(thread, { signal }),
+  subscribeTag: (forum) => forum.subscribeTag('a:b', { signal }),
+  unsubscribeTag: (forum) => forum.unsubscribeTag('a:b', { signal }),
   pollNotifications: (forum) => {
     return forum.notifications({
       ...page,

@@ -59,7 +59,11 @@ const declared: Record<string, Declared> = {
     about: 'Lists the identity by its name before it has published anything, or ends that.',
     positional: [],
   },
-  readIdentity: { name: 'identity', form: 'profile' },
+  readIdentity: {
+    name: 'identity',
+    form: 'profile',
+    about: 'An identity: what it has published in public, and when it was last seen.',
+  },
   listThreads: { name: 'threads', form: 'threads' },
   createThread: {
     name: 'createThread',
@@ -95,6 +99,7 @@ const declared: Record<string, Declared> = {
     about: 'Replaces the [tags](interface.md#tags) of a thread, which only its author can do.',
     isFlat: true,
   },
+  listFollowers: { name: 'followers', form: 'followers' },
   listTags: { name: 'tags', form: 'tags' },
   search: {
     name: 'search',
@@ -104,6 +109,18 @@ const declared: Record<string, Declared> = {
   },
   subscribe: { name: 'subscribe', form: 'subscribed', about: 'Follows a thread.' },
   unsubscribe: { name: 'unsubscribe', form: 'unsubscribed', about: 'Stops following a thread.' },
+  subscribeTag: {
+    name: 'subscribeTag',
+    form: 'tagSubscribed',
+    about:
+      '[Follows a tag](interface.md#following-tags): new public threads with it are in the feed ' +
+      'from now on.',
+  },
+  unsubscribeTag: {
+    name: 'unsubscribeTag',
+    form: 'tagUnsubscribed',
+    about: 'Stops following a tag.',
+  },
   pollNotifications: {
     name: 'notifications',
     form: 'feed',

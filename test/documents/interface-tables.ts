@@ -8,6 +8,7 @@ import type { Route } from '../../src/edge/api/route.ts'
 import { meaningOf, type Schema } from '../../src/edge/api/schema.ts'
 import { bodyBytesMax } from '../../src/edge/http/incoming-body.ts'
 import { depthMax, valuesMax } from '../../src/edge/http/parse.ts'
+import { followedTagsMax } from '../../src/forum/feed/machine.ts'
 import { pageBytesMax } from '../../src/forum/governance/proposal-routes.ts'
 import { textBytesMax } from '../../src/forum/governance/proposal-rules.ts'
 import { guestLifetimeMs } from '../../src/forum/identities/commands.ts'
@@ -188,6 +189,7 @@ function limitTable(): string {
       ['requests in a batch', `${requestsMax}`],
       ['a batch, and the answers to it', `${listBytesMax >> 20} MiB, ${answersBytesMax >> 20} MiB`],
       ['a page of proposals, which ends early', `${pageBytesMax >> 20} MiB`],
+      ['tags that an identity follows', `${followedTagsMax}`],
       ['lifetime of a guest', `${guestLifetimeMs / dayMs} days`],
       ['lifetime of a publishing ticket', `${ticketLifetimeMs / 1000} seconds`],
       ['all texts of a proposal together', `${textBytesMax / 1024} KiB of UTF-8`],

@@ -144,6 +144,7 @@ t.test('archive: of any forum: taken in: the same answers and the same bytes', a
     'thread',
     'message',
     'subscription',
+    'tag_subscription',
     'read',
     'proposal',
     'review',

@@ -78,6 +78,8 @@ t.test('K1: codes of records: as they are in the log', async (t) => {
     64: 'identity.listed',
     70: 'thread.claimed',
     71: 'claim.released',
+    80: 'tag.subscribed',
+    81: 'tag.unsubscribed',
   })
 })
 

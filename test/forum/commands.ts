@@ -53,6 +53,7 @@ export type Command =
   | { does: 'claim'; by: number; thread: number; seconds: number; fence?: number | undefined }
   | { does: 'release'; by: number; thread: number }
   | { does: 'subscribe' | 'unsubscribe'; by: number; thread: number }
+  | { does: 'subscribeTag' | 'unsubscribeTag'; by: number; tag: string }
   | { does: 'mark'; by: number; back: number }
   | { does: 'again'; pick: number; change: Change }
   | { does: 'erase'; thread: number; pick: number }
@@ -79,7 +80,8 @@ const named = fc.uniqueArray(
 const nobody = fc.constant<number[]>([])
 const mentioned = fc.oneof({ weight: 2, arbitrary: nobody }, { weight: 1, arbitrary: named })
 const type = fc.constantFrom(undefined, undefined, 'question', 'bug-report')
-const tags = fc.uniqueArray(fc.constantFrom('bug', 'infra', 'a:b'))
+const tag = fc.constantFrom('bug', 'infra', 'a:b')
+const tags = fc.uniqueArray(tag)
 const visibility = fc.constantFrom<('public' | 'private')[]>('public', 'public', 'private')
 const kind = fc.constantFrom<('guest' | 'persistent')[]>('guest', 'guest', 'persistent')
 const change = fc.constantFrom<Change[]>(
@@ -140,6 +142,8 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 12, arbitrary: fc.record({ does: does('tag'), by, thread, tags }) },
   { weight: 9, arbitrary: fc.record({ does: does('subscribe'), by, thread }) },
   { weight: 9, arbitrary: fc.record({ does: does('unsubscribe'), by, thread }) },
+  { weight: 9, arbitrary: fc.record({ does: does('subscribeTag'), by, tag }) },
+  { weight: 4, arbitrary: fc.record({ does: does('unsubscribeTag'), by, tag }) },
   {
     weight: 9,
     arbitrary: fc.record({ does: does('mark'), by, back: fc.integer({ min: -2, max: 40 }) }),
@@ -201,6 +205,8 @@ export const everyOutcome: Command[] = [
   { does: 'erase', thread: 0, pick: 1 },
   { does: 'again', pick: 1, change: 'content' },
   { does: 'tag', by: 0, thread: 0, tags: [] },
+  { does: 'subscribeTag', by: 0, tag: 'bug' },
+  { does: 'unsubscribeTag', by: 0, tag: 'bug' },
   { does: 'tag', by: 1, thread: 0, tags: ['infra'] },
   { does: 'lock', thread: 0 },
   { does: 'lock', thread: 0 },

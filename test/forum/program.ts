@@ -7,7 +7,12 @@ import type { Route } from '../../src/edge/api/route.ts'
 import { recordDueClaims } from '../../src/forum/claims/commands.ts'
 import { deleteClaim, postClaim } from '../../src/forum/claims/routes.ts'
 import { putRead } from '../../src/forum/feed/read-place-routes.ts'
-import { deleteSubscribe, postSubscribe } from '../../src/forum/feed/subscription-routes.ts'
+import {
+  deleteSubscribe,
+  deleteTagSubscribe,
+  postSubscribe,
+  postTagSubscribe,
+} from '../../src/forum/feed/subscription-routes.ts'
 import {
   expireGuests,
   identify,
@@ -23,6 +28,7 @@ import { postThread } from '../../src/forum/threads/routes.ts'
 import { errors, isRejection } from '../../src/kernel/rejection.ts'
 import { type Expected, type Forecast, refused } from '../simulate/asking.ts'
 import { claiming, releasing } from '../simulate/claim-forecasts.ts'
+import { followingTag } from '../simulate/forecasting.ts'
 import { Forecasts } from '../simulate/forecasts.ts'
 import { Model } from '../simulate/model.ts'
 import type { Agent, Thread } from '../simulate/model-types.ts'
@@ -97,6 +103,9 @@ export class Run {
       case 'subscribe':
       case 'unsubscribe':
         return this.#follow(command.does, this.#agent(command.by), this.#threadId(command.thread))
+      case 'subscribeTag':
+      case 'unsubscribeTag':
+        return this.#followTag(command.does, this.#agent(command.by), command.tag)
       case 'tag':
         return this.#tag(this.#agent(command.by), this.#threadId(command.thread), command.tags)
       case 'mark':
@@ -247,6 +256,14 @@ export class Run {
     const isWanted = does === 'subscribe'
     const forecast = this.forecasts().follow(agent, id, isWanted)
     this.ask(isWanted ? postSubscribe : deleteSubscribe, { caller, id }, forecast)
+  }
+
+  #followTag(does: 'subscribeTag' | 'unsubscribeTag', agent: Agent, tag: string): void {
+    const caller = this.numberOf(agent)
+    if (caller === null) return
+    const isWanted = does === 'subscribeTag'
+    const forecast = followingTag(this.forecasts(), agent, tag, isWanted)
+    this.ask(isWanted ? postTagSubscribe : deleteTagSubscribe, { caller, id: tag }, forecast)
   }
 
   #tag(agent: Agent, id: string, tags: readonly string[]): void {

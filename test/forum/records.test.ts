@@ -92,6 +92,8 @@ const generators: Generators = {
     messageType,
   }),
   'thread.tagged': fc.record({ at, by: number, thread: number, tags }),
+  'tag.subscribed': fc.record({ at, by: number, tag: fc.constantFrom('bug', 'a:b') }),
+  'tag.unsubscribed': fc.record({ at, by: number, tag: fc.constantFrom('bug', 'a:b') }),
   'reply.posted': fc.record({
     at,
     by: number,

@@ -29,6 +29,8 @@ export class Scene {
   readonly forum: Forum = newWorld().forum
   readonly posted: Posted[] = []
   readonly visibilities: Visibility[] = []
+  /** For each identity with a tag that it follows, the number of threads when it began to. */
+  readonly followedTags = new Map<string, number>()
   #at = 1000
 
   constructor(identities: number) {
@@ -79,6 +81,28 @@ export class Scene {
 
   tag(thread: number, tags: string[]): void {
     this.#apply({ type: 'thread.tagged', at: this.#at, by: 0, thread, tags })
+  }
+
+  followTag(by: number, tag: string): void {
+    const { feeds, tags, threads } = this.forum.state
+    if (feeds.followsTag(by, tags.find(tag))) return
+    this.#apply({ type: 'tag.subscribed', at: this.#at, by, tag })
+    this.followedTags.set(`${by} ${tag}`, threads.count)
+  }
+
+  /** Returns the tag because of which a message is in the feed of an identity, if it is. */
+  followedTag(by: number, message: Posted): string | undefined {
+    const { threads, tags } = this.forum.state
+    const { thread } = message
+    const isFirst = this.posted.find((each) => each.thread === thread) === message
+    if (!isFirst || !threads.isPublic(thread)) return undefined
+    const from = (tag: string) => this.followedTags.get(`${by} ${tag}`) ?? threads.count
+    return tags.of(thread).find((tag) => thread >= from(tag))
+  }
+
+  unfollowTag(by: number, tag: string): void {
+    if (!this.followedTags.delete(`${by} ${tag}`)) return
+    this.#apply({ type: 'tag.unsubscribed', at: this.#at, by, tag })
   }
 
   /** Removes the message with this number. */

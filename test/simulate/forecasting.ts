@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import type { ForumRecord, RecordOf, RecordType } from '../../src/forum/records.ts'
-import { type Expected, type ExpectedWrite, refused } from './asking.ts'
+import { type Expected, type ExpectedWrite, type Forecast, refused } from './asking.ts'
 import type { Model } from './model.ts'
 import { type Agent, isSameRequest } from './model-types.ts'
 import * as pages from './pages.ts'
@@ -53,4 +53,17 @@ export function answerToUsed(
     case 'review':
       return { status: 200, body: pages.savedReviewBody(made, true), newest }
   }
+}
+
+/** Returns the forecast of following a tag, or of ceasing to. */
+export function followingTag(
+  now: { model: Model; at: number },
+  { followedTags, followsChanged, number }: Agent,
+  tag: string,
+  wanted: boolean,
+): Forecast {
+  const body = pages.subscriptionBody({ tag }, wanted)
+  if (followedTags.has(tag) === wanted) return { status: 200, body, newest: followsChanged }
+  const type = wanted ? 'tag.subscribed' : 'tag.unsubscribed'
+  return writing(now, type, { by: number, tag }, () => ({ status: 200, body }))
 }

@@ -151,7 +151,7 @@ export class Forecasts {
 
   follow(agent: Agent, threadId: string, wanted: boolean): Forecast {
     const thread = this.model.visible(agent, threadId)
-    const body = pages.subscriptionBody(threadId, wanted)
+    const body = pages.subscriptionBody({ thread_id: threadId }, wanted)
     if (thread === undefined && wanted) return refused('not_found')
     if (thread === undefined) return { status: 200, body, newest: 0 }
     if (agent.follows.has(thread) === wanted) {

@@ -33,7 +33,9 @@ export interface Agent {
   /** The use of each idempotency key. */
   uses: Map<string, Use>
   follows: Set<Thread>
-  /** The position of the last change of `follows`. */
+  /** For each tag that the agent follows, the position at which it began to. */
+  followedTags: Map<string, number>
+  /** The position of the last change of `follows` or `followedTags`. */
   followsChanged: number
   /** For each thread, the position at which the agent last began or stopped following it. */
   followed: Map<Thread, number>
@@ -166,4 +168,10 @@ export const windowsMs = {
   webhooks: hourMs,
   verifications: hourMs,
   tickets: hourMs,
+}
+
+/** Returns the tag because of which a new thread is in the reader's feed, if it is. */
+export function followedTag(reader: Agent, { seq, thread }: Message): string | undefined {
+  if (thread.visibility !== 'public' || thread.messages[0].seq !== seq) return undefined
+  return thread.tags.find((tag) => seq > (reader.followedTags.get(tag) ?? seq))
 }

@@ -22,7 +22,7 @@ import type {
   Thread,
   Ticket,
 } from './model-types.ts'
-import { forget, moderate, tag } from './moderation-model.ts'
+import { followTag, forget, moderate, tag } from './moderation-model.ts'
 import { WebhookModel } from './webhook-model.ts'
 
 type Posted = RecordOf<'thread.posted'> | RecordOf<'reply.posted'>
@@ -134,6 +134,9 @@ export class Model {
         return this.#follow(this.agents[record.by], this.threads[record.thread], position)
       case 'thread.unsubscribed':
         return this.#unfollow(this.agents[record.by], this.threads[record.thread], position)
+      case 'tag.subscribed':
+      case 'tag.unsubscribed':
+        return followTag(this.agents[record.by], position, record)
       case 'feed.read':
         return this.#markRead(position, record)
       case 'ticket.issued': {
@@ -190,6 +193,7 @@ export class Model {
       blocked: 0,
       uses: new Map(),
       follows: new Set(),
+      followedTags: new Map(),
       followsChanged: position,
       followed: new Map(),
       readThrough: 0,

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto'
 import { followUpEnd } from '../../src/edge/api/follow-up.ts'
 import type { Service } from '../../src/edge/api/route.ts'
 import type { Model } from './model.ts'
-import type { Agent, Message, Proposal, Review } from './model-types.ts'
+import { type Agent, followedTag, type Message, type Proposal, type Review } from './model-types.ts'
 import { hasTags, isOf, messageJson, type Page } from './thread-pages.ts'
 import type { Delivery, Webhook } from './webhook-model.ts'
 
@@ -50,10 +50,13 @@ export function publicationBody(
   })
 }
 
-export function subscriptionBody(threadId: string, subscribed: boolean): string {
-  if (!subscribed) return JSON.stringify({ thread_id: threadId, subscribed })
+export function subscriptionBody(
+  followed: { thread_id: string } | { tag: string },
+  subscribed: boolean,
+): string {
+  if (!subscribed) return JSON.stringify({ ...followed, subscribed })
   const more = { notifications: '/api/notifications?after=0', delivery: 'poll', follow_up }
-  return JSON.stringify({ thread_id: threadId, subscribed, ...more })
+  return JSON.stringify({ ...followed, subscribed, ...more })
 }
 
 /** The agent as it sees itself. */
@@ -63,9 +66,10 @@ export function self({ listedPosition }: Model, agent: Agent): Page {
   return { body: JSON.stringify(body), newest: Math.max(followsChanged, listedPosition) }
 }
 
+/** In the model nobody is seen: its requests do not pass through an edge. */
 export function profile(model: Model, agent: Agent): Page {
   const { body, newest } = profileJson(model, agent)
-  return { body: JSON.stringify(body), newest }
+  return { body: JSON.stringify({ ...body, last_seen_at: null }), newest }
 }
 
 /** The identities that have published something public, in the order of their folded names. */
@@ -112,7 +116,8 @@ export function feed(
     .filter(isOf(type))
     .filter(({ thread }) => hasTags(thread, tag))
     .filter((each) => {
-      return isMention(each) || (only !== 'mentions' && reader.follows.has(each.thread))
+      const isFollowed = reader.follows.has(each.thread) || followedTag(reader, each) !== undefined
+      return isMention(each) || (only !== 'mentions' && isFollowed)
     })
     .sort((a, b) => a.seq - b.seq)
   const found = later.slice(0, limit)
@@ -124,7 +129,10 @@ export function feed(
   const isChoosing = type !== undefined || tag !== undefined
   const end = !isChoosing || hasMore ? last : Math.max(after, position)
   const body = JSON.stringify({
-    notifications: shown.map((message) => itemJson(message, isMention(message), hasTexts)),
+    notifications: shown.map((message) => {
+      const tag = followedTag(reader, message)
+      return itemJson(message, { ...(isMention(message) && { mentioned: true }), tag }, hasTexts)
+    }),
     next_after: end,
     has_more: hasMore,
     poll_after_seconds: 60,
@@ -137,8 +145,9 @@ export function feed(
   const newest = later.slice(0, limit + 1).at(-1)?.seq ?? 0
   // The removal of a message leaves its mention out of the page, which thus reflects that removal.
   const isMentioned = others.some(({ mentions }) => mentions.includes(reader))
-  const erased = hasTexts || isMentioned || isChoosing ? erasedPosition : 0
-  const tagged = tag === undefined ? 0 : taggedPosition
+  const followsTags = reader.followedTags.size > 0
+  const erased = hasTexts || isMentioned || isChoosing || followsTags ? erasedPosition : 0
+  const tagged = tag === undefined && !followsTags ? 0 : taggedPosition
   const marked = from === 'read' ? reader.marked : 0
   const changes = [reader.followsChanged, erased, tagged, marked]
   return { body, newest: Math.max(newest, end > last ? position : 0, ...changes) }
@@ -262,13 +271,12 @@ export function eventId({ webhook, first, through }: Delivery): string {
   return `evt_${hash('sha256', `${webhook.id}:${first}:${through}`, 'hex').slice(0, 32)}`
 }
 
-function itemJson(message: Message, isMention: boolean, hasText: boolean): object {
+function itemJson(message: Message, marks: object, hasText: boolean): object {
   const { seq, id, author, thread, at } = message
   const place = { seq, message_id: id, author_id: author.id, thread_id: thread.id }
-  const mentioned = isMention ? { mentioned: true } : {}
-  if (!hasText) return { ...place, created_at: at, ...mentioned }
+  if (!hasText) return { ...place, created_at: at, ...marks }
   const { id: _, ...written } = messageJson(message) as Record<string, unknown>
-  return { ...place, ...mentioned, title: thread.title, ...written }
+  return { ...place, ...marks, title: thread.title, ...written }
 }
 
 /** Returns how many messages fit on a page as JSON, with a comma before each; at least one. */

@@ -6,7 +6,7 @@ import type { ForumRecord, RecordOf } from '../../src/forum/records.ts'
 import { open } from '../../src/forum/webhooks/commands.ts'
 import { dayMs } from '../forum/doubles.ts'
 import { keys } from './keys.ts'
-import type { Agent, Message } from './model-types.ts'
+import { type Agent, followedTag, type Message } from './model-types.ts'
 
 export interface Delivery {
   webhook: Webhook
@@ -90,9 +90,11 @@ export class WebhookModel {
     const later = [...this.#identities.messages.values()].filter(({ seq, author }) => {
       return author !== owner && seq > after
     })
-    const concerning = later.filter(({ seq, thread, mentions, isErased }) => {
+    const concerning = later.filter((message) => {
+      const { seq, thread, mentions, isErased } = message
       const isFollowed = follows.has(thread) && seq >= followed.get(thread)!
-      return isFollowed || (!isErased && mentions.includes(owner))
+      const isTagged = followedTag(owner, message) !== undefined
+      return isFollowed || isTagged || (!isErased && mentions.includes(owner))
     })
     return concerning.map(({ seq }) => seq)
   }

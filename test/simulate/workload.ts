@@ -5,6 +5,7 @@ import { decisions } from '../../src/forum/governance/machine.ts'
 import { type Request, refused } from './asking.ts'
 import { agentsMax, Callers, queryOf } from './callers.ts'
 import { claiming, releasing } from './claim-forecasts.ts'
+import { follow } from './following.ts'
 import { shown } from './forecasting.ts'
 import type { Who } from './forecasts.ts'
 import type { Machine } from './machine.ts'
@@ -42,7 +43,7 @@ export class Workload extends Callers {
       [2, () => (this.one(2) ? this.#rotate() : this.#readAsBefore())],
       [4, () => this.#createThread()],
       [18, () => this.#reply()],
-      [4, () => this.#follow()],
+      [6, () => follow(this, this.#threadId())],
       [6, () => this.#claim()],
       [3, () => this.#tag()],
       [4, () => this.#tryAgain()],
@@ -195,16 +196,6 @@ export class Workload extends Callers {
     const path = `/api/threads/${thread.id}/tags`
     const forecast = this.forecasts().tag(agent, thread.id, tags)
     this.askAs({ ...who, agent }, { method: 'put', path, body: { tags } }, forecast)
-  }
-
-  #follow(): void {
-    const threadId = this.#threadId()
-    const wanted = !this.one(3)
-    const method = wanted ? 'post' : 'delete'
-    const path = `/api/threads/${threadId}/subscribe`
-    const who = this.who()
-    if (who === null) return
-    this.askAs(who, { method, path }, this.forecasts().follow(who.agent, threadId, wanted))
   }
 
   #tryAgain(): void {

@@ -89,6 +89,7 @@ const maxChars = {
 
 export const noArguments = closed({})
 export const oneThread = argumentsOf(postSubscribe)
+export const threadOrTag = closed({ ...oneThread.properties, tag: { type: 'string' } })
 export const findAgents = argumentsOf(getIdentities, maxChars)
 export const listThreads = argumentsOf(getThreads, maxChars)
 const { before: _before, ...threadPlace } = argumentsOf(getThread).properties!

@@ -241,23 +241,42 @@ export const tools: readonly Tool[] = [
   },
   {
     name: 'subscribe',
-    title: 'Follow a thread',
-    description: 'Messages by others in the thread are in your feed from now on.',
-    input: is.oneThread,
+    title: 'Follow a thread or a tag',
+    description:
+      'From now on your feed has messages by others in the thread, or the first message of each ' +
+      'new public thread with the tag.',
+    input: is.threadOrTag,
     annotations: { ...writes, idempotentHint: true },
-    run: async (agent, { thread_id: id }, signal) =>
-      (await agent.forum()).subscribe(id, { signal }),
+    async run(agent, { thread_id: id, tag }, signal) {
+      refuseBoth(id, tag)
+      const forum = await agent.forum()
+      return tag === undefined
+        ? forum.subscribe(id, { signal })
+        : forum.subscribeTag(tag, { signal })
+    },
   },
   {
     name: 'unsubscribe',
-    title: 'Unfollow a thread',
-    description: 'The thread leaves your feed. subscribe brings it back.',
-    input: is.oneThread,
+    title: 'Unfollow a thread or a tag',
+    description: 'It leaves your feed. subscribe brings a thread back.',
+    input: is.threadOrTag,
     annotations: { ...writes, destructiveHint: true, idempotentHint: true },
-    run: async (agent, { thread_id: id }, signal) =>
-      (await agent.forum()).unsubscribe(id, { signal }),
+    async run(agent, { thread_id: id, tag }, signal) {
+      refuseBoth(id, tag)
+      const forum = await agent.forum()
+      return tag === undefined
+        ? forum.unsubscribe(id, { signal })
+        : forum.unsubscribeTag(tag, { signal })
+    },
   },
 ]
+
+/** Throws unless exactly one of them is given. */
+function refuseBoth(threadId: string | undefined, tag: string | undefined): void {
+  if ((threadId === undefined) === (tag === undefined)) {
+    throw new ForumError(400, 'invalid_field', 'Give either thread_id or tag.')
+  }
+}
 
 function textsOf(isIncluded: boolean | undefined): { include?: 'content' } {
   return isIncluded === false ? {} : { include: 'content' }

@@ -175,6 +175,21 @@ export async function tags(
   await upTo(limit, pages, (each) => output.answer(each, `${each.threads} ${each.tag}`))
 }
 
+/** Prints who follows a thread, and how far each has read. */
+export async function followers(
+  session: Session,
+  words: readonly string[],
+  values: PageFlags,
+): Promise<void> {
+  const thread = oneThread('followers', words)
+  const limit = limitOf(values)
+  const pages = identified(session).followers(thread, { limit: Math.min(limit, messagesMax) })
+  await upTo(limit, pages, (each) => {
+    const place = `${each.id} read through ${each.read_through}`
+    session.output.answer(each, `${place}  ${inLine(each.display_name)}`)
+  })
+}
+
 /** Prints messages that have all of the words, newest first. */
 export async function search(
   { forum, output }: Session,

@@ -109,16 +109,32 @@ export async function tag(session: Session, [thread = '', ...words]: readonly st
   session.output.answer(tagged, `${id} ${tagged.tags.join(' ') || 'has no tags'}`)
 }
 
-export async function follow(session: Session, words: readonly string[]): Promise<void> {
-  const thread = oneThread('follow', words)
-  const subscribed = await identified(session).subscribe(thread)
-  session.output.answer(subscribed, `${thread} is in your feed`)
+interface Following {
+  tag?: string | undefined
 }
 
-export async function unfollow(session: Session, words: readonly string[]): Promise<void> {
-  const thread = oneThread('unfollow', words)
-  const unsubscribed = await identified(session).unsubscribe(thread)
-  session.output.answer(unsubscribed, `${thread} is not in your feed`)
+/** Follows a thread, or a tag. */
+export async function follow(session: Session, words: readonly string[], { tag }: Following) {
+  const subject = followedOf('follow', words, tag)
+  const forum = identified(session)
+  const subscribed = await (tag === undefined ? forum.subscribe(subject) : forum.subscribeTag(tag))
+  session.output.answer(subscribed, `${subject} is in your feed`)
+}
+
+export async function unfollow(session: Session, words: readonly string[], { tag }: Following) {
+  const subject = followedOf('unfollow', words, tag)
+  const forum = identified(session)
+  const unsubscribed = await (tag === undefined
+    ? forum.unsubscribe(subject)
+    : forum.unsubscribeTag(tag))
+  session.output.answer(unsubscribed, `${subject} is not in your feed`)
+}
+
+/** Returns the thread or the tag that the command names. Throws ConfigError. */
+function followedOf(command: string, words: readonly string[], tag: string | undefined): string {
+  if (tag === undefined) return oneThread(command, words)
+  if (words.length === 0) return tag
+  throw new ConfigError(`${command} takes a thread or --tag, not both; try ${command} --help`)
 }
 
 /** The maximum number of identities that a message mentions, and of those examined for a name. */

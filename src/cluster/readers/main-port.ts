@@ -17,6 +17,7 @@ import type { Outcome, RoleName } from '../../edge/api/route.ts'
 import type { CheckedRequest } from '../../edge/http/checked-request.ts'
 import type { GateFailure } from '../../edge/http/gate.ts'
 import type { Role } from '../../engine/role/role.ts'
+import type { Seen } from '../../forum/identities/last-seen.ts'
 import {
   decodeAnswer,
   encodeRequest,
@@ -60,6 +61,8 @@ export interface MainPortEvents {
   onCheckpoint(number: number, position: number): void
   /** The node's role among those that share a log has changed. */
   onRole(role: RoleName): void
+  /** Identities were seen by the main process, or by another reader. */
+  onSeen(seen: Seen): void
   /** Nothing becomes durable any more; what waits must be refused with this reason. */
   onFailed(failure: GateFailure): void
   /** The reader must finish its work and exit. */
@@ -171,6 +174,8 @@ export class MainPort implements LeaderLink {
         return this.#events.onSetup(unpacked(payload))
       case kinds.role:
         return this.#events.onRole(unpacked(payload) as RoleName)
+      case kinds.seen:
+        return this.#events.onSeen(unpacked(payload) as Seen)
       case kinds.failed:
         return this.#events.onFailed(unpacked(payload) as GateFailure)
       case kinds.stop:

@@ -16,6 +16,7 @@
 //   checkpoint  f64 number, f64 position
 //   role        of the node among those that share a log, msgpack
 //   failed      nothing becomes durable any more; the refusal of what waits, msgpack
+//   seen        when identities were last seen (forum/identities/last-seen.ts), msgpack
 //   stop
 //
 // M1. Both ends overwrite a message that contains text after writing or reading it, because the
@@ -35,6 +36,7 @@ export const kinds = {
   role: 7,
   failed: 8,
   settled: 9,
+  seen: 10,
   start: 16,
   request: 17,
   report: 18,

@@ -78,7 +78,10 @@ export class Readers implements ReadersStats, RoleReaders {
       run: edge.run.bind(edge),
       show: (durable) => role.show(durable),
       log: { disk, dir: config.data, storeId: journal.storeId },
-      onReport: (report, before) => this.#counts.add(before, report),
+      onReport: (report, before) => {
+        this.#counts.add(before, report)
+        this.#passOnSeen(report, before === null)
+      },
       onChange: () => this.#onChange(),
     })
     for (let reader = 1; reader <= config.readers; reader++) {
@@ -124,6 +127,15 @@ export class Readers implements ReadersStats, RoleReaders {
   get warnings(): string[] {
     const { configured, serving } = this.counts
     return serving === configured ? [] : [`readers: ${serving} of ${configured} serve`]
+  }
+
+  /** Passes on which identities this process and a reader have seen; to a new reader, all. */
+  #passOnSeen({ seen }: ReaderReport, isFirst: boolean): void {
+    const { lastSeen } = this.#parts.role.service.forum
+    lastSeen.merge(seen, true)
+    const news = lastSeen.takeNews()
+    const told = isFirst ? lastSeen.all() : news
+    if (told.length > 0) this.#hub.tell(kinds.seen, told)
   }
 
   announce(durable: number): void {

@@ -2,6 +2,7 @@
 // /metrics adds up.
 
 import type { HistogramReport } from '../../base/histogram.ts'
+import type { Seen } from '../../forum/identities/last-seen.ts'
 
 /** The counters of a route (edge/http/meter.ts). */
 export interface RouteReport {
@@ -38,6 +39,8 @@ export interface ReaderReport {
   waitingEnded: Record<string, number>
   /** Callers who were not let in, by reason. */
   notLetIn: Record<string, number>
+  /** The identities that it has seen since the previous report. */
+  seen: Seen
   /** Indexed by the routes' places in the edge's meter, which are the same in all processes. */
   routes: RouteReport[]
 }

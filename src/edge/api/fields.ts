@@ -25,7 +25,7 @@ export const itsThread = about('The thread.', threadId)
 export const itsMessage = about('The message.', messageId)
 export const itsProposal = about('The proposal.', proposalId)
 export const nextAfter = about('The `after` of the next page.', count, 57)
-const tagName: Schema = {
+export const tagName: Schema = {
   type: 'string',
   pattern: `^[a-z0-9][a-z0-9_.:-]{0,${tagCharactersMax - 1}}$`,
   examples: ['infra'],

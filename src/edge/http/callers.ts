@@ -59,7 +59,10 @@ export class Callers {
       const isPresent = bearer.token === forum.state.identities.tokenNumber(identity)
       if (isPresent) this.#tokens.add(header, identity, bearer.token)
     }
-    if (mayAct(forum, identity) && isAccepted(forum, identity, this.tokenNumber)) return identity
+    if (mayAct(forum, identity) && isAccepted(forum, identity, this.tokenNumber)) {
+      forum.lastSeen.note(identity)
+      return identity
+    }
     return forum.isFollower ? null : rejectToken(forum, identity, this.tokenNumber)
   }
 

@@ -1,5 +1,7 @@
 // What identities follow, and how far they have read, in an archive (forum/archive.ts).
 
+import { partition } from '../../base/partition.ts'
+import { tagName } from '../../edge/api/fields.ts'
 import * as is from '../../edge/api/schema.ts'
 import {
   BadLine,
@@ -11,7 +13,7 @@ import {
   twice,
 } from '../archive-line.ts'
 import type { State } from '../state.ts'
-import { addSubscription } from './records.ts'
+import { addSubscription, addTagSubscription } from './records.ts'
 
 export const subscriptionLine = lineKind<{ identity_id: string; thread_id: string; since: number }>(
   {
@@ -49,6 +51,47 @@ function renderSubscription(identityId: string, threadId: string, since: number)
 
 function sinceOf({ subscriptions }: State, identity: number, thread: number): number {
   return subscriptions.changedAt(identity, thread)
+}
+
+/** `since`: the position of the newest thread at that time, or 0 if there was none. */
+export const tagSubscriptionLine = lineKind<{ identity_id: string; tag: string; since: number }>({
+  fields: is.object('tag_subscription', {
+    identity_id: is.identityId,
+    tag: tagName,
+    since: { type: 'integer', minimum: 0 },
+  }),
+  *lines({ state }) {
+    const { identities, feeds, tags } = state
+    for (let identity = 0; identity < identities.count; identity++) {
+      const id = identities.id(identity)
+      for (const { tag, from } of feeds.tagsOf(identity)) {
+        yield renderTagSubscription(id, tags.name(tag), newestBefore(state, from))
+      }
+    }
+  },
+  add({ state }, { identity_id, tag, since }) {
+    const { feeds, tags, threads, position } = state
+    const identity = identityOf(state, identity_id)
+    refuseBeyond(since, state)
+    if (feeds.followsTag(identity, tags.find(tag))) throw twice(`${tag} of ${identity_id}`)
+    if (!feeds.actors.may(identity, { type: 'tagFollowed', position })) {
+      throw new BadLine(`${identity_id} cannot follow the tag ${tag}`)
+    }
+    const { firstPosition } = threads.actors.columns
+    const from = partition(threads.count, (thread) => firstPosition.get(thread) <= since)
+    addTagSubscription(state, identity, { tag, from }, position)
+    return renderTagSubscription(identity_id, tag, newestBefore(state, from))
+  },
+})
+
+function renderTagSubscription(identityId: string, tag: string, since: number): string {
+  const fields = `"identity_id":"${identityId}","tag":"${tag}","since":${since}`
+  return `{"tag_subscription":{${fields}}}`
+}
+
+/** Returns the position of the thread before the one with this number, or 0. */
+function newestBefore({ threads }: State, thread: number): number {
+  return thread === 0 ? 0 : threads.actors.columns.firstPosition.get(thread - 1)
 }
 
 export const readLine = lineKind<{ identity_id: string; through: number }>({

@@ -1,5 +1,6 @@
-// Subscribing to a thread and unsubscribing. Both are idempotent, and unsubscribing reveals nothing
-// about threads that the caller cannot see. docs/interface.md, "Subscriptions and the feed".
+// Subscribing to a thread or a tag, and unsubscribing. All are idempotent, and unsubscribing
+// reveals nothing about threads that the caller cannot see. docs/interface.md, "Subscriptions and
+// the feed" and "Following tags".
 
 import { isRejection, type Rejection } from '../../kernel/rejection.ts'
 import type { Forum, Positioned } from '../forum.ts'
@@ -40,4 +41,42 @@ export function unsubscribe(
   if (isRejection(permit)) return permit
   const record = { type: 'thread.unsubscribed', at: permit.at, by: caller, thread } as const
   return { position: commit(forum, permit, record) }
+}
+
+export interface TagSubscription {
+  caller: number
+  tag: string
+}
+
+export function subscribeTag(
+  forum: Forum,
+  { caller, tag }: TagSubscription,
+): Positioned | Rejection {
+  const { feeds } = forum.state
+  const position = feeds.actors.columns.changedPosition.get(caller)
+  if (isFollowed(forum, caller, tag)) return { position }
+  const mayFollow = feeds.actors.may(caller, { type: 'tagFollowed', position })
+  if (!mayFollow) return { rejected: 'too_many_tags', position }
+  const permit = admit(forum, 'changes', { caller, address: '' })
+  if (isRejection(permit)) return permit
+  const record = { type: 'tag.subscribed', at: permit.at, by: caller, tag } as const
+  return { position: commit(forum, permit, record) }
+}
+
+export function unsubscribeTag(
+  forum: Forum,
+  { caller, tag }: TagSubscription,
+): Positioned | Rejection {
+  if (!isFollowed(forum, caller, tag)) {
+    return { position: forum.state.feeds.actors.columns.changedPosition.get(caller) }
+  }
+  const permit = admit(forum, 'changes', { caller, address: '' })
+  if (isRejection(permit)) return permit
+  const record = { type: 'tag.unsubscribed', at: permit.at, by: caller, tag } as const
+  return { position: commit(forum, permit, record) }
+}
+
+function isFollowed({ state }: Forum, caller: number, tag: string): boolean {
+  const number = state.tags.find(tag)
+  return number !== -1 && state.feeds.followsTag(caller, number)
 }

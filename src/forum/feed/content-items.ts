@@ -3,6 +3,7 @@
 //
 //   ,{"seq":17,"message_id":"msg_…","author_id":"agt_…","thread_id":"thr_…",   from the rows
 //    "mentioned":true,                                                         for those it names
+//    "tag":"…",                                                                for who follows it
 //    "title":"…",                                                              the thread's entry
 //    "display_name":"…","kind":"guest","content":"…","created_at":…}           the message's entry
 //
@@ -14,11 +15,13 @@ import type { State } from '../state.ts'
 import { cutJson, cutMarkBytesMax } from '../threads/cut-content.ts'
 
 /** The most bytes of an item that come from rows. */
-const rowBytesMax = 272
+const rowBytesMax = 320
 
 interface Reader {
   /** The messages that mention the reader. */
   mentions: readonly number[]
+  /** The tags that the reader follows, by those of the messages that begin a thread with one. */
+  tagged: ReadonlyMap<number, string>
   /** The number of code points to which contents are cut, if any. */
   charactersMax?: number | undefined
 }
@@ -28,7 +31,7 @@ export class ContentItems {
   readonly #state: State
   readonly #reader: Reader
 
-  constructor(state: State, reader: Reader = { mentions: [] }) {
+  constructor(state: State, reader: Reader = { mentions: [], tagged: new Map() }) {
     this.#state = state
     this.#reader = reader
   }
@@ -52,12 +55,14 @@ export class ContentItems {
   /** Adds the item, with a comma before all but the first. */
   write(page: Page, message: number, isFirst: boolean): void {
     const { messages, threads, identities } = this.#state
-    const { mentions, charactersMax } = this.#reader
+    const { mentions, tagged, charactersMax } = this.#reader
     const [seq, thread] = [messages.seq(message), messages.thread(message)]
     const ids = messages.ids(message, identities.id(messages.author(message)))
     const comma = isFirst ? '' : ','
     page.text(`${comma}{"seq":${seq},"message_${ids},"thread_id":"${threads.id(thread)}",`)
     if (mentions.includes(message)) page.text('"mentioned":true,')
+    const tag = tagged.get(message)
+    if (tag !== undefined) page.text(`"tag":"${tag}",`)
     threads.writeTitle(page, thread)
     page.text(',')
     if (charactersMax === undefined) return messages.writeContent(page, message)

@@ -9,13 +9,15 @@
 // I2. A message's slot follows from its number, so the newest messages never displace each other.
 //     An older message takes the slot of a newer one when it is read, as by an agent catching up.
 // I3. What `write` returns lies in the scratch space, and is valid until the next `write`.
-// I4. A slot does not say whom the message mentions: `"mentioned":true` is added to the copy.
+// I4. A slot does not say whom the message mentions, or which tag a reader follows:
+//     `"mentioned":true` and `"tag":"…"` are added to the copy.
 //
 // An answer is assembled in the scratch space, because copying within one ArrayBuffer costs a third
 // of copying between two (kernel/text/page-slots.ts, B1). A page of five items takes 0.9 µs, and
 // 5.4 µs when each item is composed from its parts.
 
 import assert from 'node:assert/strict'
+import { tagCharactersMax } from '../../base/text-limits.ts'
 import type { State } from '../state.ts'
 
 const slotCountDefault = 65_536
@@ -25,13 +27,18 @@ const lengthAt = 255
 const itemBytesMax = tagAt
 /** Replaces the closing brace of an item that mentions the reader. */
 const mentionedEnd = ',"mentioned":true}'
+const tagEndBytesMax = ',"tag":""'.length + tagCharactersMax
 /** Room for a page of 100 items and what surrounds them. */
-const scratchBytes = 32 << 10
+const scratchBytes = 48 << 10
 
-/** Messages by number, and those of them that mention the reader, in the same order. */
+/**
+ * Messages by number, those of them that mention the reader, in the same order, and the tag of
+ * those that begin a thread with a tag that the reader follows.
+ */
 interface ShownItems {
   messages: readonly number[]
   mentions: readonly number[]
+  tagged: ReadonlyMap<number, string>
 }
 
 export class FeedItems {
@@ -49,10 +56,11 @@ export class FeedItems {
   }
 
   /** Returns `start`, the items of these messages with commas between them, and `end`, in ASCII. */
-  write(start: string, { messages: shown, mentions }: ShownItems, end: string): Uint8Array {
+  write(start: string, { messages: shown, mentions, tagged }: ShownItems, end: string): Uint8Array {
     const frameBytes = start.length + end.length
     const itemsBytesMax = shown.length * itemBytesMax + mentions.length * mentionedEnd.length
-    assert(frameBytes + itemsBytesMax <= scratchBytes, 'a page fits')
+    const tagsBytesMax = tagged.size === 0 ? 0 : shown.length * tagEndBytesMax
+    assert(frameBytes + itemsBytesMax + tagsBytesMax <= scratchBytes, 'a page fits')
     const bytes = this.#bytes
     const scratchStart = this.#slotCount * slotBytes
     let to = scratchStart + bytes.write(start, scratchStart, 'latin1')
@@ -62,9 +70,13 @@ export class FeedItems {
       const length = bytes[slot + lengthAt]
       bytes.copyWithin(to, slot + comma, slot + length)
       to += length - comma
-      if (shown[i] !== mentions[mention]) continue
-      mention += 1
-      to += bytes.write(mentionedEnd, to - 1, 'latin1') - 1
+      if (shown[i] === mentions[mention]) {
+        mention += 1
+        to += bytes.write(mentionedEnd, to - 1, 'latin1') - 1
+      }
+      if (tagged.size === 0) continue
+      const tag = tagged.get(shown[i])
+      if (tag !== undefined) to += bytes.write(`,"tag":"${tag}"}`, to - 1, 'latin1') - 1
     }
     to += bytes.write(end, to, 'latin1')
     return bytes.subarray(scratchStart, to)

@@ -3,30 +3,38 @@
 //
 //   absent ──opened──▶ open ──closed──▶ closed
 //
-//   open: followed, unfollowed [followsAny], read [isAhead] ──▶ open
+//   open: followed, unfollowed [followsAny], read [isAhead],
+//         tagFollowed [mayFollowTag], tagUnfollowed [followsAnyTag] ──▶ open
 //
 // F1. An identity that can act has an open feed from its creation until it expires. The author of a
 //     message published by GET cannot act, so that feed stays absent.
 // F2. `following` is never negative; it is the number of active subscriptions.
-// F3. changedPosition is the position of the last record that changed the set of followed threads.
-//     A page of the feed that is read at or after that position covers the right threads.
+// F3. changedPosition is the position of the last record that changed the sets of followed threads
+//     and tags. A page of the feed that is read at or after that position covers the right threads.
 // F4. `readThrough` only grows, and only `read` changes it; 0 means that nothing was ever marked.
 //     `readPosition` is the position of the record that changed it last.
+// F5. `followingTags` is the number of followed tags, at most `followedTagsMax`.
 
 import { assertEvent, assign, setup } from 'xstate'
 import { actor, type ContextOf, type EventOf } from '../../kernel/actor.ts'
+
+/** The maximum number of tags that an identity follows. */
+export const followedTagsMax = 64
 
 const layout = {
   following: 'u32',
   changedPosition: 'f64',
   readThrough: 'f64',
   readPosition: 'f64',
+  followingTags: 'u32',
 } as const
 
 const events = {
   opened: { position: 'f64' },
   followed: { position: 'f64' },
   unfollowed: { position: 'f64' },
+  tagFollowed: { position: 'f64' },
+  tagUnfollowed: { position: 'f64' },
   /** Everything up to `through`, the position of a message or other record, is marked as read. */
   read: { position: 'f64', through: 'f64' },
   closed: { position: 'f64' },
@@ -36,11 +44,15 @@ const machine = setup({
   types: { context: {} as ContextOf<typeof layout>, events: {} as EventOf<typeof events> },
   guards: {
     followsAny: ({ context }) => context.following > 0,
+    mayFollowTag: ({ context }) => context.followingTags < followedTagsMax,
+    followsAnyTag: ({ context }) => context.followingTags > 0,
     isAhead: ({ context, event }) => event.type === 'read' && event.through > context.readThrough,
   },
   actions: {
     follow: assign({ following: ({ context }) => context.following + 1 }),
     unfollow: assign({ following: ({ context }) => context.following - 1 }),
+    followTag: assign({ followingTags: ({ context }) => context.followingTags + 1 }),
+    unfollowTag: assign({ followingTags: ({ context }) => context.followingTags - 1 }),
     noteChange: assign({ changedPosition: ({ event }) => event.position }),
     mark: assign(({ event }) => {
       assertEvent(event, 'read')
@@ -50,8 +62,14 @@ const machine = setup({
 }).createMachine({
   id: 'feed',
   description:
-    'The threads that an identity follows and its feed shows, and how far the feed is read.',
-  context: { following: 0, changedPosition: 0, readThrough: 0, readPosition: 0 },
+    'The threads and tags that an identity follows and its feed shows, and how far it is read.',
+  context: {
+    following: 0,
+    changedPosition: 0,
+    readThrough: 0,
+    readPosition: 0,
+    followingTags: 0,
+  },
   initial: 'absent',
   states: {
     absent: { on: { opened: { target: 'open', actions: 'noteChange' } } },
@@ -59,6 +77,8 @@ const machine = setup({
       on: {
         followed: { actions: ['follow', 'noteChange'] },
         unfollowed: { guard: 'followsAny', actions: ['unfollow', 'noteChange'] },
+        tagFollowed: { guard: 'mayFollowTag', actions: ['followTag', 'noteChange'] },
+        tagUnfollowed: { guard: 'followsAnyTag', actions: ['unfollowTag', 'noteChange'] },
         read: { guard: 'isAhead', actions: 'mark' },
         closed: { target: 'closed', actions: 'noteChange' },
       },

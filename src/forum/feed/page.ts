@@ -23,6 +23,7 @@ import {
 import { type Links, linksFor } from '../links.ts'
 import type { Session } from '../sessions/commands.ts'
 import type { State } from '../state.ts'
+import { tagLinks } from '../threads/list-page.ts'
 import { message } from '../threads/message-page.ts'
 import type { Feed } from './queries.ts'
 
@@ -107,7 +108,14 @@ function answerOf(
     const bytes = messages.bytes + threads.bytes + lists.bytes
     const mentions = new Set(feed.mentions.map((each) => state.messages.seq(each)))
     const { after = place.through, only } = call.query
-    const shown = { ...feed, mentions, through: place.through, formToken: session.formToken }
+    const tagged = new Map([...feed.tagged].map(([each, tag]) => [state.messages.seq(each), tag]))
+    const shown = {
+      ...feed,
+      mentions,
+      tagged,
+      through: place.through,
+      formToken: session.formToken,
+    }
     const isUnread = after <= place.through
     const areMentions = only === 'mentions'
     const isSinceFollowed = isBeginning(call.query, place.through) && !areMentions
@@ -130,6 +138,8 @@ interface Shown extends Pick<Feed, 'nextAfter' | 'hasMore'> {
   links: Links
   /** The seqs of messages that mention the reader. */
   mentions: ReadonlySet<number>
+  /** The tags that the reader follows, by the seqs of the messages that begin a thread with one. */
+  tagged: ReadonlyMap<number, string>
   /** The read mark. */
   through: number
   formToken: string
@@ -145,7 +155,7 @@ function render(
   messages: Iterable<Message>,
   threads: Iterable<Thread>,
   followed: EntriesOf<Thread>,
-  { links, mentions, nextAfter, hasMore, through, formToken, ...flags }: Shown,
+  { links, mentions, tagged, nextAfter, hasMore, through, formToken, ...flags }: Shown,
 ): Content {
   const { isUnread, areMentions, isSinceFollowed } = flags
   function* main(): Generator<Html> {
@@ -159,7 +169,10 @@ ${views('Messages', areMentions ? mentionsName : 'All', kinds)}`
     for (const each of messages) {
       const { id, title } = owners[count]
       const mention = mentions.has(each.seq) ? html` · mentions you` : emptyHtml
-      const about = html`${author(each)} in <a href="/t/${id}"><bdi>${title}</bdi></a>${mention}`
+      const tag = tagged.get(each.seq)
+      const tags = tagLinks(tag === undefined ? [] : [tag])
+      const thread = html`<a href="/t/${id}"><bdi>${title}</bdi></a>`
+      const about = html`${author(each)} in ${thread}${mention}${tags}`
       yield message(links, `/t/${id}`, each, about)
       count += 1
     }

@@ -1,7 +1,8 @@
-// The feed: messages by others in the threads that the caller follows now, and messages that
-// mention the caller, oldest first.
+// The feed: messages by others in the threads that the caller follows now, messages that mention
+// the caller, and the first messages of new public threads with a tag that the caller follows now,
+// oldest first.
 //
-//   after ──▶ | message by message ──▶ | mentions, and each thread followed ──▶ | new messages |
+//   after ──▶ | message by message ──▶ | mentions, each thread and each tag ──▶ | new messages |
 //                                      `#after`                                 `#end`
 //
 // A search examines messages one by one, or the followed threads, whichever is less work. For an
@@ -12,12 +13,14 @@
 // F1. One step of a search examines a bounded number of threads and messages (`sliceSteps`). A
 //     search that needs more continues in later event-loop iterations (kernel/sliced-work.ts).
 // F2. The result is exact as of the instant of the last step: a search starts over when its caller
-//     follows or leaves a thread, and examines the messages that have arrived in the meantime.
+//     follows or leaves a thread or tag, and examines the messages that have arrived in the
+//     meantime.
 // F3. `position` covers everything shown (forum/threads/queries.ts, Q1), and the last change to
 //     what is followed; for a caller who was ever mentioned, or who wants messages of one type, the
-//     last removal of a message as well.
-// F4. A message that mentions the caller, in a thread that the caller follows, is found once, in
-//     its thread. A message that an operator has removed mentions nobody, and is of no type.
+//     last removal of a message as well; for one who follows tags, the last change of tags.
+// F4. A message is found once: in its thread, if the caller follows it; otherwise as a mention;
+//     otherwise by the first of its thread's tags that the caller follows. A message that an
+//     operator has removed mentions nobody, and is of no type.
 //
 // Neighbours: read-feed.ts runs searches for requests.
 
@@ -25,6 +28,7 @@ import { partition } from '../../base/partition.ts'
 import type { Positioned } from '../forum.ts'
 import type { State } from '../state.ts'
 import { firstAfter, taggedOf } from '../threads/queries.ts'
+import { FollowedTags } from './followed-tags.ts'
 
 /** The number of threads and messages examined in one slice, which takes 0.1 to 0.6 ms. */
 export const sliceSteps = 4096
@@ -53,6 +57,8 @@ export interface Feed extends Positioned {
   messages: number[]
   /** The messages among them that mention the caller, in the same order. */
   mentions: number[]
+  /** The tags that the caller follows, by those of the messages that begin a thread with one. */
+  tagged: ReadonlyMap<number, string>
   nextAfter: number
   hasMore: boolean
   /** Whether erasing a message, or changing tags, may take a message off the page. */
@@ -83,6 +89,10 @@ export class FeedSearch {
   /** The index of the next followed thread, and that of its next message; -1: not begun. */
   #place = 0
   #index = -1
+  /** The tags that the caller follows. */
+  #tags: FollowedTags
+  /** Messages because of these tags, of those in the second part. */
+  #tagged: Iterator<number, void> = [].values()
   /** Messages of threads are wanted after the position `#after`, with a number below `#end`. */
   #after = 0
   #end = 0
@@ -92,6 +102,7 @@ export class FeedSearch {
   constructor(state: State, read: FeedRead) {
     this.#state = state
     this.#read = read
+    this.#tags = new FollowedTags(state, read.caller)
     this.#count = read.limit + 1
     this.begin()
   }
@@ -100,6 +111,7 @@ export class FeedSearch {
   begin(): void {
     const { messages, feeds } = this.#state
     const { caller, after } = this.#read
+    this.#tags = new FollowedTags(this.#state, caller)
     this.#changed = this.#changedPosition
     this.#lost = this.#lossPosition
     this.#found = []
@@ -138,7 +150,7 @@ export class FeedSearch {
       if (this.#isFull || this.#stop === Number.POSITIVE_INFINITY) return true
       this.#beginThreads(this.#state.messages.seq(this.#next - 1))
     }
-    if (!this.#searchMentions() || !this.#searchThreads()) return false
+    if (!this.#searchMentions() || !this.#searchThreads() || !this.#searchTags()) return false
     if (!this.#read.isCount) this.#cut()
     if (this.#isFull) return true
     this.#isAtThreads = false
@@ -170,9 +182,10 @@ export class FeedSearch {
       ),
       messages: found,
       mentions,
+      tagged: this.#tags.among(isCount ? [] : found),
       nextAfter: end,
       hasMore,
-      mayLose: this.#isChoosing || mentions.length > 0,
+      mayLose: this.#isChoosing || !this.#tags.areNone || mentions.length > 0,
       changed: this.#changed,
     }
   }
@@ -199,13 +212,14 @@ export class FeedSearch {
 
   /** Whether a record may take a message off the page that mentions the caller, or is chosen. */
   get #mayLose(): boolean {
-    return this.#isChoosing || this.#state.feeds.mentions(this.#read.caller) > 0
+    if (this.#isChoosing || !this.#tags.areNone) return true
+    return this.#state.feeds.mentions(this.#read.caller) > 0
   }
 
   /** The position of the newest record that may have taken one off. */
   get #lossPosition(): number {
     const { erasedPosition, tags } = this.#state
-    return this.#read.tags === undefined
+    return this.#read.tags === undefined && this.#tags.areNone
       ? erasedPosition
       : Math.max(erasedPosition, tags.changedPosition)
   }
@@ -228,9 +242,9 @@ export class FeedSearch {
       const isMention = message === mention
       if (isMention) mention = this.#mentionAt(++place)
       if (messages.author(message) === caller || !this.#isWanted(message)) continue
-      if ((isMention && this.#isShown(message)) || this.#isFollowed(message)) {
-        this.#found.push(message)
-      }
+      const isMentioned = isMention && this.#isShown(message)
+      const isFollowed = isMentioned || this.#isFollowed(message)
+      if (isFollowed || this.#tags.of(message) !== -1) this.#found.push(message)
     }
     return true
   }
@@ -298,6 +312,7 @@ export class FeedSearch {
     this.#isAtThreads = true
     this.#place = 0
     this.#index = -1
+    this.#tagged = this.#tags.after(after, () => this.#end)
     this.#after = after
     this.#end = this.#state.messages.count
     const hasMentions = this.#state.feeds.mentions(this.#read.caller) > 0
@@ -348,6 +363,23 @@ export class FeedSearch {
       if (isByOther && this.#isWanted(message)) this.#add(message)
     }
     this.#index = -1
+    return true
+  }
+
+  /**
+   * Examines the threads with the tags that the caller follows, except what is found elsewhere
+   * (F4). Returns false if the slice ended first.
+   */
+  #searchTags(): boolean {
+    while (!(this.#read.isCount && this.#isFull)) {
+      if (this.#stepsLeft <= 0) return false
+      this.#stepsLeft -= threadsPerMessage
+      const { done, value: message } = this.#tagged.next()
+      if (done) return true
+      if (message === -1 || this.#state.messages.author(message) === this.#read.caller) continue
+      const isElsewhere = this.#isFollowed(message) || this.#isMention(message)
+      if (!isElsewhere && this.#isWanted(message)) this.#add(message)
+    }
     return true
   }
 

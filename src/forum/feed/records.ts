@@ -1,8 +1,8 @@
-// Records of what an identity does with its feed: it subscribes to a thread, unsubscribes, or marks
-// what it has read.
+// Records of what an identity does with its feed: it subscribes to a thread or a tag, unsubscribes,
+// or marks what it has read.
 
 import { kind, type Timed } from '../../kernel/record.ts'
-import { feedTopic } from '../../kernel/topics.ts'
+import { feedTopic, tagTopic, threadTopic } from '../../kernel/topics.ts'
 import type { State } from '../state.ts'
 
 export interface ThreadSubscribed extends Timed {
@@ -15,6 +15,18 @@ export interface ThreadUnsubscribed extends Timed {
   type: 'thread.unsubscribed'
   by: number
   thread: number
+}
+
+export interface TagSubscribed extends Timed {
+  type: 'tag.subscribed'
+  by: number
+  tag: string
+}
+
+export interface TagUnsubscribed extends Timed {
+  type: 'tag.unsubscribed'
+  by: number
+  tag: string
 }
 
 /** The identity has read its feed up to this position. */
@@ -42,7 +54,29 @@ export const subscriptionRecords = {
     apply(state, position, { at, by, thread }) {
       state.quotas.count('changes', { by, client: '', at })
       state.subscriptions.unfollow(by, thread, position)
-      state.webhooks.unfollow(by, thread)
+      state.webhooks.unfollow(by, threadTopic(thread))
+    },
+  }),
+
+  'tag.subscribed': kind<TagSubscribed>({
+    code: 80,
+    version: 1,
+    fields: ['by', 'tag'],
+    apply(state, position, { at, by, tag }) {
+      state.quotas.count('changes', { by, client: '', at })
+      addTagSubscription(state, by, { tag, from: state.threads.count }, position)
+    },
+  }),
+
+  'tag.unsubscribed': kind<TagUnsubscribed>({
+    code: 81,
+    version: 1,
+    fields: ['by', 'tag'],
+    apply(state, position, { at, by, tag }) {
+      state.quotas.count('changes', { by, client: '', at })
+      const number = state.tags.find(tag)
+      state.feeds.unfollowTag(by, number, position)
+      state.webhooks.unfollow(by, tagTopic(number))
     },
   }),
 
@@ -66,6 +100,19 @@ export function addSubscription(
 ): void {
   if (!state.subscriptions.mayFollow(identity, thread)) return
   state.subscriptions.follow(identity, thread, position)
-  state.webhooks.follow(identity, thread)
+  state.webhooks.follow(identity, threadTopic(thread))
+  state.onNews(feedTopic(identity))
+}
+
+/** Subscribes the identity to the tag, for public threads from number `from` on. */
+export function addTagSubscription(
+  state: State,
+  identity: number,
+  { tag, from }: { tag: string; from: number },
+  position: number,
+): void {
+  const number = state.tags.number(tag)
+  state.feeds.followTag(identity, { tag: number, from }, position)
+  state.webhooks.follow(identity, tagTopic(number))
   state.onNews(feedTopic(identity))
 }

@@ -39,11 +39,16 @@ const notification = is.object(
       const: true,
       description: 'Only where the message mentions the caller.',
     },
+    tag: is.about(
+      'Only where it begins a thread with this tag, which the caller follows.',
+      is.text,
+      'infra',
+    ),
     title: withContent(is.about('The title of its thread.', is.text, 'What do you work on?')),
     ...saidFields,
     removed,
   },
-  ['mentioned', 'title', ...Object.keys(saidFields), 'removed'],
+  ['mentioned', 'tag', 'title', ...Object.keys(saidFields), 'removed'],
 )
 
 interface FeedQuery {
@@ -59,7 +64,9 @@ interface FeedQuery {
 
 export const getNotifications = route<unknown, FeedQuery>({
   name: 'pollNotifications',
-  summary: 'Messages by others in the threads the caller follows, and those that mention it.',
+  summary:
+    'Messages by others in the threads the caller follows, those that mention it, and the first ' +
+    'ones of new threads with a tag it follows.',
   method: 'get',
   path: '/api/notifications',
   auth: 'bearer',
@@ -158,10 +165,10 @@ function page({ forum, pollAfterSeconds }: Service, feed: Feed, epoch: string): 
 
 function contentPage(
   { forum, epoch, pollAfterSeconds }: Service,
-  { messages, mentions, ...rest }: Feed,
+  { messages, mentions, tagged, ...rest }: Feed,
   charactersMax: number | undefined,
 ): Answer['body'] {
-  const entries = forum.contentItems.with({ mentions, charactersMax })
+  const entries = forum.contentItems.with({ mentions, tagged, charactersMax })
   const items = { name: 'notifications', entries, shown: messages }
   const end = `${endOf(pollAfterSeconds, rest)},"epoch":"${epoch}"`
   return writePage(forum.page, null, items, end)

@@ -62,6 +62,18 @@ export class Subscriptions {
     return pair === -1 ? 0 : this.#actors.get(pair, 'since')
   }
 
+  /** Returns the number of the pair, or -1 if the identity has never followed the thread. */
+  pairOf(identity: number, thread: number): number {
+    return this.#find(identity, thread)
+  }
+
+  /** Returns the identity of the pair with this number if it follows the thread, or -1. */
+  followerAt(pair: number, thread: number): number {
+    const isFollower =
+      this.#threads.get(pair) === thread && this.#actors.state(pair) === 'subscribed'
+    return isFollower ? this.#identities.get(pair) : -1
+  }
+
   /** Returns whether the identity can follow the thread: it does not yet, and its feed is open. */
   mayFollow(identity: number, thread: number): boolean {
     const pair = this.#find(identity, thread)

@@ -1,24 +1,40 @@
 // Feeds: for each identity an actor (forum/feed/machine.ts), the list of the threads that it
-// follows now, and the list of the messages that mention it.
+// follows now, the list of the tags that it follows now, and the list of the messages that mention
+// it.
 //
 // F1. The length of an identity's list of threads equals its actor's `following`.
 // F2. An identity's list of mentions contains each message once, oldest first, and none that the
 //     identity wrote.
+// F3. The list of an identity's tags has pairs: the number of a tag, and that of the first thread
+//     that counts. The identity began to follow the tag before this thread was created.
 
 import { ActorTable } from '../../kernel/actor-table.ts'
 import { Lists } from '../../kernel/columns/lists.ts'
 import type { Saved } from '../../kernel/saved.ts'
+import { tagTopic, threadTopic } from '../../kernel/topics.ts'
 import { feed } from './machine.ts'
+
+/** A tag that an identity follows. */
+export interface FollowedTag {
+  tag: number
+  /** The first thread that counts; older threads with the tag are not in the feed. */
+  from: number
+}
+
+const noTags: readonly FollowedTag[] = []
 
 export class Feeds {
   readonly actors = new ActorTable(feed)
   readonly #threads = new Lists()
+  /** The tags that each identity follows (F3). */
+  readonly #tags = new Lists()
   /** The numbers of the messages that mention each identity. */
   readonly #mentions = new Lists()
   #mentionCount = 0
 
   get parts(): Record<string, Saved> {
-    return { actors: this.actors, threads: this.#threads, mentions: this.#mentions }
+    const [threads, tags, mentions] = [this.#threads, this.#tags, this.#mentions]
+    return { actors: this.actors, threads, tags, mentions }
   }
 
   /** The number of mentions in all feeds. */
@@ -37,6 +53,7 @@ export class Feeds {
   add(): void {
     this.actors.add()
     this.#threads.add()
+    this.#tags.add()
     this.#mentions.add()
   }
 
@@ -86,5 +103,38 @@ export class Feeds {
   *threadsOf(identity: number): Iterable<number> {
     const count = this.followed(identity)
     for (let i = 0; i < count; i++) yield this.#threads.get(identity, i)
+  }
+
+  /** Adds a tag to those that the identity follows, for threads from number `from` on. */
+  followTag(identity: number, { tag, from }: FollowedTag, position: number): void {
+    this.actors.tell(identity, { type: 'tagFollowed', position })
+    this.#tags.push(identity, tag)
+    this.#tags.push(identity, from)
+  }
+
+  unfollowTag(identity: number, tag: number, position: number): void {
+    this.actors.tell(identity, { type: 'tagUnfollowed', position })
+    const index = 2 * this.tagsOf(identity).findIndex((each) => each.tag === tag)
+    this.#tags.deleteAt(identity, index)
+    this.#tags.deleteAt(identity, index)
+  }
+
+  /** Returns the tags that the identity follows, in the order in which it began to. */
+  tagsOf(identity: number): readonly FollowedTag[] {
+    const length = this.#tags.length(identity) / 2
+    if (length === 0) return noTags
+    return Array.from({ length }, (_, i) => {
+      return { tag: this.#tags.get(identity, 2 * i), from: this.#tags.get(identity, 2 * i + 1) }
+    })
+  }
+
+  followsTag(identity: number, tag: number): boolean {
+    return this.tagsOf(identity).some((each) => each.tag === tag)
+  }
+
+  /** Yields the topics of the threads and tags that the identity follows. */
+  *topicsOf(identity: number): Iterable<number> {
+    for (const thread of this.threadsOf(identity)) yield threadTopic(thread)
+    for (const { tag } of this.tagsOf(identity)) yield tagTopic(tag)
   }
 }

@@ -1,5 +1,5 @@
 // Requests that wait for news: polls whose page is empty, and whose callers gave them time to wait.
-// A request waits for a topic (kernel/topics.ts): a thread, or a feed with all threads in it.
+// A request waits for a topic (kernel/topics.ts): a thread, or a feed with its threads and tags.
 //
 //             ┌── news, and it is durable ──┐
 //   hold ──▶ waits ── its time is over ─────┼──▶ resume ──▶ the request is run again from the
@@ -17,9 +17,9 @@
 //     take turns, so that a thread for which ten thousand wait delays neither other requests nor
 //     the news of another thread.
 // W5. At most `max` requests wait, with at most `entriesPerRequest` times as many entries for
-//     followed threads. A caller that follows very many threads is looked up for each message
-//     instead; at most `wideMax` of these wait. Of each of the three limits a caller has a share
-//     (base/shares.ts), beyond which its requests do not wait.
+//     followed threads and tags. A caller that follows very many threads is looked up for each
+//     message instead; at most `wideMax` of these wait. Of each of the three limits a caller has a
+//     share (base/shares.ts), beyond which its requests do not wait.
 // W6. An authenticated waiter also wakes when its identity changes, as when it is blocked. That is
 //     news of the topic of its feed.
 
@@ -27,7 +27,7 @@ import { Heap, type HeapEntry } from '../../base/heap.ts'
 import { Queue } from '../../base/queue.ts'
 import { type Holder, Shares } from '../../base/shares.ts'
 import { nobody } from '../../kernel/network.ts'
-import { feedOf, feedTopic, threadOf, threadTopic } from '../../kernel/topics.ts'
+import { feedOf, feedTopic, tagOf, tagTopic, threadOf, threadTopic } from '../../kernel/topics.ts'
 import type { State } from '../state.ts'
 import { TopicRings } from './topic-rings.ts'
 
@@ -56,7 +56,7 @@ export interface Waiter extends HeapEntry {
   number: number
   /** One of its entries in the rings. */
   entry: number
-  /** The number of its entries for threads that it follows. */
+  /** The number of its entries for threads and tags that it follows. */
   followed: number
   /** It has seen everything up to this position. */
   seen: number
@@ -213,9 +213,11 @@ export class Waiting {
   #hasRoom(holder: Holder, topic: number): boolean {
     if (!this.#places.mayTake(holder)) return false
     if (threadOf(topic) !== -1) return true
-    const count = this.#state.feeds.followed(feedOf(topic))
+    const { feeds } = this.#state
+    const identity = feedOf(topic)
+    const count = feeds.followed(identity)
     if (count > followedMax) return this.#widePlaces.mayTake(holder)
-    return this.#entries.mayTake(holder, count)
+    return this.#entries.mayTake(holder, count + feeds.tagsOf(identity).length)
   }
 
   #addFollowed(waiter: Waiter, identity: number): void {
@@ -231,19 +233,25 @@ export class Waiting {
       const topic = threadTopic(followed[i])
       waiter.entry = this.#rings.add(topic, waiter.number, waiter.entry)
     }
-    waiter.followed = count
-    this.#entries.take(waiter.holder, count)
+    const tags = feeds.tagsOf(identity)
+    for (const { tag } of tags) {
+      waiter.entry = this.#rings.add(tagTopic(tag), waiter.number, waiter.entry)
+    }
+    waiter.followed = count + tags.length
+    this.#entries.take(waiter.holder, waiter.followed)
   }
 
   /** Notes news of the topic, which the record that is being applied contains. */
   note(topic: number): void {
-    const { position, subscriptions } = this.#state
+    const { position, subscriptions, feeds } = this.#state
     if (this.#rings.first(topic) !== -1) this.#news.push({ topic, position })
     if (this.#wide.size === 0) return
-    const thread = threadOf(topic)
-    if (thread === -1) return
+    const [thread, tag] = [threadOf(topic), tagOf(topic)]
+    if (thread === -1 && tag === -1) return
     for (const identity of this.#wide.values()) {
-      if (!subscriptions.isSubscribed(identity, thread)) continue
+      const isFollowed =
+        tag === -1 ? subscriptions.isSubscribed(identity, thread) : feeds.followsTag(identity, tag)
+      if (!isFollowed) continue
       this.#news.push({ topic: feedTopic(identity), position })
     }
   }

@@ -21,7 +21,7 @@ import {
 } from '../../edge/api/schema.ts'
 import { mustBe } from '../../edge/api/validator.ts'
 import { isRejection, type Rejection } from '../../kernel/rejection.ts'
-import type { Positioned } from '../forum.ts'
+import type { Forum, Positioned } from '../forum.ts'
 import type { CreatedIdentity, RotatedToken } from './commands.ts'
 import type { Profile, ProfilePage, PublicProfile } from './profiles.ts'
 
@@ -180,6 +180,10 @@ export const postToken = command<RotatedToken, { grace_seconds: number }>({
   },
 })
 const timeOrNull: Schema = { ...time, type: ['integer', 'null'] }
+export const lastSeen = about(
+  'The minute of its last request with its token; null: none since the node was started.',
+  timeOrNull,
+)
 
 const profile = {
   id: about('Its id.', identityId),
@@ -200,6 +204,10 @@ const publicIdentity = object('PublicIdentity', {
   public_messages: about('How many messages it has published in public threads.', count, 12),
   last_public_message_at: about('When it published the newest of them, or null.', timeOrNull),
 })
+const seenIdentity = object('SeenIdentity', {
+  ...publicIdentity.properties,
+  last_seen_at: lastSeen,
+})
 const identityList = object('IdentityList', {
   identities: about('The identities that were found, ordered by name.', {
     type: 'array',
@@ -214,7 +222,7 @@ const identityList = object('IdentityList', {
 })
 
 const renderOwn = renderer<object>(own)
-const renderPublic = renderer<object>(publicIdentity)
+const renderSeen = renderer<object>(seenIdentity)
 const renderList = renderer<object>(identityList)
 
 export const getSelf = route({
@@ -269,12 +277,13 @@ export const getIdentity = route({
   path: '/api/identities/:identityId',
   id: identityId,
   auth: 'optional',
-  answers: { 200: publicIdentity },
+  answers: { 200: seenIdentity },
   errors: ['not_found', 'overloaded'],
   needsClient: isUnnamed,
   run({ forum, commands }, { caller, client, id, connection }) {
     const found = commands.readProfile(forum, { caller, client, id }, connection)
-    return found instanceof Promise ? found.then(answerOf) : answerOf(found)
+    const answer = (profile: PublicProfile | Rejection) => answerOf(forum, profile)
+    return found instanceof Promise ? found.then(answer) : answer(found)
   },
 })
 
@@ -321,9 +330,11 @@ export const getIdentities = route<unknown, NamesQuery>({
   },
 })
 
-function answerOf(found: PublicProfile | Rejection): Outcome {
+function answerOf({ state, lastSeen }: Forum, found: PublicProfile | Rejection): Outcome {
   if (isRejection(found)) return found
-  return { status: 200, body: renderPublic(publicFieldsOf(found)), position: found.position }
+  const seen = lastSeen.at(state.identities.findNamed(found.id))
+  const body = renderSeen({ ...publicFieldsOf(found), last_seen_at: seen })
+  return { status: 200, body, position: found.position }
 }
 
 function listOf(found: ProfilePage | Rejection): Outcome {

@@ -87,9 +87,36 @@ export class Tags {
     this.changedPosition = position
   }
 
+  /** Returns the number of the tag, or -1 if it was never used. */
+  find(name: string): number {
+    return this.#names.find(name)
+  }
+
+  /** Returns the number of the tag, which is a new one if it was never used. */
+  number(name: string): number {
+    const { count } = this.#names
+    const tag = this.#names.add(name)
+    if (tag === count) this.#public.add()
+    return tag
+  }
+
+  name(tag: number): string {
+    return this.#names.name(tag)
+  }
+
+  /** Returns the numbers of the tags that the thread has now. */
+  numbersOf(thread: number): number[] {
+    return this.#numbers(this.#threads.get(thread))
+  }
+
   /** Returns the tags that the thread has now. */
   of(thread: number): string[] {
-    return this.#numbers(this.#threads.get(thread)).map((tag) => this.#names.name(tag))
+    return this.numbersOf(thread).map((tag) => this.name(tag))
+  }
+
+  /** Returns the public threads that have the tag now, oldest first. */
+  publicThreads(tag: number): Ordered {
+    return { length: this.#public.length(tag), get: (index) => this.#public.get(tag, index) }
   }
 
   /** Returns the property that shows the tags, after a comma; '' if there are none. */
@@ -112,10 +139,7 @@ export class Tags {
       this.#public.length(a) <= this.#public.length(b) ? a : b,
     )
     return {
-      publics: {
-        length: this.#public.length(shortest),
-        get: (index) => this.#public.get(shortest, index),
-      },
+      publics: this.publicThreads(shortest),
       has: (thread) => {
         const set = this.#threads.get(thread)
         return set !== 0 && tags.every((tag) => this.#sets.includes(set - 1, tag))
@@ -149,9 +173,7 @@ export class Tags {
     }
     const set = this.#threads.get(thread)
     for (const name of names) {
-      const { count } = this.#names
-      const tag = this.#names.add(name)
-      if (tag === count) this.#public.add()
+      const tag = this.number(name)
       this.#sets.push(set - 1, tag)
       if (isPublic) this.#list(tag, thread)
     }

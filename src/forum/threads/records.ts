@@ -2,7 +2,7 @@
 
 import { detailsOf } from '../../kernel/receipts.ts'
 import { kind, type Timed } from '../../kernel/record.ts'
-import { feedTopic, threadTopic } from '../../kernel/topics.ts'
+import { feedTopic, tagTopic, threadTopic } from '../../kernel/topics.ts'
 import { addSubscription } from '../feed/records.ts'
 import type { State } from '../state.ts'
 import type { Visibility } from './machine.ts'
@@ -118,7 +118,7 @@ export function addThread(state: State, position: number, record: NewThread): nu
   state.threads.actors.tell(thread, { type: 'created', position, author: by, visibility })
   if (visibility === 'private') {
     for (const member of new Set([by, ...participants])) state.privateThreads.push(member, thread)
-  }
+  } else for (const tag of state.tags.numbersOf(thread)) state.onNews(tagTopic(tag))
   return thread
 }
 

@@ -15,7 +15,7 @@
 //     followers are looked at afterwards, at most `followersPerStep` in each step.
 
 import { Heap, type HeapEntry } from '../../base/heap.ts'
-import { feedOf, threadOf } from '../../kernel/topics.ts'
+import { feedOf } from '../../kernel/topics.ts'
 import type { Webhooks } from './table.ts'
 import { isSending, type Webhook } from './webhook.ts'
 
@@ -65,11 +65,11 @@ export class DueWebhooks {
   /** Notes news of a topic (kernel/topics.ts). */
   note(topic: number): void {
     if (!this.#isDeciding) return
-    const thread = threadOf(topic)
+    const identity = feedOf(topic)
     const isWaking =
-      thread === -1
-        ? this.#webhooks.of(feedOf(topic)) !== undefined
-        : this.#webhooks.followersOf(thread).size > 0
+      identity === -1
+        ? this.#webhooks.followersOf(topic).size > 0
+        : this.#webhooks.of(identity) !== undefined
     if (isWaking) this.#topics.add(topic)
   }
 
@@ -103,8 +103,8 @@ export class DueWebhooks {
         const [topic] = this.#topics
         if (topic === undefined) return
         this.#topics.delete(topic)
-        const thread = threadOf(topic)
-        const followers = thread === -1 ? [feedOf(topic)] : this.#webhooks.followersOf(thread)
+        const identity = feedOf(topic)
+        const followers = identity === -1 ? this.#webhooks.followersOf(topic) : [identity]
         this.#followers = followers[Symbol.iterator]()
       }
       const next = this.#followers.next()

@@ -47,7 +47,7 @@ export const webhookRecords = {
     fields: ['by', 'id', 'endpoint', 'sealed', 'key'],
     apply(state, position, { by, id, endpoint, sealed, key, at }) {
       const webhook = { owner: by, id, endpoint, sealed }
-      state.webhooks.register(webhook, position, at, state.feeds.threadsOf(by))
+      state.webhooks.register(webhook, position, at, state.feeds.topicsOf(by))
       state.receipts.add(by, key, 'webhook', state.webhooks.registrations - 1, at)
       state.quotas.count('webhooks', { by, client: '', at })
     },
@@ -59,7 +59,7 @@ export const webhookRecords = {
     fields: ['webhook'],
     apply(state, position, { webhook: number, at }) {
       const webhook = state.webhooks.get(number)!
-      const followed = state.feeds.threadsOf(webhook.owner)
+      const followed = state.feeds.topicsOf(webhook.owner)
       state.webhooks.verify(webhook, position, at, followed)
       state.quotas.count('verifications', { by: webhook.owner, client: '', at })
     },
@@ -96,5 +96,5 @@ export const webhookRecords = {
 export function removeWebhookOf(state: State, identity: number, position: number): void {
   const webhook = state.webhooks.of(identity)
   if (webhook === undefined) return
-  state.webhooks.remove(webhook, position, state.feeds.threadsOf(identity))
+  state.webhooks.remove(webhook, position, state.feeds.topicsOf(identity))
 }

@@ -54,7 +54,7 @@ export class Webhooks {
     return this.#registrations
   }
 
-  /** Restores everything but the index of whom threads wake, which `indexFollowed` fills. */
+  /** Restores everything but the index of whom topics wake, which `indexFollowed` fills. */
   restore(facts: unknown): void {
     this.#registrations = facts as number
     for (const webhook of webhooksFrom(this.rows.webhooks.takeFilled())) {
@@ -64,10 +64,10 @@ export class Webhooks {
     }
   }
 
-  /** Notes the threads that the owner of a webhook follows, if the webhook is active. */
+  /** Notes the topics that the owner of a webhook follows, if the webhook is active. */
   indexFollowed(webhook: Webhook, followed: Iterable<number>): void {
     if (!this.isActive(webhook)) return
-    for (const thread of followed) this.#wakes.add(thread, webhook.owner)
+    for (const topic of followed) this.#wakes.add(topic, webhook.owner)
   }
 
   /** The number of webhooks that were ever registered. */
@@ -94,9 +94,9 @@ export class Webhooks {
     return webhookActors.state(actor) === 'active'
   }
 
-  /** Returns the identities with an active webhook that follow the thread. */
-  followersOf(thread: number): ReadonlySet<number> {
-    return this.#wakes.of(thread)
+  /** Returns the identities with an active webhook that follow the topic of a thread or tag. */
+  followersOf(topic: number): ReadonlySet<number> {
+    return this.#wakes.of(topic)
   }
 
   /**
@@ -108,8 +108,8 @@ export class Webhooks {
   }
 
   /**
-   * Registers a webhook, which replaces the owner's previous one. `followed` are the threads that
-   * the owner follows.
+   * Registers a webhook, which replaces the owner's previous one. `followed` are the topics of the
+   * threads and tags that the owner follows.
    */
   register(fields: NewWebhook, position: number, at: number, followed: Iterable<number>): void {
     const before = this.of(fields.owner)
@@ -158,15 +158,15 @@ export class Webhooks {
     }
   }
 
-  /** Notes that the identity follows the thread. */
-  follow(identity: number, thread: number): void {
+  /** Notes that the identity follows the thread or tag of the topic. */
+  follow(identity: number, topic: number): void {
     const webhook = this.of(identity)
-    if (webhook !== undefined && this.isActive(webhook)) this.#wakes.add(thread, identity)
+    if (webhook !== undefined && this.isActive(webhook)) this.#wakes.add(topic, identity)
   }
 
-  /** Notes that the identity no longer follows the thread. */
-  unfollow(identity: number, thread: number): void {
-    this.#wakes.delete(thread, identity)
+  /** Notes that the identity no longer follows the thread or tag of the topic. */
+  unfollow(identity: number, topic: number): void {
+    this.#wakes.delete(topic, identity)
   }
 
   /** Has the identity not be woken for messages up to this position. */
@@ -213,7 +213,7 @@ export class Webhooks {
     this.#touch(webhook, position)
     this.#dropped = position
     webhookActors.tell(webhook.actor, event)
-    for (const thread of followed) this.#wakes.delete(thread, webhook.owner)
+    for (const topic of followed) this.#wakes.delete(topic, webhook.owner)
     this.#unverified.delete(webhook)
     this.#byOwner.delete(webhook.owner)
     this.#byNumber.delete(webhook.number)

@@ -27,7 +27,7 @@ export function unannounced(state: State, identity: number, after: number): Rang
 
 /** Returns the position of the newest message of the feed, which has one at the position `from`. */
 function newest(state: State, identity: number, from: number): number {
-  const { feeds, threads, messages, subscriptions, moderation } = state
+  const { feeds, threads, messages, subscriptions, moderation, tags } = state
   const upperBound = messages.seq(messages.count - 1)
   if (feeds.followed(identity) > sliceSteps) return upperBound
   let stepsLeft = sliceSteps
@@ -49,6 +49,18 @@ function newest(state: State, identity: number, from: number): number {
       const seq = messages.seq(message)
       if (seq <= through || seq < since) break
       if (messages.author(message) === identity) continue
+      through = seq
+      break
+    }
+  }
+  for (const { tag, from: first } of feeds.tagsOf(identity)) {
+    const tagged = tags.publicThreads(tag)
+    for (let index = tagged.length - 1; index >= 0; index--) {
+      if (stepsLeft-- === 0) return upperBound
+      const thread = tagged.get(index)
+      const seq = threads.actors.columns.firstPosition.get(thread)
+      if (seq <= through || thread < first) break
+      if (threads.actors.columns.author.get(thread) === identity) continue
       through = seq
       break
     }

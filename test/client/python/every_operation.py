@@ -60,6 +60,9 @@ CALLS = {
     "listTags": [lambda forum: forum.tags(prefix="a", after="b", limit=2)],
     "subscribe": [lambda forum: forum.subscribe(THREAD)],
     "unsubscribe": [lambda forum: forum.unsubscribe(THREAD)],
+    "listFollowers": [lambda forum: forum.followers(THREAD, after="agt_x", limit=2)],
+    "subscribeTag": [lambda forum: forum.subscribe_tag("a:b")],
+    "unsubscribeTag": [lambda forum: forum.unsubscribe_tag("a:b")],
     "pollNotifications": [
         lambda forum: forum.notifications(
             wait=3,

@@ -145,6 +145,8 @@ for (const version of versions) {
     await ana.get('reply', { thread_id, content: 'Thanks.' })
     t.same((await ben.get('check_feed')).notifications, [])
     t.match(await ben.get('subscribe', { thread_id }), { thread_id, subscribed: true })
+    t.match(await ben.get('subscribe', { tag: 'a:b' }), { tag: 'a:b', subscribed: true })
+    t.match(await ben.get('unsubscribe', { tag: 'a:b' }), { tag: 'a:b', subscribed: false })
     const missed = (await ben.get('check_feed', { after: 0 })).notifications
     t.equal(missed.length, 2)
   })
@@ -161,6 +163,8 @@ t.test('mcp: a refusal: a tool error with the code of the forum', async (t) => {
     ['read_thread', { thread_id: absent }, 'not_found'],
     ['reply', { thread_id: absent, content: 'x' }, 'not_found'],
     ['subscribe', { thread_id: absent }, 'not_found'],
+    ['subscribe', { thread_id: absent, tag: 'bug' }, 'invalid_field'],
+    ['unsubscribe', {}, 'invalid_field'],
     ['read_thread', { thread_id: '../../status' }, 'invalid_id'],
     ['read_thread', {}, 'invalid_id'],
     ['read_thread', { thread_id: absent, limit: 101 }, 'invalid_number'],

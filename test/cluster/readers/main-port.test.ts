@@ -39,6 +39,7 @@ function scene() {
   const main = new MainPort(socket as unknown as Socket, {
     ...{ onSetup: note('setup'), onNews: note('news'), onCheckpoint: note('checkpoint') },
     onRole: (role) => events.push(`role ${role}`),
+    onSeen: (seen) => events.push(`seen ${seen}`),
     onFailed: (failure) => events.push(`failed ${failure}`),
     ...{ onStop: note('stop'), onLost: note('lost') },
   })

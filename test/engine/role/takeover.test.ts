@@ -53,8 +53,9 @@ const derived: { [Part in keyof Derived]: (forum: Forum) => unknown } = {
   page: pagesOf,
   feedItems: ({ feedItems, state }) => {
     const messages = Array.from({ length: state.messages.count }, (_, message) => message)
+    const unmarked = { mentions: [], tagged: new Map() }
     return messages.map((message) =>
-      Buffer.from(feedItems.write('', { messages: [message], mentions: [] }, '')).toString(),
+      Buffer.from(feedItems.write('', { messages: [message], ...unmarked }, '')).toString(),
     )
   },
   contentItems: ({ contentItems, state }) =>
@@ -65,6 +66,7 @@ const derived: { [Part in keyof Derived]: (forum: Forum) => unknown } = {
   pageMaking: ({ pageMaking }) => pageMaking.length,
   htmlCache: ofThisProcess, // its keys name the content (people/layout.ts)
   guesses: ofThisProcess,
+  lastSeen: ofThisProcess,
   registrations: ofThisProcess,
 }
 

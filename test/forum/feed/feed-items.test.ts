@@ -21,13 +21,17 @@ t.test('I1, I2, I4: any reads while messages arrive: each item as rendered anew'
       const backs = read.filter((back) => back <= newest).sort((a, b) => b - a)
       const shown = backs.map((back) => newest - back)
       const mentions = shown.filter((message) => message % 4 < of)
-      const page = { messages: shown, mentions }
+      const ofTag = (message: number) => ['bug', 'a'.repeat(40)][message % 5]
+      const tags = shown.map((message) => [message, ofTag(message)] as const)
+      const tagged = new Map(tags.filter(([, tag]) => tag !== undefined))
+      const page = { messages: shown, mentions, tagged }
       const list = Buffer.from(items.write('{"items":[', page, '],"more":true}')).toString()
       const expected = shown.map((message) => {
         const thread = `thr_${state.threads.hex(state.messages.thread(message))}`
         const author = state.identities.id(state.messages.author(message))
         const item = JSON.parse(state.messages.feedItem(message, author, thread))
-        return mentions.includes(message) ? { ...item, mentioned: true } : item
+        const mentioned = mentions.includes(message) && { mentioned: true }
+        return { ...item, ...mentioned, tag: ofTag(message) }
       })
       const whole = JSON.stringify({ items: expected, more: true })
       if (list !== whole) throw new Error(`${list} is not ${whole}`)
@@ -42,7 +46,8 @@ t.test('a page of 100 items, which is the longest: written; a longer one fails',
   const items = new FeedItems(scene.forum.state)
   const page = (count: number) => {
     const messages = new Array(count).fill(0)
-    const list = items.write('[', { messages, mentions: messages }, ']'.padEnd(1_000))
+    const tagged = new Map([[0, 'a'.repeat(40)]])
+    const list = items.write('[', { messages, mentions: messages, tagged }, ']'.padEnd(1_000))
     return JSON.parse(Buffer.from(list).toString()).length
   }
   t.equal(page(100), 100)

@@ -18,12 +18,17 @@ import { connection } from '../doubles.ts'
 import { type Posted, Scene } from '../scene.ts'
 
 /** Computes the feed naively: collects everything, sorts it and cuts it off. */
-function naiveFeed({ forum, posted }: Scene, { caller, after, limit, only, type, tags }: FeedRead) {
+function naiveFeed(scene: Scene, { caller, after, limit, only, type, tags }: FeedRead) {
+  const { forum, posted } = scene
   const follows = (thread: number) => forum.state.subscriptions.isSubscribed(caller, thread)
   const isMention = ({ mentions, isErased }: Posted) => !isErased && mentions.includes(caller)
+  const tagOf = (message: Posted) => scene.followedTag(caller, message)
   const later = posted
     .filter(({ seq, author }) => seq > after && author !== caller)
-    .filter((message) => isMention(message) || (only !== 'mentions' && follows(message.thread)))
+    .filter((message) => {
+      const isFollowed = follows(message.thread) || tagOf(message) !== undefined
+      return isMention(message) || (only !== 'mentions' && isFollowed)
+    })
     .filter((each) => type === undefined || (each.type === type && !each.isErased))
     .filter(({ thread }) => {
       const has = forum.state.tags.of(thread)
@@ -33,18 +38,26 @@ function naiveFeed({ forum, posted }: Scene, { caller, after, limit, only, type,
   const page = later.slice(0, limit)
   const seqs = page.map(({ seq }) => seq)
   const mentions = page.filter(isMention).map(({ seq }) => seq)
+  const tagged = page.filter((each) => tagOf(each) !== undefined)
   const hasMore = later.length > limit
   const last = seqs.at(-1) ?? after
   const isPast = (type ?? tags) !== undefined && !hasMore
   const nextAfter = isPast ? Math.max(after, forum.state.position) : last
-  return { seqs, mentions, nextAfter, hasMore }
+  return {
+    seqs,
+    mentions,
+    tagged: tagged.map((each) => [each.seq, tagOf(each)]),
+    nextAfter,
+    hasMore,
+  }
 }
 
 /** Returns the feed with positions in place of message numbers. */
 function shown({ forum: { state } }: Scene, feed: Feed) {
   const seqOf = (message: number) => state.messages.seq(message)
   const [seqs, mentions] = [feed.messages.map(seqOf), feed.mentions.map(seqOf)]
-  return { seqs, mentions, nextAfter: feed.nextAfter, hasMore: feed.hasMore }
+  const tagged = Array.from(feed.tagged, ([message, tag]) => [seqOf(message), tag])
+  return { seqs, mentions, tagged, nextAfter: feed.nextAfter, hasMore: feed.hasMore }
 }
 
 /** Checks that the feed is correct at this instant, and that its position covers it. */
@@ -57,7 +70,9 @@ function check(scene: Scene, read: FeedRead, feed: Feed): void {
     return each.isErased && (each.mentions.includes(read.caller) || each.type === read.type)
   })
   if (hides) assert.ok(feed.position >= scene.forum.state.erasedPosition, 'F3: the last removal')
-  const tagged = read.tags === undefined ? 0 : scene.forum.state.tags.changedPosition
+  const followsTags = scene.forum.state.feeds.tagsOf(read.caller).length > 0
+  const isByTags = read.tags !== undefined || followsTags
+  const tagged = isByTags ? scene.forum.state.tags.changedPosition : 0
   assert.ok(feed.position >= tagged, 'F3: the last change of tags')
   const newest = seqs.at(-1) ?? 0
   assert.ok(feed.hasMore ? feed.position > newest : feed.position >= newest, 'F3')
@@ -82,6 +97,8 @@ function smallScene(): Scene {
   const everyone = [1, 2, 3, 4]
   for (let i = 0; i < 60; i++) {
     scene.thread('public', i % 3 === 0 ? everyone : [1 + (i % 4)], '', tagsOf(i))
+    if (i === 20) for (const tag of ['a', 'b']) scene.followTag(2, tag)
+    if (i === 30) scene.followTag(4, 'b')
   }
   for (let i = 0; i < 3000; i++) {
     const mentions = i % 9 === 0 ? [i % 5, (i + 1) % 5] : i % 500 === 1 ? everyone : []
@@ -97,7 +114,9 @@ function smallScene(): Scene {
 function wideScene(): Scene {
   const scene = new Scene(4)
   for (let i = 0; i < 5000; i++) {
-    scene.thread('public', i % 10 === 0 ? [1, 2] : [1], '', tagsOf(i))
+    scene.thread(i % 50 === 7 ? 'private' : 'public', i % 10 === 0 ? [1, 2] : [1], '', tagsOf(i))
+    if (i === 1000) for (const tag of ['a', 'b']) scene.followTag(2, tag)
+    if (i === 4000) for (const by of [1, 3]) scene.followTag(by, 'b')
   }
   for (let i = 0; i < 3000; i++) {
     const mentions = i % 30 === 0 ? [0, 1, 3] : []
@@ -143,6 +162,7 @@ for (const { name, build, numRuns } of [
       fc.tuple(fc.constant('subscribe'), who, thread),
       fc.tuple(fc.constant('unsubscribe'), who, thread),
       fc.tuple(fc.constant('begin a thread'), fc.constant(0), fc.constant(0)),
+      fc.tuple(fc.constantFrom('follow a tag', 'unfollow a tag'), who, fc.nat(1)),
     )
     let [slices, restarts] = [0, 0]
     const property = fc.property(
@@ -167,7 +187,9 @@ for (const { name, build, numRuns } of [
             else if (does === 'tag') scene.tag(at, tagsOf(by))
             else if (does === 'subscribe') scene.subscribe(by, at)
             else if (does === 'unsubscribe') scene.unsubscribe(by, at)
-            else scene.thread('public', [1])
+            else if (does === 'follow a tag') scene.followTag(by, 'ab'[at])
+            else if (does === 'unfollow a tag') scene.unfollowTag(by, 'ab'[at])
+            else scene.thread('public', [1], '', ['b'])
           }
           if (!search.isStale) continue
           restarts += 1
@@ -359,6 +381,8 @@ t.test('news in a range: found within one slice, otherwise assumed', async (t) =
   t.equal(unannounced(state, 2, end), null, 'it follows neither')
   t.ok(looks.now < 1000, `${looks.now} looks`)
   for (let i = 0; i < 5000; i++) scene.unsubscribe(2, i)
+  t.not(unannounced(state, 2, 0), null, 'it follows tags')
+  for (const tag of ['a', 'b']) scene.unfollowTag(2, tag)
   t.equal(unannounced(state, 2, 0), null, 'it follows nothing any more')
   looks.now = 0
   const all = { first: 2, through: end + 2 }
