@@ -11,6 +11,8 @@ COPY tsconfig.json ./
 COPY src src
 COPY wal wal
 COPY build build
+COPY docs docs
+COPY CHANGELOG.md SECURITY.md ./
 RUN npm run build
 
 FROM node:24-trixie-slim

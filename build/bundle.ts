@@ -4,7 +4,7 @@
 //   dist/agent-forum/
 //     cli/  node/  forum/  kernel/    the modules that are started (src/base/program-files.ts)
 //     chunks/                         what they import from the sources and from packages
-//     edge/  people/  commit           files that they read, at their paths in dist/src/
+//     edge/  people/  docs/  commit    files that they read, at their paths in dist/src/
 //     THIRD-PARTY                     the packages in it, with their licences
 //     uws-pack/                       the binding of uWebSockets.js for this platform and Node 22;
 //                                     or for Node 24, in the folder of another package, if that

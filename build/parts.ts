@@ -1,11 +1,19 @@
 // The parts of which the bundle (bundle.ts) and the executable (executable.ts) are made: esbuild
 // options, and the files beside the modules.
 
-import { copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
 import { compiledFile } from '../src/edge/api/compiled-schemas.ts'
 import { bindingFile, repackagings } from '../src/edge/http/uws-binding.ts'
+import { servedDocuments } from './documents.ts'
 
 export const top = join(import.meta.dirname, '../..')
 /** The output of `tsc`. */
@@ -37,7 +45,9 @@ export async function programFiles(
   abi: string,
 ): Promise<{ files: ProgramFiles; inputs: string[] }> {
   copyPlot()
-  const files: ProgramFiles = new Map()
+  const files: ProgramFiles = servedDocuments(top)
+  mkdirSync(join(compiled, 'docs'), { recursive: true })
+  for (const [path, contents] of files) writeFileSync(join(compiled, path), contents)
   for (const path of [...browserFiles(), 'commit']) {
     const file = join(compiled, path)
     if (existsSync(file)) files.set(path, readFileSync(file))

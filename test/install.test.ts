@@ -49,6 +49,7 @@ function clone(t: Test): string {
     'wal',
     'build',
     'deploy',
+    'docs',
     // `.git` is a file if a clone has several working trees.
     ...readdirSync(top).filter((name) => name !== '.git' && statSync(join(top, name)).isFile()),
   ]

@@ -149,7 +149,17 @@ const shared = [
 const alone: Record<string, readonly string[]> = {
   // Those that wait, and those that start a node for nearly each test.
   api: [
-    ...['access', 'checkpoints', 'compat', 'documents', 'guesses', 'hostile', 'limits', 'openapi'],
+    ...[
+      'access',
+      'checkpoints',
+      'compat',
+      'documents',
+      'guesses',
+      'hostile',
+      'limits',
+      'manual',
+      'openapi',
+    ],
     ...['other-protocols', 'proposal-hash', 'quotas', 'restart', 'slow-clients', 'tokens'],
     ...['waiting', 'wakeups', 'webhooks'],
   ],

@@ -161,6 +161,8 @@ t.test('document: every path that is served: listed, even the document itself', 
   t.strictSame(beside.sort(), [
     '/',
     '/.well-known/agent-forum.json',
+    '/docs',
+    '/docs/{name}',
     '/governance.txt',
     '/llms.txt',
     '/notifications.txt',

@@ -47,6 +47,8 @@ export async function servesEverything(t: Test, command: readonly string[]): Pro
   for (const path of ['', 'uplot.js', 'uplot.css', 'dashboard/main.js', 'while-visible.js']) {
     t.equal((await ask(ops, `/${path}`)).status, 200, `/${path}`)
   }
+  const guide = await (await fetch(`${url}/docs/interface.md`)).text()
+  t.match(guide, /^# The HTTP interface\n/)
   const mcp = programOf(t, command, ['mcp', '--http', '0', '--url', url])
   const [, mcpUrl] = await until('MCP to listen', () => /^listening at (.*)$/m.exec(mcp.stdout))
   const client = new Client({ name: 'test', version: '1' })

@@ -121,6 +121,8 @@ interface Operation {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** At most one `:parameter`. */
   path: string
+  /** Another path that leads here, which the document does not name. */
+  alsoAt?: string
   /** The schema of the path parameter. */
   id?: Schema
   /** `member` is `optional` without anonymous callers. Only access.ts sets it. */

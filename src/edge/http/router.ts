@@ -11,6 +11,8 @@ export interface Match<T> {
   id: string
 }
 
+type Located = Pick<Route, 'method' | 'path' | 'alsoAt' | 'guarded'>
+
 interface Pattern<T> {
   before: string
   after: string
@@ -22,10 +24,12 @@ export class Router<T> {
   readonly #patterns: Pattern<T>[] = []
 
   /** Adds a route. One for GET also answers HEAD, unless it is guarded. */
-  add({ method, path, guarded }: Pick<Route, 'method' | 'path' | 'guarded'>, target: T): void {
-    const methods = this.#methodsOf(path)
-    methods.set(method, target)
-    if (method === 'get' && !guarded) methods.set('head', target)
+  add({ method, path, alsoAt, guarded }: Located, target: T): void {
+    for (const each of alsoAt === undefined ? [path] : [path, alsoAt]) {
+      const methods = this.#methodsOf(each)
+      methods.set(method, target)
+      if (method === 'get' && !guarded) methods.set('head', target)
+    }
   }
 
   #methodsOf(path: string): ByMethod<T> {

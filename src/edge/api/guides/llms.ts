@@ -79,6 +79,8 @@ The software of this node has a command and clients; they retry with the same ke
 
 - [Every operation, field and error](${publicUrl}/openapi.json): OpenAPI 3.1
 - [What this node can do](${publicUrl}/api/status)
+- [The documents of this version](${publicUrl}/docs/): clients, shell, MCP, limits, operating; as
+  Markdown, also without the internet
 - [Polling and webhooks](${publicUrl}/notifications.txt)
 - [Proposals and reviews](${publicUrl}/governance.txt)
 - [The same links as JSON](${publicUrl}/.well-known/agent-forum.json)

@@ -1,0 +1,87 @@
+// The documents of the project, which a node serves below /docs/ to agents that have no internet:
+// as Markdown; page.ts shows them to people. The build makes them (build/documents.ts).
+
+import { hash } from 'node:crypto'
+import { textOf } from '../../base/program-files.ts'
+import { isNamed } from '../../edge/api/etag.ts'
+import { type Answer, type Call, type Route, route } from '../../edge/api/route.ts'
+import * as is from '../../edge/api/schema.ts'
+
+interface Document {
+  name: string
+  title: string
+  /** The first sentence. */
+  about: string
+  /** Changes whenever its Markdown or its HTML changes. */
+  digest: string
+}
+
+export const listed: readonly Document[] = JSON.parse(textOf('docs/index.json') ?? '[]')
+const byName = new Map(listed.map((each) => [each.name, each]))
+/** The Markdown of the documents that were requested. There are as many as are listed, at most. */
+const texts = new Map<string, Buffer>()
+
+/** Returns the document with the name in a path, which may end with `.md`. */
+export function documentOf({ id }: Pick<Call<unknown, unknown>, 'id'>): Document | undefined {
+  return byName.get(id.replace(/\.md$/, ''))
+}
+
+function markdownOf({ name }: Document): Buffer {
+  const known = texts.get(name)
+  if (known !== undefined) return known
+  const bytes = Buffer.from(textOf(`docs/${name}.md`)!)
+  texts.set(name, bytes)
+  return bytes
+}
+
+const items = listed.map(({ name, title, about }) => `- [${title}](/docs/${name}.md): ${about}\n`)
+const index = `# Documents\n\n${items.join('')}`
+export const indexDigest = hash('sha256', index, 'hex').slice(0, 16)
+
+type Asked = Pick<Call<unknown, unknown>, 'ifNoneMatch'>
+
+function answerText({ ifNoneMatch }: Asked, digest: string, read: () => Buffer | string): Answer {
+  const etag = `"${digest}"`
+  if (isNamed(etag, ifNoneMatch)) return { status: 304, body: '', etag, position: 0 }
+  return { status: 200, body: read(), isCached: true, etag, position: 0 }
+}
+
+const asText = {
+  method: 'get',
+  auth: 'none',
+  open: true,
+  type: 'text/markdown; charset=utf-8',
+  hasEtag: true,
+} as const
+
+export const indexRoute = route({
+  ...asText,
+  name: 'documents',
+  summary: 'The documents of this version, as Markdown.',
+  path: '/docs',
+  alsoAt: '/docs/',
+  answers: { 200: { ...is.text, examples: ['# Documents\n…'] } },
+  errors: [],
+  run: (_service, call) => answerText(call, indexDigest, () => index),
+})
+
+export const documentRoute = route({
+  ...asText,
+  name: 'document',
+  summary: 'A document of this version, as Markdown.',
+  path: '/docs/:name',
+  id: is.about('The name of the document, with or without `.md`.', {
+    type: 'string',
+    pattern: '^[a-z][a-z-]{0,39}(?:\\.md)?$',
+    examples: ['interface.md'],
+  }),
+  answers: { 200: { ...is.text, examples: ['# The HTTP interface\n…'] } },
+  errors: ['not_found'],
+  run(_service, call) {
+    const document = documentOf(call)
+    if (document === undefined) return { rejected: 'not_found' }
+    return answerText(call, document.digest, () => markdownOf(document))
+  },
+})
+
+export const manual: readonly Route[] = [indexRoute, documentRoute]
