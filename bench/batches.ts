@@ -7,7 +7,7 @@
 // Reports:    processor time of the node for each request, and requests a second.
 // Leaves out: what a batch saves its client, which depends on the client; networks; how long others
 //             wait meanwhile (test/edge/http/batch.test.ts).
-// Smoke:      test/bench/batches.test.ts. Run it: node dist/bench/batches.js
+// Smoke:      test/bench/batches.test.ts (npm run test:deep). Run it: node dist/bench/batches.js
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -12,7 +12,7 @@
 // Leaves out: the disk: the system has most of the files in its page cache. A third core: both load
 //             generators and the thread that reads share one, so the ratio of polls/s is too low
 //             where the loop is not busy; the share of its processor time shows what pages leave.
-// Smoke:      test/bench/cold.test.ts. Run it: node dist/bench/cold.js
+// Smoke:      test/bench/cold.test.ts (npm run test:deep). Run it: node dist/bench/cold.js
 
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -9,7 +9,8 @@
 //             much of the time collections and syncs took, the longest of each, and how long the
 //             last beginning of a checkpoint took.
 // Leaves out: networks; bursts, although real callers do not arrive evenly spread.
-// Smoke:      test/bench/latency.test.ts. Run it: npm run bench -- --only latency --markdown FILE
+// Smoke:      test/bench/latency.test.ts (npm run test:deep).
+//             Run it: npm run bench -- --only latency --markdown FILE
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

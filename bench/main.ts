@@ -8,7 +8,8 @@
 //             server per request; throughput by number of connections; stalls of the event loop.
 //             Prints tables, and writes JSON and the tables of docs/performance.md on request.
 // Leaves out: TLS, networks, webhooks, large states (scale.ts).
-// Smoke:      test/bench runs every scenario for a second, every peer once, and this with --smoke.
+// Smoke:      test/bench runs every scenario for a second, and this with --smoke; the deep run
+//             runs every peer once.
 //
 // Run:        npm run bench -- --help
 

@@ -8,7 +8,7 @@
 //             takes, and the longest stall of the event loop and p99.9 of replies meanwhile.
 // Leaves out: a cold page cache of the system: most of the data was written shortly before, and is
 //             read from the disk only if it is larger than memory.
-// Smoke:      test/bench/scale.test.ts, with 2,000 messages.
+// Smoke:      test/bench/scale.test.ts (npm run test:deep), with 2,000 messages.
 //
 // Run:        node dist/bench/scale.js --help
 

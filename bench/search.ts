@@ -13,7 +13,8 @@
 //             caught up.
 // Leaves out: a third core: the loads, the index and the threads of the node share what is left, so
 //             ratios of rates are too low where it is busy; the share of processor time is not.
-// Smoke:      test/bench/search.test.ts. Run it: node dist/bench/search.js --messages 1000000
+// Smoke:      test/bench/search.test.ts (npm run test:deep).
+//             Run it: node dist/bench/search.js --messages 1000000
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -4,7 +4,8 @@
 // `npm test` has what a change needs: every room, and the whole node as its callers see it. The
 // system tests (`ofSystem`) are those that need another program (a browser, a proxy, a NATS server,
 // an installed package), break the machine under a node, check a benchmark, or repeat suites in
-// another environment. The deep run has both.
+// another environment. The deep run has both, and those of which it is enough that a release passes
+// them (`onlyDeep`).
 //
 // A file that starts no process of its own often runs for a shorter time than it takes to start
 // Node and to load tap and what the file imports, which is 0.3 to 0.5 s of processor time. So most
@@ -119,6 +120,30 @@ const ofSystem = [
   ...['bench/', 'histories/node'],
 ]
 
+/**
+ * What only the deep run has. For each promise that one of these files checks, another file checks
+ * it in npm test or among the system tests: with other means, or in a smaller world. For faults,
+ * faults/pages.test.ts compares this with docs/faults.md. Each name is the beginning of file names.
+ */
+export const onlyDeep = [
+  // Small runs of the benchmarks but for the scenarios, of which the tables are made.
+  ...['bench/attacks', 'bench/batches', 'bench/cold', 'bench/latency', 'bench/peers'],
+  ...['bench/readers', 'bench/replication', 'bench/scale', 'bench/search'],
+  // Damage to every file of a store, and nodes whose device wears out: wal/damage, wal/parity and
+  // wal/checkpoints damage the same files, and faults/rot and faults/beyond-parity whole nodes.
+  ...['faults/damage-matrix', 'faults/worn-files'],
+  // A node that is shared unequally: forum/cold-reads and kernel/sliced-work measure the shares.
+  'faults/shares',
+  // Replication on real servers that fail: fault-matrix, nodes and histories do the same in fewer
+  // ways, and simulation in more.
+  ...['cluster/replication/engine-faults', 'cluster/replication/readers'],
+  ...['cluster/replication/server-files', 'cluster/replication/stale-leader'],
+  // The links and servers of the tests themselves.
+  'cluster/replication/nats-cluster',
+  // Simulations in examples/: client/agents runs the other examples.
+  'client/simulations',
+]
+
 const slices = [
   'identities',
   'invitations',
@@ -206,13 +231,13 @@ const behindTheEdge = ['document', 'openapi', 'wakeups', 'checkpoints', 'restart
 
 // Some also run with their text on disk as soon as possible (api/everything-cold.ts): a sample, and
 // in the deep run all but those that count checkpoints or memory.
-const cold = ['batch', 'lists', 'threads']
+const cold = ['threads']
 const neverCold = ['document', 'openapi', 'checkpoints', 'limits', 'ops']
 
 // And over nodes with readers: a sample, and in the deep run the tests of kills and of faults of a
 // replicated log, and all but those that look at one process. Not where the port cannot be shared
 // (edge/http/node.ts).
-const ofReaders = ['feed', 'tokens']
+const ofReaders = ['feed']
 const neverOfReaders = [
   ...['document', 'openapi', 'checkpoints', 'limits', 'ops', 'proxy-headers'],
   ...['slow-clients', 'waiting'],
@@ -225,6 +250,7 @@ export type Part = 'change' | 'system'
 export function jobsOfParts(parts: readonly Part[]): Job[] {
   const jobs = [...(parts.includes('system') ? repeatedJobs() : [])]
   const files = testFiles().filter((file) => {
+    if (!isDeep && onlyDeep.some((name) => file.startsWith(name))) return false
     return parts.includes(ofSystem.some((name) => file.startsWith(name)) ? 'system' : 'change')
   })
   return [...jobs, ...jobsOf(files)]
@@ -243,14 +269,14 @@ function repeatedJobs(): Job[] {
       if (suite === undefined) return false
       return isDeep ? !never.includes(suite) : sample.includes(suite)
     })
-  const onlyDeep: string[] = [] // test:node runs some of them
+  const none: string[] = [] // test:node runs some of them
   const overNode = { AGENT_FORUM_HTTP: 'node' }
   const onDisk = { TEST_TEXT: 'cold' }
   const withReaders = { TEST_READERS: '2' }
   const readers = again(ofReaders, neverOfReaders)
   if (isDeep) readers.push('faults/kill.test.js', 'cluster/replication/fault-matrix.test.js')
   return [
-    ...again(onlyDeep, behindTheEdge).map((name) => jobOf(name, overNode, ' over node:http')),
+    ...again(none, behindTheEdge).map((name) => jobOf(name, overNode, ' over node:http')),
     ...again(cold, neverCold).map((name) => jobOf(name, onDisk, ' with its text on disk')),
     ...readers.map((name) => jobOf(name, withReaders, ' with readers')),
   ]

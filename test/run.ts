@@ -1,8 +1,8 @@
 // npm test, npm run test:system, npm run test:deep: runs compiled test files, each in its own
 // process or in one with others (jobs.ts). It runs two processes more at a time than there are
 // processors, because many tests mostly wait: for a limit of the node to pass, a disk to sync or
-// another process to start. Arguments are the files to run; without them it runs the part that
-// TEST_PART names.
+// another process to start. While processors are idle all the same, it starts more, up to twice as
+// many. Arguments are the files to run; without them it runs the part that TEST_PART names.
 //
 // A process prints TAP and ends with a line that counts its assertions. The output of a file that
 // fails is printed, indented; of the others only the skipped tests are listed. The last line is the
@@ -19,8 +19,9 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { availableParallelism } from 'node:os'
+import { availableParallelism, cpus } from 'node:os'
 import { join, relative } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { pluralize } from '../src/base/pluralize.ts'
 import { isDeep, sizes, timeoutMs } from './depth.ts'
 import { type FileResult, fileResults } from './group-results.ts'
@@ -95,19 +96,62 @@ function countOf(output: string): Count {
   return { total: numberOf('total'), pass: numberOf('pass'), fail: numberOf('fail') }
 }
 
+/** How many processes run at a time, and how many while processors are idle. */
+const usual = availableParallelism() + 2
+const most = 2 * usual
+const lookMs = 1000
+/** The part of the processors' time that one more process may use. */
+const idleMin = 0.25
+
 async function runAll(jobs: readonly Job[]): Promise<Count> {
   const sum: Count = { total: 0, pass: 0, fail: 0 }
-  const queue = jobs.values()
-  const worker = async () => {
-    for (const job of queue) {
-      const { total, pass, fail } = await run(job)
+  const queue = [...jobs]
+  const running = new Set<Promise<void>>()
+  const begin = (job: Job) => {
+    const done = run(job).then(({ total, pass, fail }) => {
       sum.total += total
       sum.pass += pass
       sum.fail += fail
+      running.delete(done)
+    })
+    running.add(done)
+  }
+  const looking = new AbortController()
+  const look = async () => {
+    const idleTime = idleShare()
+    for (;;) {
+      await sleep(lookMs, undefined, { signal: looking.signal })
+      if (idleTime() < idleMin || running.size >= most) continue
+      const job = queue.shift()
+      if (job !== undefined) begin(job)
     }
   }
-  await Promise.all(Array.from({ length: availableParallelism() + 2 }, worker))
+  look().catch((error) => {
+    if (!looking.signal.aborted) throw error
+  })
+  while (queue.length > 0 || running.size > 0) {
+    while (queue.length > 0 && running.size < usual) begin(queue.shift()!)
+    await Promise.race(running)
+  }
+  looking.abort()
   return sum
+}
+
+/** Returns a function that returns the idle part of the processors' time since its last call. */
+function idleShare(): () => number {
+  const times = () => {
+    const each = cpus().map(({ times }) => times)
+    const idle = each.reduce((sum, { idle }) => sum + idle, 0)
+    return { idle, all: each.reduce((sum, times) => sum + timeOf(times), 0) }
+  }
+  const timeOf = (times: object) => Object.values(times).reduce((a, b) => a + b, 0)
+  let before = times()
+  return () => {
+    const now = times()
+    const share = (now.idle - before.idle) / Math.max(1, now.all - before.all)
+    before = now
+    return share
+  }
 }
 
 function part(): Part {

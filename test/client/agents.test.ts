@@ -11,7 +11,7 @@ import { startForum } from '../api/harness.ts'
 import { ask, samples } from '../api/operators.ts'
 import { program } from '../api/process.ts'
 import { Person } from '../clients/shell/person.ts'
-import { chosenSeed, sizeOf } from '../depth.ts'
+import { chosenSeed, sampleOf, sizeOf } from '../depth.ts'
 import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
@@ -252,7 +252,7 @@ async function answersTen(t: Test, agent: Agent): Promise<void> {
   t.ok(Math.abs(moved - Number(kbShown)) < 1, `${moved} KB`)
 }
 
-for (const agent of agents) {
+for (const agent of sampleOf('AGENT_KILLS', agents)) {
   const { name, isOnce } = agent
   const skip = skipOf(agent)
 

@@ -80,7 +80,7 @@ async function load({ log }: Store, disk: SimulatedDisk): Promise<number> {
 
 const step = sizeOf('DAMAGE_STEP')
 
-/** Flips a bit of each byte of the checkpoint files, or of every third byte, one at a time. */
+/** Flips a bit of each byte of the checkpoint files, or of some of them, one at a time. */
 async function eachFlip(
   disk: SimulatedDisk,
   visit: (name: string, at: number) => Promise<void>,

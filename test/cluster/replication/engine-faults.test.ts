@@ -186,7 +186,7 @@ const faults: Record<string, Fault> = {
   },
 }
 
-// The deep run includes all faults; `npm run test:system` includes the one that TEST_SEED chooses.
+// The deep run includes all faults; by itself, this file has the one that TEST_SEED chooses.
 const all = Object.entries(faults)
 const chosen = isDeep ? all : [all[chosenSeed % all.length]!]
 

@@ -14,7 +14,7 @@ import {
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import { type Engine, findEngine } from '../../../src/forum/search/engine.ts'
-import { chosenSeed, sizeOf, timeoutMs } from '../../depth.ts'
+import { chosenSeed, sampleOf, sizeOf, timeoutMs } from '../../depth.ts'
 import { flip } from '../../faults/flip.ts'
 import { seededRandom } from '../../wal/simulated-inode.ts'
 import { naiveSearch } from './index-model.ts'
@@ -103,7 +103,8 @@ const damages: Record<string, (file: string) => void> = {
   'longer than it was': (file) => writeFileSync(file, 'more', { flag: 'a' }),
 }
 
-for (const [what, damage] of Object.entries(damages)) {
+t.comment(`TEST_SEED=${chosenSeed}`)
+for (const [what, damage] of sampleOf('SEARCH_DAMAGES', Object.entries(damages))) {
   t.test(`index: in use, each shard ${what}: is made again`, async (t) => {
     const scene = filled(t)
     for (const [i, name] of scene.files.entries()) {
