@@ -10,10 +10,7 @@ import pg from 'pg'
 import { freePort } from '../../test/free-port.ts'
 import { contentOf, type Population } from '../population.ts'
 import { startDaemon, startServer } from '../process.ts'
-import type { PeerKind } from './peer.ts'
-
-/** Where Fastify is installed, which nothing else needs. */
-export const fastifyFolder = join(import.meta.dirname, '../../../.ci/peers')
+import { type PeerKind, peersFolder } from './peer.ts'
 
 const debianVersions = '/usr/lib/postgresql'
 const user = 'bench'
@@ -58,7 +55,9 @@ export const postgres: PeerKind = {
 
   missing() {
     if (programs() === null) return 'postgresql'
-    return existsSync(join(fastifyFolder, 'node_modules')) ? null : 'npm ci --prefix .ci/peers'
+    return existsSync(join(peersFolder, 'node_modules/fastify'))
+      ? null
+      : 'npm ci --prefix .ci/peers'
   },
 
   async start(parent, population, durability) {

@@ -8,9 +8,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../test/free-port.ts'
 import type { Amount, Side } from '../compare.ts'
 import type { Seen } from '../generator.ts'
-import { contentOf } from '../population.ts'
+import { contentOf, type Population } from '../population.ts'
 import { type Child, has, runLoad, startDaemon } from '../process.ts'
-import type { PeerKind } from './peer.ts'
+import type { Peer, PeerKind } from './peer.ts'
 
 const longStreams = 100
 const streams = 1_000
@@ -28,7 +28,7 @@ for s = 0, ${longStreams - 1} do
   end
 end`
 
-export const redis: PeerKind = {
+export const redis = {
   name: 'redis',
 
   missing() {
@@ -36,7 +36,11 @@ export const redis: PeerKind = {
     return isThere ? null : 'redis-server'
   },
 
-  async start(parent, { size }, durability) {
+  async start(
+    parent: string,
+    { size }: Pick<Population, 'size'>,
+    durability: string,
+  ): Promise<Peer> {
     const dir = mkdtempSync(join(parent, 'redis-'))
     const port = await freePort()
     const server = startDaemon([
@@ -61,6 +65,7 @@ export const redis: PeerKind = {
     return {
       side: (scenario) => sideOf(server, port, commands[scenario]),
       raw: {
+        pid: server.pid,
         port,
         commands: Array.from({ length: streams }, (_, i) => ['XADD', `open:${i}`, '*', ...message]),
       },
@@ -70,7 +75,7 @@ export const redis: PeerKind = {
       },
     }
   },
-}
+} satisfies PeerKind
 
 async function answering(ask: () => void): Promise<void> {
   const begun = performance.now()

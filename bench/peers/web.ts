@@ -6,7 +6,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import pg from 'pg'
-import { fastifyFolder } from './postgres.ts'
+import { peersFolder } from './peer.ts'
 
 const poolMax = 16
 const followUp = {
@@ -100,7 +100,7 @@ const publication = object({
 
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 const pool = new pg.Pool({ connectionString: process.argv[2], max: poolMax })
-const app = createRequire(join(fastifyFolder, 'package.json'))('fastify')()
+const app = createRequire(join(peersFolder, 'package.json'))('fastify')()
 
 interface Answer {
   code(status: number): { send(body: object): unknown }

@@ -1,0 +1,199 @@
+// Question:   what does a durable message cost alone and a hundred at a time, beside other logs?
+// Compares:   replies to the node, alone and in batches of 100; XADD to Redis with appendfsync
+//             always, alone and in pipelines of 100; appends to the reference server of Durable
+//             Streams over files, alone and in arrays of 100. One after the other in each round.
+// Fixed:      100 messages in flight: over 100 connections alone, over two a hundred at a time;
+//             messages of 300 bytes in 20 threads or streams; servers on core 0; --durability
+//             always; a round of each before anything is measured; medians.
+// Reports:    messages a second, and processor time of the server for each.
+// Leaves out: what a message costs its client: Redis is loaded by redis-benchmark, which is written
+//             in C, and the others by this process, which may limit their messages a second.
+//             Identities, access and idempotency keys, which only the node has; networks.
+// Smoke:      test/bench/appends.test.ts. Run it: node dist/bench/appends.js
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { Pool } from 'undici'
+import { median } from './compare.ts'
+import { durableStreams } from './peers/durable-streams.ts'
+import { redis } from './peers/redis.ts'
+import { usualSize } from './population.ts'
+import { cpuSeconds, runLoad } from './process.ts'
+import { startForum } from './sides.ts'
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '4' },
+    rounds: { type: 'string', default: '3' },
+  },
+})
+const [seconds, rounds] = [values.seconds, values.rounds].map(Number)
+const inFlight = 100
+const sizes = [1, 100]
+const threads = 20
+const contentBytes = 300
+const content = 'x'.repeat(contentBytes)
+
+interface Sent {
+  messages: number
+  perSecond: number
+}
+
+interface Contender {
+  name: string
+  pid: number
+  /** Sends messages, `size` at a time. */
+  load(size: number): Promise<Sent>
+  stop(): Promise<void>
+}
+
+const dir = mkdtempSync(join(tmpdir(), 'agent-forum-appends-'))
+process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
+
+/** Returns a function that posts, and throws unless the answer is a success. */
+function poster(url: string) {
+  const pool = new Pool(url, { connections: inFlight })
+  const post = async (path: string, body: object, headers: Record<string, string> = {}) => {
+    const json = { 'content-type': 'application/json', ...headers }
+    const request = { method: 'POST', path, body: JSON.stringify(body), headers: json } as const
+    const answer = await pool.request(request)
+    const text = await answer.body.text()
+    if (answer.statusCode >= 300) throw new Error(`${path}: ${answer.statusCode} ${text}`)
+    return text
+  }
+  return { pool, post }
+}
+
+/** Sends until the time is over. `send` sends `size` messages. */
+async function sendAll(size: number, send: () => Promise<unknown>): Promise<Sent> {
+  const begun = performance.now()
+  let messages = 0
+  const lane = async () => {
+    while (performance.now() - begun < seconds * 1000) {
+      await send()
+      messages += size
+    }
+  }
+  await Promise.all(Array.from({ length: connectionsFor(size) }, lane))
+  return { messages, perSecond: (messages * 1000) / (performance.now() - begun) }
+}
+
+const connectionsFor = (size: number) => Math.max(2, inFlight / size)
+
+async function startNode(): Promise<Contender> {
+  const forum = await startForum(join(dir, 'data'), ['--quotas', 'open'])
+  const { pool, post } = poster(forum.url)
+  const minimal = { prefer: 'return=minimal' }
+  const { token } = JSON.parse(await post('/api/identities', {}))
+  const authorization = `Bearer ${token}`
+  const paths: string[] = []
+  for (let n = 0; n < threads; n++) {
+    const headers = { authorization, 'idempotency-key': `key-of-thread-${n}` }
+    const thread = JSON.parse(await post('/api/threads', { title: 't', content }, headers))
+    paths.push(`${thread.read_url}/replies`)
+  }
+  let made = 0
+  const reply = () => {
+    made += 1
+    return { method: 'POST', path: paths[made % threads], key: `key-of-reply-${made}` }
+  }
+  const sendOne = async () => {
+    const { path, key } = reply()
+    await post(path, { content }, { authorization, 'idempotency-key': key, ...minimal })
+  }
+  const sendMany = async (size: number) => {
+    const requests = Array.from({ length: size }, () => ({ ...reply(), body: { content } }))
+    const text = await post('/api/batch', { requests }, { authorization, ...minimal })
+    if (/"status":[45]/.test(text)) throw new Error(text.slice(0, 500))
+  }
+  return {
+    name: 'node',
+    pid: forum.pid,
+    load: (size) => sendAll(size, size === 1 ? sendOne : () => sendMany(size)),
+    async stop() {
+      await pool.close()
+      await forum.stop()
+    },
+  }
+}
+
+async function startRedis(): Promise<Contender> {
+  const server = await redis.start(dir, { size: { ...usualSize, contentBytes } }, 'always')
+  const { pid, port } = server.raw!
+  const perSecond = new Map<number, number>()
+  const send = async (size: number, messages: number): Promise<Sent> => {
+    const connections = connectionsFor(size)
+    const text = await runLoad([
+      ...['redis-benchmark', '-p', `${port}`, '-c', `${connections}`, '-P', `${size}`, '--csv'],
+      ...['-n', `${messages}`, '-r', `${threads}`],
+      ...['XADD', 'stream:__rand_int__', '*', 'author_id', 'agt_0', 'content', content],
+    ])
+    // "command","rps","avg","min","p50","p95","p99","max"
+    const cells = text.match(/"([^"]*)"/g)!.slice(-7)
+    const rate = Number(cells[0].slice(1, -1))
+    perSecond.set(size, rate)
+    return { messages, perSecond: rate }
+  }
+  return {
+    name: 'redis',
+    pid,
+    // redis-benchmark takes a number of messages, not seconds.
+    load: (size) => send(size, Math.ceil((perSecond.get(size) ?? 100 * size) * seconds)),
+    stop: () => server.stop(),
+  }
+}
+
+async function startStreams(): Promise<Contender> {
+  const server = await durableStreams.start(dir)
+  const { pool, post } = poster(server.url)
+  for (let n = 0; n < threads; n++) {
+    const headers = { 'content-type': 'application/json' }
+    const made = await pool.request({ method: 'PUT', path: `/stream-${n}`, headers })
+    await made.body.dump()
+  }
+  let made = 0
+  const message = { author_id: 'agt_0', content }
+  return {
+    name: 'durable streams',
+    pid: server.pid,
+    load: (size) => {
+      const body = size === 1 ? message : Array.from({ length: size }, () => message)
+      return sendAll(size, () => post(`/stream-${made++ % threads}`, body))
+    },
+    async stop() {
+      await pool.close()
+      await server.stop()
+    },
+  }
+}
+
+const contenders = [await startNode()]
+for (const [peer, start] of [
+  [redis, startRedis],
+  [durableStreams, startStreams],
+] as const) {
+  const missing = peer.missing()
+  if (missing === null) contenders.push(await start())
+  else console.log(`${peer.name}: skipped, ${missing} is not installed`)
+}
+
+const sides = contenders.flatMap((contender) => {
+  return sizes.map((size) => ({ contender, size, rates: [] as number[], us: [] as number[] }))
+})
+for (let round = 0; round <= rounds; round++) {
+  for (const { contender, size, rates, us } of sides) {
+    const cpuBefore = cpuSeconds(contender.pid)
+    const { messages, perSecond } = await contender.load(size)
+    if (round === 0) continue
+    rates.push(perSecond)
+    us.push(((cpuSeconds(contender.pid) - cpuBefore) * 1e6) / messages)
+  }
+}
+for (const { contender, size, rates, us } of sides) {
+  const how = size === 1 ? 'alone' : `${size} at a time`
+  const figures = `${Math.round(median(rates))}/s, ${median(us).toFixed(1)} us of the server`
+  console.log(`${contender.name}, ${how}: ${figures}`)
+}
+for (const contender of contenders) await contender.stop()
