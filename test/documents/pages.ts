@@ -4,6 +4,7 @@
 import { actorTable, recordTable } from './architecture-tables.ts'
 import { clientTable } from './client-table.ts'
 import { clientTypes } from './client-types.ts'
+import { commandTable, flagTable, toolTable } from './command-tables.ts'
 import type { Section } from './generated.ts'
 import { interfaceSections } from './interface-tables.ts'
 import { metricsTable } from './metrics-table.ts'
@@ -21,8 +22,10 @@ export const pages: Record<string, Record<string, Section>> = {
   },
   'docs/client.md': { methods: clientTable },
   'docs/interface.md': interfaceSections,
+  'docs/mcp.md': { tools: toolTable },
   'docs/metrics.md': { metrics: metricsTable },
   'docs/operating.md': operatingSections,
+  'docs/shell.md': { commands: commandTable, flags: flagTable },
 }
 
 export const files: Record<string, () => string> = {

@@ -230,7 +230,7 @@ lost.
     run: async (session, words, values) => (await reading()).tags(session, words, values),
   }),
   follow: command({
-    usage: 'THREAD',
+    usage: 'THREAD | --tag T',
     summary: 'follow a thread, or a tag',
     examples: ['follow thr_5f0c…', 'follow --tag infra'],
     about: ofThread,
@@ -238,7 +238,7 @@ lost.
     run: async (session, words, values) => (await writing()).follow(session, words, values),
   }),
   unfollow: command({
-    usage: 'THREAD',
+    usage: 'THREAD | --tag T',
     summary: 'unfollow a thread, or a tag',
     examples: ['unfollow thr_5f0c…', 'unfollow --tag infra'],
     about: ofThread,
