@@ -16,7 +16,7 @@ export const leadershipRecords = {
   'leader.began': kind<LeaderBegan>({
     code: 50,
     version: 1,
-    fields: ['term', 'node', 'nonce'],
+    fields: { term: true, node: true, nonce: true },
     apply(state, position, { term, node, nonce }) {
       state.term = { number: term, began: position, node, nonce }
     },

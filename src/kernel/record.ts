@@ -18,11 +18,18 @@ export interface RecordKind<R extends Timed> {
   code: number
   version: number
   /** The fields in their order in the log, after the time. */
-  fields: readonly Exclude<keyof R, 'type' | 'at'>[]
+  fields: readonly FieldOf<R>[]
   apply(state: State, position: number, record: R): void
 }
 
+type FieldOf<R extends Timed> = Exclude<keyof R, 'type' | 'at'>
+
+/** In a declaration, `fields` has every field of the shape, or it does not compile. */
+interface DeclaredKind<R extends Timed> extends Omit<RecordKind<R>, 'fields'> {
+  fields: Readonly<Record<FieldOf<R>, true>>
+}
+
 /** Declares a kind of record; the type parameter is the record's shape. */
-export function kind<R extends Timed>(declared: RecordKind<R>): RecordKind<R> {
-  return declared
+export function kind<R extends Timed>(declared: DeclaredKind<R>): RecordKind<R> {
+  return { ...declared, fields: Object.keys(declared.fields) as FieldOf<R>[] }
 }

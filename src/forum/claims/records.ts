@@ -26,7 +26,7 @@ export const claimRecords = {
   'thread.claimed': kind<ThreadClaimed>({
     code: 70,
     version: 1,
-    fields: ['by', 'thread', 'expiresAt', 'key', 'details'],
+    fields: { by: true, thread: true, expiresAt: true, key: true, details: true },
     apply(state, position, { by, thread, expiresAt, key, details, at }) {
       const { fence } = state.claims.claim(thread, by, expiresAt, at)
       state.threads.actors.tell(thread, { type: 'claimChanged', position })
@@ -38,7 +38,7 @@ export const claimRecords = {
   'claim.released': kind<ClaimReleased>({
     code: 71,
     version: 1,
-    fields: ['by', 'thread'],
+    fields: { by: true, thread: true },
     apply(state, position, { thread }) {
       state.claims.release(thread, 'released')
       state.threads.actors.tell(thread, { type: 'claimChanged', position })

@@ -40,7 +40,7 @@ export const subscriptionRecords = {
   'thread.subscribed': kind<ThreadSubscribed>({
     code: 5,
     version: 1,
-    fields: ['by', 'thread'],
+    fields: { by: true, thread: true },
     apply(state, position, { at, by, thread }) {
       state.quotas.count('changes', { by, client: '', at })
       addSubscription(state, by, thread, position)
@@ -50,7 +50,7 @@ export const subscriptionRecords = {
   'thread.unsubscribed': kind<ThreadUnsubscribed>({
     code: 6,
     version: 1,
-    fields: ['by', 'thread'],
+    fields: { by: true, thread: true },
     apply(state, position, { at, by, thread }) {
       state.quotas.count('changes', { by, client: '', at })
       state.subscriptions.unfollow(by, thread, position)
@@ -61,7 +61,7 @@ export const subscriptionRecords = {
   'tag.subscribed': kind<TagSubscribed>({
     code: 80,
     version: 1,
-    fields: ['by', 'tag'],
+    fields: { by: true, tag: true },
     apply(state, position, { at, by, tag }) {
       state.quotas.count('changes', { by, client: '', at })
       addTagSubscription(state, by, { tag, from: state.threads.count }, position)
@@ -71,7 +71,7 @@ export const subscriptionRecords = {
   'tag.unsubscribed': kind<TagUnsubscribed>({
     code: 81,
     version: 1,
-    fields: ['by', 'tag'],
+    fields: { by: true, tag: true },
     apply(state, position, { at, by, tag }) {
       state.quotas.count('changes', { by, client: '', at })
       const number = state.tags.find(tag)
@@ -83,7 +83,7 @@ export const subscriptionRecords = {
   'feed.read': kind<FeedRead>({
     code: 7,
     version: 1,
-    fields: ['by', 'through'],
+    fields: { by: true, through: true },
     apply(state, position, { at, by, through }) {
       state.quotas.count('changes', { by, client: '', at })
       state.feeds.actors.tell(by, { type: 'read', position, through })

@@ -33,7 +33,7 @@ export const governanceRecords = {
   'proposal.saved': kind<ProposalSaved>({
     code: 30,
     version: 1,
-    fields: ['by', 'id', 'hash', 'text', 'key', 'client'],
+    fields: { by: true, id: true, hash: true, text: true, key: true, client: true },
     apply(state, position, record) {
       const { by, key, client, at } = record
       const proposal = addProposal(state, { ...record, seq: position })
@@ -45,7 +45,7 @@ export const governanceRecords = {
   'proposal.reviewed': kind<ProposalReviewed>({
     code: 31,
     version: 1,
-    fields: ['by', 'id', 'proposal', 'text', 'key', 'client'],
+    fields: { by: true, id: true, proposal: true, text: true, key: true, client: true },
     apply(state, position, record) {
       const { by, key, client, at } = record
       const review = addReview(state, { ...record, seq: position })

@@ -64,7 +64,15 @@ export const identityRecords = {
   'identity.created': kind<IdentityCreated>({
     code: 1,
     version: 1,
-    fields: ['id', 'kind', 'displayName', 'tokenDigest', 'expiresAt', 'client', 'listed'],
+    fields: {
+      id: true,
+      kind: true,
+      displayName: true,
+      tokenDigest: true,
+      expiresAt: true,
+      client: true,
+      listed: true,
+    },
     apply(state, position, record) {
       addIdentity(state, position, record)
       const { client, at } = record
@@ -75,7 +83,7 @@ export const identityRecords = {
   'guests.expired': kind<GuestsExpired>({
     code: 2,
     version: 1,
-    fields: ['before'],
+    fields: { before: true },
     apply(state, position, { before, at }) {
       state.invitations.expire(at, position)
       expireClaims(state, position, at)
@@ -94,7 +102,7 @@ export const identityRecords = {
   'identity.token_rotated': kind<TokenRotated>({
     code: 60,
     version: 1,
-    fields: ['by', 'identity', 'tokenDigest', 'graceUntil', 'reason'],
+    fields: { by: true, identity: true, tokenDigest: true, graceUntil: true, reason: true },
     apply(state, position, { at, by, identity, tokenDigest, graceUntil }) {
       if (by !== nobody) state.quotas.count('rotations', { by, client: '', at })
       const rotation = { digest: tokenDigest, until: graceUntil, at }
@@ -106,7 +114,7 @@ export const identityRecords = {
   'identity.listed': kind<IdentityListed>({
     code: 64,
     version: 1,
-    fields: ['by', 'listed'],
+    fields: { by: true, listed: true },
     apply(state, position, { at, by, listed }) {
       state.quotas.count('changes', { by, client: '', at })
       state.identities.actors.tell(by, { type: listed ? 'listed' : 'unlisted' })

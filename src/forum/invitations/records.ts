@@ -37,7 +37,7 @@ export const invitationRecords = {
   'invitation.issued': kind<InvitationIssued>({
     code: 61,
     version: 1,
-    fields: ['id', 'digest', 'uses', 'expiresAt', 'reason'],
+    fields: { id: true, digest: true, uses: true, expiresAt: true, reason: true },
     apply(state, position, { type: _, ...invitation }) {
       state.invitations.issue({ ...invitation, position })
     },
@@ -46,7 +46,7 @@ export const invitationRecords = {
   'invitation.revoked': kind<InvitationRevoked>({
     code: 62,
     version: 1,
-    fields: ['id', 'reason'],
+    fields: { id: true, reason: true },
     apply(state, position, { id }) {
       state.invitations.revoke(id, position)
     },
@@ -55,16 +55,16 @@ export const invitationRecords = {
   'identity.invited': kind<IdentityInvited>({
     code: 63,
     version: 1,
-    fields: [
-      'id',
-      'kind',
-      'displayName',
-      'tokenDigest',
-      'expiresAt',
-      'client',
-      'invitation',
-      'listed',
-    ],
+    fields: {
+      id: true,
+      kind: true,
+      displayName: true,
+      tokenDigest: true,
+      expiresAt: true,
+      client: true,
+      invitation: true,
+      listed: true,
+    },
     apply(state, position, record) {
       const { client, at, invitation } = record
       addIdentity(state, position, record)

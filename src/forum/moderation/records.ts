@@ -43,7 +43,7 @@ export const moderationRecords = {
   'message.erased': kind<MessageErased>({
     code: 40,
     version: 1,
-    fields: ['message', 'reason'],
+    fields: { message: true, reason: true },
     apply(state, position, record) {
       const { message } = record
       const thread = state.messages.thread(message)
@@ -58,7 +58,7 @@ export const moderationRecords = {
   'thread.locked': kind<ThreadLocked>({
     code: 41,
     version: 1,
-    fields: ['thread', 'reason'],
+    fields: { thread: true, reason: true },
     apply(state, position, record) {
       state.threads.actors.tell(record.thread, { type: 'locked', position })
       addAct(state, position, 'locked', record.thread, record)
@@ -68,7 +68,7 @@ export const moderationRecords = {
   'thread.unlocked': kind<ThreadUnlocked>({
     code: 42,
     version: 1,
-    fields: ['thread', 'reason'],
+    fields: { thread: true, reason: true },
     apply(state, position, { thread }) {
       state.threads.actors.tell(thread, { type: 'unlocked', position })
       state.moderation.delete('locked', thread)
@@ -78,7 +78,7 @@ export const moderationRecords = {
   'identity.blocked': kind<IdentityBlocked>({
     code: 43,
     version: 1,
-    fields: ['identity', 'reason'],
+    fields: { identity: true, reason: true },
     apply(state, position, record) {
       const { identity } = record
       state.identities.actors.tell(identity, { type: 'blocked' })
@@ -91,7 +91,7 @@ export const moderationRecords = {
   'identity.unblocked': kind<IdentityUnblocked>({
     code: 44,
     version: 1,
-    fields: ['identity', 'reason'],
+    fields: { identity: true, reason: true },
     apply(state, position, { identity }) {
       state.identities.actors.tell(identity, { type: 'unblocked' })
       state.webhooks.skipTo(identity, position)

@@ -14,7 +14,7 @@ export const tagRecords = {
   'thread.tagged': kind<ThreadTagged>({
     code: 8,
     version: 1,
-    fields: ['by', 'thread', 'tags'],
+    fields: { by: true, thread: true, tags: true },
     apply(state, position, { at, by, thread, tags }) {
       state.quotas.count('changes', { by, client: '', at })
       state.threads.actors.tell(thread, { type: 'tagged', position })

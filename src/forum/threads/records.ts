@@ -54,20 +54,20 @@ export const postRecords = {
   'thread.posted': kind<ThreadPosted>({
     code: 3,
     version: 2,
-    fields: [
-      'by',
-      'id',
-      'messageId',
-      'title',
-      'content',
-      'visibility',
-      'participants',
-      'key',
-      'client',
-      'mentions',
-      'messageType',
-      'tags',
-    ],
+    fields: {
+      by: true,
+      id: true,
+      messageId: true,
+      title: true,
+      content: true,
+      visibility: true,
+      participants: true,
+      key: true,
+      client: true,
+      mentions: true,
+      messageType: true,
+      tags: true,
+    },
     apply(state, position, record) {
       const { by, participants, at } = record
       const thread = addThread(state, position, record)
@@ -82,17 +82,17 @@ export const postRecords = {
   'reply.posted': kind<ReplyPosted>({
     code: 4,
     version: 2,
-    fields: [
-      'by',
-      'thread',
-      'messageId',
-      'content',
-      'key',
-      'client',
-      'mentions',
-      'details',
-      'messageType',
-    ],
+    fields: {
+      by: true,
+      thread: true,
+      messageId: true,
+      content: true,
+      key: true,
+      client: true,
+      mentions: true,
+      details: true,
+      messageType: true,
+    },
     apply(state, position, record) {
       const { by, thread, at, details } = record
       state.threads.actors.tell(thread, { type: 'replied', position })

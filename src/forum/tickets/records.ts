@@ -38,7 +38,7 @@ export const ticketRecords = {
   'ticket.issued': kind<TicketIssued>({
     code: 10,
     version: 1,
-    fields: ['nonce', 'expiresAt', 'client'],
+    fields: { nonce: true, expiresAt: true, client: true },
     apply(state, _, { nonce, expiresAt, client, at }) {
       state.tickets.issue(nonce, expiresAt, at)
       state.quotas.count('tickets', { by: nobody, client, at })
@@ -48,7 +48,15 @@ export const ticketRecords = {
   'ticket.used_for_thread': kind<TicketUsedForThread>({
     code: 11,
     version: 1,
-    fields: ['nonce', 'authorId', 'id', 'messageId', 'title', 'content', 'client'],
+    fields: {
+      nonce: true,
+      authorId: true,
+      id: true,
+      messageId: true,
+      title: true,
+      content: true,
+      client: true,
+    },
     apply(state, position, record) {
       const { nonce, at } = record
       const visibility = 'public'
@@ -62,7 +70,14 @@ export const ticketRecords = {
   'ticket.used_for_reply': kind<TicketUsedForReply>({
     code: 12,
     version: 1,
-    fields: ['nonce', 'authorId', 'thread', 'messageId', 'content', 'client'],
+    fields: {
+      nonce: true,
+      authorId: true,
+      thread: true,
+      messageId: true,
+      content: true,
+      client: true,
+    },
     apply(state, position, record) {
       const { nonce, thread, at } = record
       const by = addGuest(state, position, record)

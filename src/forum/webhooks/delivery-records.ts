@@ -32,7 +32,7 @@ export const deliveryRecords = {
   'delivery.started': kind<DeliveryStarted>({
     code: 25,
     version: 1,
-    fields: ['webhook', 'first', 'through'],
+    fields: { webhook: true, first: true, through: true },
     apply({ webhooks }, position, { webhook, first, through, at }) {
       webhooks.tell(
         webhooks.get(webhook)!,
@@ -46,7 +46,14 @@ export const deliveryRecords = {
   'delivery.finished': kind<DeliveryFinished>({
     code: 26,
     version: 1,
-    fields: ['webhook', 'first', 'outcome', 'status', 'error', 'nextAttemptAt'],
+    fields: {
+      webhook: true,
+      first: true,
+      outcome: true,
+      status: true,
+      error: true,
+      nextAttemptAt: true,
+    },
     apply({ webhooks }, position, record) {
       webhooks.tell(webhooks.get(record.webhook)!, record.first, eventOf(record), position)
     },

@@ -44,7 +44,7 @@ export const webhookRecords = {
   'webhook.registered': kind<WebhookRegistered>({
     code: 20,
     version: 1,
-    fields: ['by', 'id', 'endpoint', 'sealed', 'key'],
+    fields: { by: true, id: true, endpoint: true, sealed: true, key: true },
     apply(state, position, { by, id, endpoint, sealed, key, at }) {
       const webhook = { owner: by, id, endpoint, sealed }
       state.webhooks.register(webhook, position, at, state.feeds.topicsOf(by))
@@ -56,7 +56,7 @@ export const webhookRecords = {
   'webhook.verified': kind<WebhookVerified>({
     code: 21,
     version: 1,
-    fields: ['webhook'],
+    fields: { webhook: true },
     apply(state, position, { webhook: number, at }) {
       const webhook = state.webhooks.get(number)!
       const followed = state.feeds.topicsOf(webhook.owner)
@@ -68,7 +68,7 @@ export const webhookRecords = {
   'webhook.verify_failed': kind<WebhookVerifyFailed>({
     code: 22,
     version: 1,
-    fields: ['webhook', 'error'],
+    fields: { webhook: true, error: true },
     apply(state, position, { webhook: number, error, at }) {
       const webhook = state.webhooks.get(number)!
       state.webhooks.noteFailedVerification(webhook, position, error)
@@ -79,7 +79,7 @@ export const webhookRecords = {
   'webhook.removed': kind<WebhookRemoved>({
     code: 23,
     version: 1,
-    fields: ['webhook'],
+    fields: { webhook: true },
     apply: (state, position, { webhook }) =>
       removeWebhookOf(state, state.webhooks.get(webhook)!.owner, position),
   }),
@@ -87,7 +87,7 @@ export const webhookRecords = {
   'webhooks.lapsed': kind<WebhooksLapsed>({
     code: 24,
     version: 1,
-    fields: ['most'],
+    fields: { most: true },
     apply: (state, position, { at, most }) => state.webhooks.lapse(position, at, most),
   }),
 }
