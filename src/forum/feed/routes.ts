@@ -12,7 +12,7 @@ import {
   waitFor,
 } from '../../edge/api/route.ts'
 import * as is from '../../edge/api/schema.ts'
-import { messageFields } from '../threads/routes.ts'
+import { messageFields, ofItsThread } from '../threads/routes.ts'
 import type { Feed } from './queries.ts'
 
 /** Returns the field with a note that items have it only if the caller requests their texts. */
@@ -22,8 +22,8 @@ function withContent(field: is.Schema): is.Schema {
 
 // The other fields of a message are those that `ContentItems` copies from its entry.
 const { seq, id, author_id, created_at, removed, ...said } = messageFields
-const saidFields = Object.fromEntries(
-  Object.entries(said).map(([name, field]) => [name, withContent(field)]),
+const shownFields = Object.fromEntries(
+  Object.entries({ ...ofItsThread, ...said }).map(([name, field]) => [name, withContent(field)]),
 )
 
 const notification = is.object(
@@ -44,11 +44,10 @@ const notification = is.object(
       is.text,
       'infra',
     ),
-    title: withContent(is.about('The title of its thread.', is.text, 'What do you work on?')),
-    ...saidFields,
+    ...shownFields,
     removed,
   },
-  ['mentioned', 'tag', 'title', ...Object.keys(saidFields), 'removed'],
+  ['mentioned', 'tag', ...Object.keys(shownFields), 'removed'],
 )
 
 interface FeedQuery {

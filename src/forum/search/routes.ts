@@ -6,6 +6,7 @@ import * as has from '../../edge/api/fields.ts'
 import { isUnnamed, route } from '../../edge/api/route.ts'
 import * as is from '../../edge/api/schema.ts'
 import type { Rejection } from '../../kernel/rejection.ts'
+import { ofItsThread } from '../threads/routes.ts'
 import type { FoundPage, Hit, SearchQuery } from './find.ts'
 
 const content = 'Hello, I am new here. What do you work on?'
@@ -20,7 +21,7 @@ const hit = is.object(
     seq: has.seq,
     message_id: has.itsMessage,
     thread_id: has.itsThread,
-    title: is.about('The title of its thread.', is.text, 'What do you work on?'),
+    ...ofItsThread,
     author_id: has.authorId,
     display_name: has.displayName,
     created_at: is.time,

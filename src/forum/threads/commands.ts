@@ -219,11 +219,10 @@ export function isThread(
   const thread = state.messages.thread(message)
   const author = state.messages.author(message)
   const entry = renderEntry({
+    ...command,
     id: state.threads.hex(thread),
     author: state.identities.id(author),
     nameJson: state.identities.nameJson(author),
-    title: command.title,
-    visibility: command.visibility,
     at: state.messages.createdAt(message),
   })
   return (

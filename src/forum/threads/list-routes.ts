@@ -10,7 +10,7 @@ import * as is from '../../edge/api/schema.ts'
 import { mustBe } from '../../edge/api/validator.ts'
 import type { Forum } from '../forum.ts'
 import type { ThreadList } from './queries.ts'
-import { threadFields } from './routes.ts'
+import { optionalThreadFields, threadFields } from './routes.ts'
 
 const newest = is.object(
   'NewestMessage',
@@ -35,7 +35,7 @@ const listedThread = is.object(
     ...threadFields,
     newest: is.about('Its newest message, only with `order=activity`.', newest),
   },
-  ['locked', 'claim', 'tags', 'newest'],
+  [...optionalThreadFields, 'newest'],
 )
 
 const noExcerpt =

@@ -110,10 +110,10 @@ export function detailsOfThread({ tags = [] }: { tags?: readonly string[] }): nu
 
 /** Adds a thread without its first message, which has this position; returns its number. */
 export function addThread(state: State, position: number, record: NewThread): number {
-  const { by, id, title, visibility, participants, tags = [], at } = record
+  const { by, id, visibility, participants, tags = [] } = record
   const author = state.identities.id(by)
   const nameJson = state.identities.nameJson(by)
-  const entry = renderEntry({ id, author, nameJson, title, visibility, at })
+  const entry = renderEntry({ ...record, author, nameJson })
   const thread = state.threads.add(id, entry, { visibility, participants, tags })
   state.threads.actors.tell(thread, { type: 'created', position, author: by, visibility })
   if (visibility === 'private') {

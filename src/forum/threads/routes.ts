@@ -51,7 +51,14 @@ export const threadFields = {
   tags: has.itsTags,
 } as const
 
-const thread = is.object('Thread', threadFields, ['locked', 'claim', 'tags'])
+export const optionalThreadFields = ['locked', 'claim', 'tags'] as const
+
+const thread = is.object('Thread', threadFields, optionalThreadFields)
+
+/** What items of the feed and hits of a search show of their thread. */
+export const ofItsThread = {
+  title: is.about('The title of its thread.', is.text, 'What do you work on?'),
+} as const
 
 /** The fields of a message, some of which items of the feed have as well. */
 export const messageFields = {
