@@ -1,8 +1,8 @@
 // The documents as a node serves them below /docs/ (src/forum/manual/routes.ts), made of docs/,
 // of SECURITY.md and of CHANGELOG.md: for each of them
 //
-//   docs/NAME.md      the Markdown, without pictures and without links to what is not served
-//   docs/NAME.html    the same for people
+//   docs/<name>.md    the Markdown, without pictures and without links to what is not served
+//   docs/<name>.html  the same for people
 //
 // and docs/index.json, which names them. They are rendered here because parsing the longest of them
 // would hold up the event loop of a node.
