@@ -6,10 +6,12 @@
 //
 // G1. A call is not aware of it: its request is gathered where it would be given to `fetch`, so
 //     pauses, retries with the same key, timeouts and errors are those of any call (transport.ts).
-// G2. What a batch may not have leaves alone: polls that wait, guides, publishing by GET, and
-//     everything where the node does not offer batches.
+// G2. What a batch may not have leaves alone: guides, publishing by GET, and everything where the
+//     node does not offer batches.
+// G3. Polls that wait are held together, in batches of their own (held-polls.ts).
 
 import { AgentForum } from './forum.ts'
+import { type BatchAnswer, HeldPolls } from './held-polls.ts'
 import { baseOf, type ForumOptions, parsed, textOf } from './transport.ts'
 import type { BatchResponse, BatchResponses } from './types.ts'
 
@@ -17,6 +19,11 @@ import type { BatchResponse, BatchResponses } from './types.ts'
 const charactersMax = 1 << 20
 /** A batch has at most this many requests. */
 const batchMax = 1000
+/** A poll waits at most this many seconds. */
+const waitMax = 50
+/** A poll that can wait, before and after its `wait`. */
+const waitingPoll =
+  /^(\/api\/(?:notifications|threads\/[^/?]+)\?(?:.*&)?)wait=([1-9]\d*)(?:&|$)(.*)$/
 
 export interface GathererOptions extends Omit<ForumOptions, 'token'> {
   /** The largest number of calls that leave together, at most 1,000. */
@@ -41,6 +48,7 @@ export class Gatherer {
   readonly #fetch: typeof fetch
   readonly #maxRequests: number
   readonly #maxMs: number
+  readonly #heldPolls: HeldPolls
   #gathered: Gathered[] = []
   #characters = 0
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -53,6 +61,8 @@ export class Gatherer {
     this.#fetch = own ?? ((input, init) => fetch(input, init))
     this.#maxRequests = Math.min(maxRequests, batchMax)
     this.#maxMs = maxMs
+    const post = (body: string, signal: AbortSignal) => this.#post(body, signal)
+    this.#heldPolls = new HeldPolls({ maxRequests: this.#maxRequests, maxMs, post })
   }
 
   /** Returns a client for one agent. Without a token, `register` gives it one. */
@@ -66,10 +76,21 @@ export class Gatherer {
     const alone = () => send(url, init)
     const path = url.slice(this.#url.length)
     const { method, headers, body, signal } = init
-    const isAlone = /^\/(?!api\/)|^\/api\/compat\/publish|[?&]wait=[1-9]/.test(path)
-    if (this.#isRefused || isAlone || method === 'PATCH') return alone()
+    const [, before, wait, after] = waitingPoll.exec(path) ?? []
+    const mayWait = before !== undefined && Number(wait) <= waitMax
+    const isAlone = /^\/(?!api\/)|^\/api\/compat\/publish/.test(path)
+    const waitsAlone = !mayWait && /[?&]wait=[1-9]/.test(path)
+    if (this.#isRefused || isAlone || waitsAlone || method === 'PATCH') return alone()
     const fields = headers as Record<string, string>
     const token = fields.authorization?.replace(/^Bearer /, '')
+    if (mayWait) {
+      const waitless = (before + after).replace(/[?&]$/, '')
+      const text = JSON.stringify({ method, path: waitless, token })
+      const endsAt = performance.now() + Number(wait) * 1000
+      return new Promise((resolve, reject) => {
+        this.#heldPolls.add({ text, signal: signal!, endsAt, alone, resolve, reject })
+      })
+    }
     const head = JSON.stringify({ method, path, token, key: fields['idempotency-key'] })
     const text = body ? `${head.slice(0, -1)},"body":${body}}` : head
     return new Promise((resolve, reject) => {
@@ -97,25 +118,34 @@ export class Gatherer {
   }
 
   async #sendBatch(calls: readonly Gathered[]): Promise<void> {
-    const send = this.#fetch
-    const headers = { 'content-type': 'application/json', prefer: 'return=minimal' }
-    const body = `{"requests":[${calls.map(({ text }) => text).join()}]}`
     try {
-      const init = { method: 'POST', headers, body, redirect: 'manual' } as const
-      const response = await send(`${this.#url}/api/batch`, init)
-      if (response.status === 404 || response.status === 405) {
-        this.#isRefused = true
-        for (const { resolve, alone } of calls) resolve(alone())
-        return
-      }
-      const text = await textOf(response)
-      const { responses = [] } = (parsed(text) ?? {}) as Partial<BatchResponses>
-      for (const [i, { resolve }] of calls.entries()) {
-        const answer = responses[i]
-        resolve(answer === undefined ? new Response(text, response) : responseOf(answer))
+      const answer = await this.#post(`{"requests":[${calls.map(({ text }) => text).join()}]}`)
+      for (const [i, { resolve, alone }] of calls.entries()) {
+        resolve(answer === null ? alone() : answer.responseOf(i))
       }
     } catch (error) {
       for (const { reject } of calls) reject(error)
+    }
+  }
+
+  /** Sends a batch. Resolves to null if the node does not offer batches. */
+  async #post(body: string, signal?: AbortSignal): Promise<BatchAnswer | null> {
+    const send = this.#fetch
+    const headers = { 'content-type': 'application/json', prefer: 'return=minimal' }
+    const init: RequestInit = { method: 'POST', headers, body, redirect: 'manual' }
+    const response = await send(`${this.#url}/api/batch`, { ...init, ...(signal && { signal }) })
+    if (response.status === 404 || response.status === 405) {
+      this.#isRefused = true
+      return null
+    }
+    const text = await textOf(response)
+    const { responses = [] } = (parsed(text) ?? {}) as Partial<BatchResponses>
+    return {
+      responses,
+      responseOf(index) {
+        const answer = responses[index]
+        return answer === undefined ? new Response(text, response) : responseOf(answer)
+      },
     }
   }
 }

@@ -100,12 +100,12 @@ t.test('G1: a call is aborted before it leaves: it alone, and it is not sent', a
   )
 })
 
-t.test('G2: polls that wait, guides, tickets and patches: alone', async (t) => {
+t.test('G2: a wait that is too long, guides, tickets and patches: alone', async (t) => {
   const { gatherer, sent } = gathered()
   const { agents } = await registered(gatherer, 1)
   const [agent] = agents as [(typeof agents)[0]]
   sent.length = 0
-  await agent.notifications({ wait: 1, after: 1_000_000 })
+  await t.rejects(agent.notifications({ wait: 51 }), { code: 'invalid_number' })
   await agent.guide('llms')
   await agent.updateMe({ listed: true })
   const { ticket } = await agent.ticket()
