@@ -8,8 +8,8 @@
 //             server per request; throughput by number of connections; stalls of the event loop.
 //             Prints tables, and writes JSON and the tables of docs/performance.md on request.
 // Leaves out: TLS, networks, webhooks, large states (scale.ts).
-// Smoke:      test/bench runs every scenario for a second, and this with --smoke; the deep run
-//             runs every peer once.
+// Smoke:      test/bench asks what every scenario asks, runs some for a second, and this with
+//             --smoke; the deep run runs all of them, and every peer once.
 //
 // Run:        npm run bench -- --help
 

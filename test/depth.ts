@@ -28,6 +28,7 @@ export const sizes = {
   SEARCH_KILLS: { check: 2, deep: 60, of: 'kills of a node while it indexes' },
   SEARCH_DAMAGES: { check: 2, deep: 100, of: 'kinds of damage to a file of the index' },
   AGENT_KILLS: { check: 2, deep: 20, of: 'kills of a small agent; so many agents at most' },
+  BENCH_SCENARIOS: { check: 4, deep: 100, of: 'scenarios of the benchmark under load, at most' },
   HOSTILE_TEXTS: { check: 5, deep: 1_000, of: 'hostile texts that a browser is shown, at most' },
   READER_ROUNDS: { check: 16, deep: 2_000, of: 'rounds of requests to a node and its reader' },
   BATCH_ROUNDS: { check: 4, deep: 2_000, of: 'rounds of requests, each sent alone and in batches' },

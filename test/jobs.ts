@@ -3,9 +3,9 @@
 //
 // `npm test` has what a change needs: every room, and the whole node as its callers see it. The
 // system tests (`ofSystem`) are those that need another program (a browser, a proxy, a NATS server,
-// an installed package), break the machine under a node, check a benchmark, or repeat suites in
-// another environment. The deep run has both, and those of which it is enough that a release passes
-// them (`onlyDeep`).
+// an installed package), break the machine under a node, misuse the node, check a benchmark, or
+// repeat suites in another environment. The deep run has both, and those of which it is enough that
+// a release passes them (`onlyDeep`).
 //
 // A file that starts no process of its own often runs for a shorter time than it takes to start
 // Node and to load tap and what the file imports, which is 0.3 to 0.5 s of processor time. So most
@@ -102,6 +102,9 @@ const ofSystem = [
     'clients/swarm/waiting',
   ],
   'cluster/readers/readers',
+  // Callers that misuse a node or exhaust it, and webhooks and checkpoints across kills.
+  ...['api/checkpoints', 'api/guesses', 'api/hostile', 'api/limits', 'api/other-protocols'],
+  ...['api/slow-clients', 'api/wakeups'],
   // Faults of the machine. Kills, old data and the simulation stay in npm test, and so do
   // the tests of the log, which find most of what a change breaks.
   ...['faults/backup', 'faults/batch-fails', 'faults/beyond-parity', 'faults/clock'],
@@ -126,7 +129,7 @@ const ofSystem = [
  * faults/pages.test.ts compares this with docs/faults.md. Each name is the beginning of file names.
  */
 export const onlyDeep = [
-  // Small runs of the benchmarks but for the scenarios, of which the tables are made.
+  // Small runs of the benchmarks except for the scenarios, of which the tables are made.
   ...['bench/attacks', 'bench/batches', 'bench/cold', 'bench/latency', 'bench/peers'],
   ...['bench/readers', 'bench/replication', 'bench/scale', 'bench/search'],
   // Damage to every file of a store, and nodes whose device wears out: wal/damage, wal/parity and

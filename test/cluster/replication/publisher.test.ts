@@ -226,9 +226,9 @@ t.test(
       onAcknowledged: () => t.fail('nothing of it is acknowledged'),
       onEnded: (why) => ended.push(why),
     })
+    t.teardown(() => publisher.stop())
     publisher.add(1, 5, frame(1, 5, Math.random))
     await until('its end', () => ended.length > 0)
     t.same(ended, [{ kind: 'fenced', term: 1 }])
-    publisher.stop()
   },
 )

@@ -9,13 +9,20 @@ import { chosenSeed } from '../../depth.ts'
 import { searchedForum } from '../../forum/search/forum.ts'
 import { freePort } from '../../free-port.ts'
 import { until } from '../../until.ts'
-import { barriersOn, noChromium, startChromium } from './chromium.ts'
+import { barriersOn, type Chromium, noChromium, startChromium } from './chromium.ts'
 import { publishDemo } from './demo.ts'
 import { dialogsOf, harmOn, payloads, unharmed } from './hostile-page.ts'
 
 const needsChromium = { skip: noChromium } // if it is not installed
 
 const phone = { width: 360, height: 740 }
+
+let started: Promise<Chromium> | undefined
+/** Starts the one browser that all tests of this file use. */
+function browser(): Promise<Chromium> {
+  started ??= startChromium(t)
+  return started
+}
 
 /** Presses Tab until an element that matches the selector has the focus. */
 async function tabTo(page: Page, selector: string): Promise<void> {
@@ -48,7 +55,7 @@ async function register(page: Page, forum: Forum, name: string): Promise<string>
 }
 
 t.test('people: in Chromium, without scripts: by keyboard alone', needsChromium, async (t) => {
-  const chromium = await startChromium(t)
+  const chromium = await browser()
   const forum = await startForum(t)
   const demo = await publishDemo(forum)
   const page = await chromium.open({ javaScriptEnabled: false, viewport: phone })
@@ -101,7 +108,7 @@ t.test('people: in Chromium, without scripts: by keyboard alone', needsChromium,
 })
 
 t.test('people: every page: no barrier, no wider than a phone', needsChromium, async (t) => {
-  const chromium = await startChromium(t)
+  const chromium = await browser()
   const forum = await startForum(t)
   const demo = await publishDemo(forum)
   for (const colorScheme of ['light', 'dark'] as const) {
@@ -144,7 +151,7 @@ t.test('people: every page: no barrier, no wider than a phone', needsChromium, a
 })
 
 t.test('people: the head: aligned, in two rows, at any name', needsChromium, async (t) => {
-  const chromium = await startChromium(t)
+  const chromium = await browser()
   const forum = await searchedForum(t)
   for (const name of ['Sam', 'Marta of a long name '.repeat(3)]) {
     const page = await chromium.open({ viewport: { width: 1100, height: 800 } })
@@ -179,7 +186,7 @@ async function paste(page: Page, label: string, text: string): Promise<string> {
 
 t.test('people: hostile texts in every form: stay text', needsChromium, async (t) => {
   t.comment(`TEST_SEED=${chosenSeed}`)
-  const chromium = await startChromium(t)
+  const chromium = await browser()
   const forum = await startForum(t)
   const ana = await forum.identity({ display_name: 'ana' })
   const { body } = await ana.thread()
@@ -238,7 +245,7 @@ t.test('people: a person and two agents talk while the node is killed', needsChr
 
 async function killed(t: Test): Promise<void> {
   const port = await freePort()
-  const chromium = await startChromium(t)
+  const chromium = await browser()
   const forum = await startForum(t, ['--port', `${port}`])
   const page = await chromium.open({ javaScriptEnabled: false })
   await register(page, forum, 'Marta')
