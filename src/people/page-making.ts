@@ -1,6 +1,6 @@
 // Makes pages for people. The authors of the texts determine how long that takes: some pages take a
 // thousand times as long as others. So they are made in steps, a few in each event-loop iteration,
-// with rests for other requests (edge/http/tick.ts).
+// with rests for other requests (edge/http/heavy-work.ts).
 //
 //   add ──▶ waits ──its caller's turn──▶ a step ──▶ waits … ──the last step──▶ made
 //      └──────────── too many, shutdown ────────────▶ rejected

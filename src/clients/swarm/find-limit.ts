@@ -7,6 +7,8 @@
 //     was nearly always busy, or if its timers alone were late by half of the limit.
 // F3. Threads are opened before a step. In it, the subscriptions of their authors would come in
 //     surges, which the rate does not know of, and which hold up the lanes.
+//
+// limit-search.ts has the target, and chooses the rate of the next step.
 
 import { performance } from 'node:perf_hooks'
 import { searchLimit, type Target } from './limit-search.ts'

@@ -203,7 +203,7 @@ export interface Route<
 > extends Operation {
   /**
    * Finds what `run` needs, outside of the event loop. `run` is then scheduled as heavy work
-   * (edge/http/tick.ts), and decides access anew, by the state of that time.
+   * (edge/http/heavy-work.ts), and decides access anew, by the state of that time.
    */
   find?(service: Service, call: Call<Body, Query>): Promise<NonNullable<Found> | Rejection>
   /** Answers the call: with a promise if the answer has to wait, or takes long to find. */

@@ -1,9 +1,14 @@
-// The options of an edge (handle.ts), which the node derives from its configuration.
+// The options of an edge (handle.ts), which the node derives from its configuration, and what its
+// files share once it is open.
 
+import type { Service } from '../api/route.ts'
 import type { TrustProxy } from './client-address.ts'
 import type { CorsOrigins } from './cors.ts'
 import type { ForwardingWatch } from './forwarding-watch.ts'
-import type { Ticks } from './tick.ts'
+import type { Gate } from './gate.ts'
+import type { Ticks } from './heavy-work.ts'
+import type { Load } from './load.ts'
+import type { Tick } from './tick.ts'
 import type { ErrorPageOf } from './visit.ts'
 
 /** The error code of every answer while the node does not serve requests; null while it does. */
@@ -29,4 +34,13 @@ export interface EdgeOptions {
   errorPage?: ErrorPageOf | null
   /** Defines when ticks end; by default, with each event-loop iteration. */
   ticks?: Ticks | undefined
+}
+
+/** What the files of an edge share once it is open. */
+export interface EdgeParts {
+  readonly availability: AvailabilityView
+  readonly tick: Tick
+  readonly load: Load
+  readonly service: Service
+  readonly gate: Gate
 }

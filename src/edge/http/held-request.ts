@@ -19,7 +19,7 @@ export class HeldRequest implements Waiter {
   readonly holder: Holder
   readonly #waiting: Waiting
   readonly #responder: Responder
-  readonly #run: (held: HeldRequest) => void
+  readonly #run: () => void
   /** Why the request runs again, or is answered. */
   #why: Ended = 'news'
 
@@ -27,7 +27,7 @@ export class HeldRequest implements Waiter {
     waiting: Waiting,
     responder: Responder,
     { caller, client, seconds }: { caller: number; client: string; seconds: number },
-    run: (held: HeldRequest) => void,
+    run: () => void,
   ) {
     this.#waiting = waiting
     this.#responder = responder
@@ -58,6 +58,6 @@ export class HeldRequest implements Waiter {
 
   resume(why: Ended): void {
     this.#why = why
-    this.#run(this)
+    this.#run()
   }
 }

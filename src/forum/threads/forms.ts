@@ -85,7 +85,8 @@ interface Form {
 /**
  * Sends a form on, or shows it again because of a problem or with the names that were found. The
  * outcome of `send` is returned as it is, not as a promise: text that it notes as missing must be
- * its request's own (edge/http/handle.ts), and other requests run before a promise resolves.
+ * its request's own (edge/http/running-request.ts), and other requests run before a promise
+ * resolves.
  */
 function publish(service: Service, call: SignedCall, form: Form): Outcome | Promise<Outcome> {
   const { body, session } = call

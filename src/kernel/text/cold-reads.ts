@@ -16,7 +16,8 @@
 // R4. `stop` ends every request with `shutting_down`. A request whose caller has hung up ends when
 //     its turn comes.
 //
-// Neighbours: edge/http/handle.ts parks requests and runs them; block-loads.ts loads the blocks.
+// Neighbours: edge/http/running-request.ts parks requests and runs them; block-loads.ts loads the
+// blocks.
 
 import assert from 'node:assert/strict'
 import { Shares } from '../../base/shares.ts'

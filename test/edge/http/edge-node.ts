@@ -3,7 +3,7 @@
 import type { Availability } from '../../../src/edge/http/edge-options.ts'
 import { Gate } from '../../../src/edge/http/gate.ts'
 import { Edge } from '../../../src/edge/http/handle.ts'
-import type { Ticks } from '../../../src/edge/http/tick.ts'
+import type { Ticks } from '../../../src/edge/http/heavy-work.ts'
 import { errorPage } from '../../../src/forum/error-page.ts'
 import { type Forum, type ForumParts, makeForum } from '../../../src/forum/forum.ts'
 import { withPages } from '../../../src/forum/pages.ts'
