@@ -118,7 +118,7 @@ const chance: [place: string, allowed: RegExp][] = [
   ['src/people/browser/', anything],
   ['wal/', /performance\.now/],
   ['wal/journal/lock.ts', /randomBytes/],
-  ['wal/journal/settle.ts', /randomBytes/],
+  ['wal/journal/prepare-tail.ts', /randomBytes/],
 ]
 const chanceWords =
   /\b(?:Date\.now|new Date|Math\.random|random(?:Bytes|FillSync|UUID|Int)|performance\.now)\b/g

@@ -9,7 +9,7 @@
 // F2. A replacement that has returned survives a loss of power.
 //
 // Files that need more have their own steps, and say why: segments, which stay open under their new
-// name (journal/settle.ts, journal/segments.ts), several files that become visible together
+// name (journal/prepare-tail.ts, journal/segments.ts), several files that become visible together
 // (tools/repair.ts, tools/put-aside.ts), and the lock, which is linked (journal/lock.ts).
 
 import fs from 'node:fs'

@@ -8,7 +8,7 @@
 export interface HeapEntry {
   /** The caller must call `moved` after changing it. */
   key: number
-  place: number
+  heapIndex: number
 }
 
 export class Heap<E extends HeapEntry> {
@@ -29,17 +29,17 @@ export class Heap<E extends HeapEntry> {
 
   /** Restores the order after the key of an entry in the heap has changed. */
   moved(entry: E): void {
-    const { place, key } = entry
-    const isLess = place > 0 && this.#entries[(place - 1) >> 1].key > key
-    if (isLess) this.#rise(place, entry)
-    else this.#sink(place, entry)
+    const { heapIndex, key } = entry
+    const isLess = heapIndex > 0 && this.#entries[(heapIndex - 1) >> 1].key > key
+    if (isLess) this.#rise(heapIndex, entry)
+    else this.#sink(heapIndex, entry)
   }
 
   /** Removes an entry, which must be in the heap. */
   delete(entry: E): void {
     const last = this.#entries.pop()!
     if (last === entry) return
-    last.place = entry.place
+    last.heapIndex = entry.heapIndex
     this.moved(last)
   }
 
@@ -49,13 +49,13 @@ export class Heap<E extends HeapEntry> {
     while (place > 0) {
       const parent = entries[(place - 1) >> 1]
       if (parent.key <= entry.key) break
-      const above = parent.place
+      const above = parent.heapIndex
       entries[place] = parent
-      parent.place = place
+      parent.heapIndex = place
       place = above
     }
     entries[place] = entry
-    entry.place = place
+    entry.heapIndex = place
   }
 
   #sink(from: number, entry: E): void {
@@ -69,12 +69,12 @@ export class Heap<E extends HeapEntry> {
       let child = entries[left]
       if (left + 1 < length && entries[left + 1].key < child.key) child = entries[left + 1]
       if (child.key >= key) break
-      const below = child.place
+      const below = child.heapIndex
       entries[place] = child
-      child.place = place
+      child.heapIndex = place
       place = below
     }
     entries[place] = entry
-    entry.place = place
+    entry.heapIndex = place
   }
 }

@@ -16,7 +16,7 @@ t.test('H1, H2: heap: added, moved, deleted at random: the same as a plain set',
       for (const { does, which, key } of steps) {
         const entry = [...model][which % model.size]
         if (does === 'add' || entry === undefined) {
-          const added = { key, place: -1 }
+          const added = { key, heapIndex: -1 }
           heap.add(added)
           model.add(added)
         } else if (does === 'move') {
@@ -28,7 +28,7 @@ t.test('H1, H2: heap: added, moved, deleted at random: the same as a plain set',
           model.delete(deleted)
         }
         assert.equal(heap.size, model.size)
-        const places = [...model].map(({ place }) => place).sort((a, b) => a - b)
+        const places = [...model].map(({ heapIndex }) => heapIndex).sort((a, b) => a - b)
         assert.deepEqual(places, [...places.keys()])
         if (model.size === 0) continue
         assert.ok(model.has(heap.first))

@@ -15,7 +15,7 @@ const readBytesMax = 4 * 1024 * 1024
  * Most of the time is spent on copying to new memory: three readers take 60 % of the time of one.
  */
 const readsInFlight = 3
-/** At least the longest page. */
+/** The size of the buffer for verifying pages; no page is longer. */
 const verifyBytesMax = pieceBytes
 
 /** Thrown when a checkpoint cannot be used; an older one, with more of the log, may be usable. */

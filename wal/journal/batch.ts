@@ -20,10 +20,10 @@ import {
   sectorBytes,
   wholeSectors,
 } from './format.ts'
-import type { Settled } from './settle.ts'
+import type { PreparedTail } from './prepare-tail.ts'
 
 /** The segment that the open one becomes. */
-type NextSegment = Pick<Settled, 'files' | 'size' | 'firstPosition'> & { number: number }
+type NextSegment = Pick<PreparedTail, 'files' | 'size' | 'firstPosition'> & { number: number }
 
 /** The segment that is written to. */
 export class OpenSegment {
@@ -34,7 +34,7 @@ export class OpenSegment {
   #at: number
   #firstPosition: number
 
-  constructor(disk: Disk, { files, size, place, firstPosition }: Settled) {
+  constructor(disk: Disk, { files, size, place, firstPosition }: PreparedTail) {
     this.#disk = disk
     this.#files = files
     this.#number = place.number

@@ -13,7 +13,7 @@
 //   36  8  first position: that of the first record here
 //   44  8  watermark, as in a frame
 //   52  4  link, as in a frame
-//   56  4  1 when it was written whole, by `settle`, before it got its name; else 0
+//   56  4  1 when it was written whole, by `prepareTail`, before it got its name; else 0
 //  508  4  crc32 of bytes 0..508
 //
 // Frame, one group commit, padded with zeros to a whole number of sectors:

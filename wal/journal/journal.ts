@@ -1,6 +1,6 @@
 // The journal: an append-only log of records that survive the loss of power.
 //
-//   openJournal: lock ─▶ scan (replay) ─▶ settle ─▶ Writer
+//   openJournal: lock ─▶ scan (replay) ─▶ prepareTail ─▶ Writer
 //   append ─▶ open batch ─▶ frame written ─▶ sync in flight ─▶ durable ─▶ onDurable
 //
 // The bytes and the invariants J1..J8 are in format.ts, the rest of a journal's life in writer.ts.
@@ -9,9 +9,9 @@ import path from 'node:path'
 import { type Disk, realDisk, syncDirectory } from '../disk.ts'
 import { codeOf, JournalError, storageError } from '../errors.ts'
 import { keepReserve, lockDirectory } from './lock.ts'
+import { prepareTail } from './prepare-tail.ts'
 import { scanLog } from './scan.ts'
 import { listSegments, storeIdOf } from './segments.ts'
-import { settle } from './settle.ts'
 import { type Durability, type Journal, journalLimits, type Notice } from './types.ts'
 import { Writer } from './writer.ts'
 
@@ -53,12 +53,12 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     const from = await startOf(options.from ?? 0, disk, dir)
     const end = await scanLog({ disk, dir, from, onRecord, onProgress })
     if (end === null && from > 0) throw noLog(dir, from)
-    const settled = guarded(`prepare ${dir}`, () =>
-      settle(end, { disk, dir, segmentBytes: limits.segmentBytes, onNotice }),
+    const tail = guarded(`prepare ${dir}`, () =>
+      prepareTail(end, { disk, dir, segmentBytes: limits.segmentBytes, onNotice }),
     )
     keepReserve(disk, dir)
     const replayedBytes = end?.replayedBytes ?? 0
-    return new Writer(settled, {
+    return new Writer(tail, {
       disk,
       dir,
       limits,

@@ -261,7 +261,7 @@ function removeIfThere(disk: Disk, file: string): void {
 }
 
 // A reserved block of disk space, so that a node which was killed on a full disk can be started:
-// the lock of the next start needs it. The log has the space for everything else (settle.ts).
+// the lock of the next start needs it. The log has the space for everything else (prepare-tail.ts).
 const reserveName = 'reserve'
 const reserveBytes = 4096
 

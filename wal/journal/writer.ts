@@ -10,8 +10,8 @@ import assert from 'node:assert/strict'
 import { type JournalError, storageError } from '../errors.ts'
 import { Batch, OpenSegment } from './batch.ts'
 import { encodeSegmentHeader, recordHeaderBytes, wholeSectors } from './format.ts'
+import { encodeSeal, type PreparedTail } from './prepare-tail.ts'
 import { dropSegments, segmentName, segmentPath } from './segments.ts'
-import { encodeSeal, type Settled } from './settle.ts'
 import { Spare } from './spare.ts'
 import { SyncQueue, syncsInFlightMax, Waiters } from './sync-queue.ts'
 import type { Health, Journal, JournalStats, OnFrame, WriterOptions } from './types.ts'
@@ -46,15 +46,15 @@ export class Writer implements Journal {
   #closed: Promise<void> | null = null
   #finish: () => void = () => {}
 
-  constructor(settled: Settled, options: WriterOptions) {
+  constructor(tail: PreparedTail, options: WriterOptions) {
     const { disk, dir, limits, durability, onNotice } = options
     this.#options = options
     this.#always = durability.mode === 'always'
-    this.storeId = settled.storeId
-    this.#seed = settled.seed
-    this.#segment = new OpenSegment(disk, settled)
-    this.position = this.#written = this.#synced = settled.place.position
-    this.#link = settled.place.link
+    this.storeId = tail.storeId
+    this.#seed = tail.seed
+    this.#segment = new OpenSegment(disk, tail)
+    this.position = this.#written = this.#synced = tail.place.position
+    this.#link = tail.place.link
     this.#batch = new Batch(limits.recordBytesMax)
     this.#syncs = new SyncQueue(
       disk,
@@ -64,7 +64,7 @@ export class Writer implements Journal {
     )
     const onFailed = (error: unknown) => this.#fail('make the segment after', error)
     const files = { disk, dir, segmentBytes: limits.segmentBytes, onNotice, onFailed }
-    this.#spare = new Spare(settled.place.number + 1, settled.spare, files)
+    this.#spare = new Spare(tail.place.number + 1, tail.spare, files)
     if (durability.mode === 'interval') {
       const mayBegin = () => this.#syncs.length < syncsInFlightMax
       this.#interval = setInterval(() => mayBegin() && this.#startSync(), durability.ms).unref()

@@ -18,8 +18,8 @@ import type { CheckpointDirectory } from '../checkpoint/checkpoint-files.ts'
 import { type Disk, replaceFile, syncDirectory, writeAll } from '../disk.ts'
 import { isOfSystem, JournalError, storageError } from '../errors.ts'
 import { crcSeed, encodeSegmentHeader, segmentHeaderBytes } from '../journal/format.ts'
+import { encodeSeal } from '../journal/prepare-tail.ts'
 import { freeName, listSegments, segmentName, segmentPath } from '../journal/segments.ts'
-import { encodeSeal } from '../journal/settle.ts'
 
 /** What happens to the old log. */
 interface Plan {

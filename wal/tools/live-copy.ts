@@ -32,6 +32,7 @@ import {
   type SegmentHeader,
   segmentHeaderBytes,
 } from '../journal/format.ts'
+import { encodeSeal } from '../journal/prepare-tail.ts'
 import {
   checkHeads,
   listSegments,
@@ -40,7 +41,6 @@ import {
   segmentName,
   segmentPath,
 } from '../journal/segments.ts'
-import { encodeSeal } from '../journal/settle.ts'
 import { findPromise } from '../journal/tail-rule.ts'
 import type { LogPlace } from '../journal/types.ts'
 import { checkCheckpoint } from './checkpoint-check.ts'

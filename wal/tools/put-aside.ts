@@ -33,6 +33,7 @@ import {
   wholeSectors,
 } from '../journal/format.ts'
 import { lockDirectory } from '../journal/lock.ts'
+import { encodeSeal } from '../journal/prepare-tail.ts'
 import { type LogEnd, scanLog } from '../journal/scan.ts'
 import {
   freeName,
@@ -42,7 +43,6 @@ import {
   type SegmentFile,
   segmentPath,
 } from '../journal/segments.ts'
-import { encodeSeal } from '../journal/settle.ts'
 import type { Notice } from '../journal/types.ts'
 
 export interface PutAsideOptions {

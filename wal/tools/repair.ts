@@ -24,6 +24,7 @@ import {
   segmentHeaderBytes,
   storeIdBytes,
 } from '../journal/format.ts'
+import { encodeSeal } from '../journal/prepare-tail.ts'
 import {
   copyRange,
   listSegments,
@@ -31,7 +32,6 @@ import {
   type SegmentFile,
   segmentName,
 } from '../journal/segments.ts'
-import { encodeSeal } from '../journal/settle.ts'
 import type { CheckedCheckpoint } from './checkpoint-check.ts'
 
 export interface RepairPlan {

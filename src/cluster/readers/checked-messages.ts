@@ -1,10 +1,10 @@
 // Checked requests (edge/http/checked-request.ts) between a reader and its main process. All
 // requests of one event-loop iteration travel in one message, and so do their outcomes.
 //
-//   reader ──▶ main process   checked   rows of: id, place, caller, its token, path id, query, key,
-//                                       address, origin, If-None-Match, length of the body, body,
-//                                       unread
-//   main process ──▶ reader   settled   rows of: id, and kind of the outcome with its fields:
+//   reader ──▶ main process   checked   rows of: id, route index, caller, its token, path id,
+//                                       query, key, address, origin, If-None-Match, length of
+//                                       the body, body, unread
+//   main process ──▶ reader   outcomes  rows of: id, and kind of the outcome with its fields:
 //                                       0, decision; 1, code, position, detail, seconds,
 //                                       fields;
 //                                       2, status, body, position, entity tag, seconds
@@ -29,7 +29,7 @@ const packr = new Packr({ useRecords: false, copyBuffers: true })
 export type Row = readonly unknown[]
 
 /** Returns a request's row. Takes ownership of an unread body, which packing overwrites. */
-export function rowOfRequest(id: number, { place, call, unread }: CheckedRequest): Row {
+export function rowOfRequest(id: number, { routeIndex, call, unread }: CheckedRequest): Row {
   const {
     caller,
     token,
@@ -43,11 +43,11 @@ export function rowOfRequest(id: number, { place, call, unread }: CheckedRequest
     body,
   } = call
   const texts = [pathId, query, key, client, origin, ifNoneMatch]
-  return [id, place, caller, token, ...texts, bodyBytes, unread === null ? body : null, unread]
+  return [id, routeIndex, caller, token, ...texts, bodyBytes, unread === null ? body : null, unread]
 }
 
 function requestOfRow(row: Row): CheckedRequest {
-  const [, place, caller, token, pathId] = row as [number, number, number, number, string]
+  const [, routeIndex, caller, token, pathId] = row as [number, number, number, number, string]
   const call: SentCall = {
     caller,
     token,
@@ -60,23 +60,23 @@ function requestOfRow(row: Row): CheckedRequest {
     bodyBytes: row[10] as number,
     body: row[11],
   }
-  return { place, call, unread: row[12] as UnreadBody | null }
+  return { routeIndex, call, unread: row[12] as UnreadBody | null }
 }
 
 const how = { decided: 0, refused: 1, answered: 2 } as const
 
 /** Returns an outcome's row. Takes ownership of an answer's body, which packing overwrites. */
-function rowOfSettled(id: number, settled: Outcome): Row {
-  if ('rejected' in settled) {
-    const { rejected, position, detail, retryAfter, fields } = settled
+function rowOfOutcome(id: number, outcome: Outcome): Row {
+  if ('rejected' in outcome) {
+    const { rejected, position, detail, retryAfter, fields } = outcome
     return [id, how.refused, rejected, position, detail, retryAfter, fields]
   }
-  const { decision, status, body, position, etag, retryAfter } = settled
+  const { decision, status, body, position, etag, retryAfter } = outcome
   if (decision !== undefined) return [id, how.decided, decision]
   return [id, how.answered, status, body, position, etag, retryAfter]
 }
 
-function settledOfRow(row: Row): Outcome {
+function outcomeOfRow(row: Row): Outcome {
   if (row[1] === how.decided) {
     const decision = row[2] as Positioned
     return { status: 0, body: '', position: decision.position, decision }
@@ -108,37 +108,37 @@ export function rowsMessage(kind: Kind, rows: readonly Row[]): Buffer {
 }
 
 /** Calls `take` with the outcome of each request in a message. */
-export function eachSettled(payload: Buffer, take: (id: number, settled: Outcome) => void): void {
-  for (const row of packr.unpack(payload) as Row[]) take(row[0] as number, settledOfRow(row))
+export function eachOutcome(payload: Buffer, take: (id: number, outcome: Outcome) => void): void {
+  for (const row of packr.unpack(payload) as Row[]) take(row[0] as number, outcomeOfRow(row))
 }
 
-/** Has the edge run each request in a message; calls `settle` with the row of each outcome. */
+/** Has the edge run each request in a message; calls `complete` with the row of each outcome. */
 export function runEach(
   payload: Buffer,
   run: (responder: Responder, request: CheckedRequest) => void,
-  settle: (row: Row) => void,
+  complete: (row: Row) => void,
 ): void {
   for (const row of packr.unpack(payload) as Row[]) {
-    run(new CheckedResponder(row[0] as number, settle), requestOfRow(row))
+    run(new CheckedResponder(row[0] as number, complete), requestOfRow(row))
   }
 }
 
-/** Settles a request whose caller is connected to a reader. */
+/** Completes a request whose caller is connected to a reader. */
 class CheckedResponder extends RemoteResponder implements Responder {
   readonly #id: number
-  readonly #settle: (row: Row) => void
+  readonly #complete: (row: Row) => void
 
-  constructor(id: number, settle: (row: Row) => void) {
+  constructor(id: number, complete: (row: Row) => void) {
     super()
     this.#id = id
-    this.#settle = settle
+    this.#complete = complete
   }
 
-  settle(settled: Outcome): void {
-    this.#settle(rowOfSettled(this.#id, settled))
+  complete(outcome: Outcome): void {
+    this.#complete(rowOfOutcome(this.#id, outcome))
   }
 
   answer(): void {
-    assert.fail('a checked request is settled')
+    assert.fail('a checked request is completed')
   }
 }

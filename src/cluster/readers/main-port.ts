@@ -25,7 +25,7 @@ import {
   type ForwardedRequest,
   type LeaderLink,
 } from '../replication/forwarding.ts'
-import { eachSettled, type Row, rowOfRequest, rowsMessage } from './checked-messages.ts'
+import { eachOutcome, type Row, rowOfRequest, rowsMessage } from './checked-messages.ts'
 import {
   frameOf,
   fromShared,
@@ -84,7 +84,7 @@ export class MainPort implements LeaderLink {
   readonly #events: MainPortEvents
   readonly #splitter = new Splitter((kind, payload) => this.#take(kind, payload))
   readonly #pending = new Map<number, (answer: ForwardedAnswer | null) => void>()
-  readonly #unsettled = new Map<number, (settled: Outcome | null) => void>()
+  readonly #unanswered = new Map<number, (outcome: Outcome | null) => void>()
   #lastId = 0
   #waiting: Buffer[] = []
   /** The checked requests of this event-loop iteration, and the total length of their bodies. */
@@ -134,10 +134,10 @@ export class MainPort implements LeaderLink {
   }
 
   /** Queues a checked request. Those of one callback leave together, once it has returned. */
-  checked(request: CheckedRequest, done: (settled: Outcome | null) => void): void {
+  checked(request: CheckedRequest, done: (outcome: Outcome | null) => void): void {
     if (this.#isLost) return done(null)
     this.#lastId += 1
-    this.#unsettled.set(this.#lastId, done)
+    this.#unanswered.set(this.#lastId, done)
     this.#rowsBytes += request.call.bodyBytes
     const count = this.#rows.push(rowOfRequest(this.#lastId, request))
     if (count === rowsMax || this.#rowsBytes > rowsBytesMax) this.#sendRows()
@@ -166,8 +166,8 @@ export class MainPort implements LeaderLink {
         return this.#advance(payload)
       case kinds.answer:
         return this.#answer(payload)
-      case kinds.settled:
-        return eachSettled(payload, (id, settled) => this.#settle(id, settled))
+      case kinds.outcomes:
+        return eachOutcome(payload, (id, outcome) => this.#complete(id, outcome))
       case kinds.checkpoint:
         return this.#events.onCheckpoint(numberAt(payload, 0), numberAt(payload, 1))
       case kinds.setup:
@@ -220,10 +220,10 @@ export class MainPort implements LeaderLink {
     done?.(answer)
   }
 
-  #settle(id: number, settled: Outcome): void {
-    const done = this.#unsettled.get(id)
-    this.#unsettled.delete(id)
-    done?.(settled)
+  #complete(id: number, outcome: Outcome): void {
+    const done = this.#unanswered.get(id)
+    this.#unanswered.delete(id)
+    done?.(outcome)
   }
 
   #lose(): void {
@@ -231,8 +231,8 @@ export class MainPort implements LeaderLink {
     this.#isLost = true
     for (const done of this.#pending.values()) done(null)
     this.#pending.clear()
-    for (const done of this.#unsettled.values()) done(null)
-    this.#unsettled.clear()
+    for (const done of this.#unanswered.values()) done(null)
+    this.#unanswered.clear()
     this.#events.onLost()
   }
 }

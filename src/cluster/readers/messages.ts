@@ -12,7 +12,7 @@
 //               now, and its standing (gate.ts)    checked  requests (checked-messages.ts)
 //   answer      to a forwarded request             read     f64 the bytes read so far, f64 the
 //                                                           durable position among them
-//   settled     outcomes of checked requests
+//   outcomes    outcomes of checked requests
 //   checkpoint  f64 number, f64 position
 //   role        of the node among those that share a log, msgpack
 //   failed      nothing becomes durable any more; the refusal of what waits, msgpack
@@ -35,7 +35,7 @@ export const kinds = {
   stop: 6,
   role: 7,
   failed: 8,
-  settled: 9,
+  outcomes: 9,
   seen: 10,
   start: 16,
   request: 17,

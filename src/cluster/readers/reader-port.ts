@@ -40,7 +40,7 @@ const sliceMs = 1
 /** Live frames wait for the durable position that follows them, unless they exceed this size. */
 const framesBytesMax = 64 << 10
 /** The most outcomes in one message; most outcomes take less than 100 bytes. */
-const settledMax = 1024
+const outcomesMax = 1024
 
 export interface ReaderPortParts {
   socket: Socket
@@ -78,7 +78,7 @@ export class ReaderPort {
   #framesBytes = 0
   #answers: Buffer[] = []
   /** Outcomes of checked requests, which are sent with the answers. */
-  #settled: Row[] = []
+  #outcomes: Row[] = []
   #cursor: LogCursor | null = null
   /** The bytes that were sent, and how many of them the reader is known to have read. */
   #sentBytes = 0
@@ -143,12 +143,12 @@ export class ReaderPort {
 
   /** Sends the answers that wait. */
   sendAnswers(): void {
-    const { length } = this.#settled
-    for (let from = 0; from < length; from += settledMax) {
-      const rows = this.#settled.slice(from, from + settledMax)
-      this.#answers.push(rowsMessage(kinds.settled, rows))
+    const { length } = this.#outcomes
+    for (let from = 0; from < length; from += outcomesMax) {
+      const rows = this.#outcomes.slice(from, from + outcomesMax)
+      this.#answers.push(rowsMessage(kinds.outcomes, rows))
     }
-    this.#settled = []
+    this.#outcomes = []
     if (this.#answers.length === 0) return
     this.#frames.push(...this.#answers)
     this.#answers = []
@@ -203,7 +203,7 @@ export class ReaderPort {
     const { run, onAnswer } = this.#parts
     runEach(payload, run, (row) => {
       if (this.#isGone) return
-      if (this.#settled.push(row) === 1) onAnswer()
+      if (this.#outcomes.push(row) === 1) onAnswer()
     })
   }
 

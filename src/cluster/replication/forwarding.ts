@@ -133,7 +133,7 @@ export interface LeaderLink {
   /**
    * Sends a request that has passed the checks, in the same way; absent: only whole ones are sent.
    */
-  checked?(request: CheckedRequest, done: (settled: Outcome | null) => void): void
+  checked?(request: CheckedRequest, done: (outcome: Outcome | null) => void): void
 }
 
 export interface ForwarderParts {
@@ -199,7 +199,7 @@ export class Forwarder implements Forward {
 
   checked(
     responder: Responder,
-    { place, route }: Prepared,
+    { routeIndex, route }: Prepared,
     call: AnyCall,
     unread: UnreadBody | null,
   ): void {
@@ -207,11 +207,11 @@ export class Forwarder implements Forward {
     const bytes = call.bodyBytes + (unread?.length ?? 0)
     if (!this.#begin(responder, bytes)) return
     const sentMs = performance.now()
-    link.checked!({ place, call, unread }, (settled) => {
-      const { position = 0 } = settled ?? {}
+    link.checked!({ routeIndex, call, unread }, (outcome) => {
+      const { position = 0 } = outcome ?? {}
       this.#end(responder, { bytes, sentMs, position }, () => {
-        if (settled === null) this.#refuseLost(responder)
-        else sendOutcome(responder, route, rendered(settled, route, service, call))
+        if (outcome === null) this.#refuseLost(responder)
+        else sendOutcome(responder, route, rendered(outcome, route, service, call))
       })
     })
   }

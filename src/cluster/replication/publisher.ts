@@ -163,12 +163,12 @@ export class Publisher {
     outgoing.outcome = null
     const previous = this.#inFlight[index - 1]?.message ?? undefined
     stream.publish(messageOf(outgoing, term, name), this.#sequence + index, previous).then(
-      (published) => this.#settle(outgoing, published),
-      () => this.#settle(outgoing, 'unknown'),
+      (published) => this.#complete(outgoing, published),
+      () => this.#complete(outgoing, 'unknown'),
     )
   }
 
-  #settle(outgoing: Outgoing, outcome: Published | 'unknown'): void {
+  #complete(outgoing: Outgoing, outcome: Published | 'unknown'): void {
     outgoing.outcome = outcome
     if (this.#state === 'stopped') return
     while (this.#isFirstAcknowledged()) {

@@ -35,7 +35,7 @@ import { type FollowerNote, followerKeys, type History, hasHistory, writeHistory
 
 /** The checkpoints of a node, as its leader part uses them. */
 export interface LeaderCheckpoints {
-  readonly place: CheckpointDirectory
+  readonly directory: CheckpointDirectory
   /** The newest checkpoint, or null. */
   readonly latest: Manifest | null
   /** Takes a checkpoint of the current state. */
@@ -176,7 +176,7 @@ export class Uploads {
     const { position, number } = manifest
     try {
       const isStopped = () => this.#isStopped
-      if (await uploadCheckpoint(stream, checkpoints.place, { node, manifest, isStopped })) {
+      if (await uploadCheckpoint(stream, checkpoints.directory, { node, manifest, isStopped })) {
         this.#position = position
         onNotice({ event: 'checkpoint_uploaded', number, position })
       }

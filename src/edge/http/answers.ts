@@ -52,7 +52,7 @@ export function sendOutcome(
   { type, headers: own = '' }: Route,
   outcome: Outcome,
 ): void {
-  if (responder.settle !== undefined) return responder.settle(outcome)
+  if (responder.complete !== undefined) return responder.complete(outcome)
   if ('rejected' in outcome) return sendRejection(responder, outcome)
   const { status, retryAfter, etag, body, isOwn } = outcome
   const headers =
@@ -67,7 +67,7 @@ export function sendOutcome(
  * Answers with an error of kernel/rejection.ts; `headers` are additional lines, each after a CRLF.
  */
 export function refuse(responder: Responder, code: ErrorCode, detail?: string, headers = ''): void {
-  if (responder.settle !== undefined) return responder.settle({ rejected: code, detail })
+  if (responder.complete !== undefined) return responder.complete({ rejected: code, detail })
   sendError(responder, { rejected: code, detail }, errors[code], headers)
 }
 

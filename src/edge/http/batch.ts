@@ -8,7 +8,8 @@
 // B1. Requests begin in the order of the list, and each is handled like one that came alone: the
 //     edge makes every check, and its own route answers it (batch-item.ts).
 // B2. The work is done in slices of `sliceMs`, plus at most one request or one step of reading, as
-//     heavy work (heavy-work.ts). So other requests keep their share of the loop, and batches take turns.
+//     heavy work (heavy-work.ts). So other requests keep their share of the loop, and batches take
+//     turns.
 // B3. Where another process decides, a request that writes is forwarded by itself, and a read
 //     begins only when every request before it is answered. So it shows what they have written.
 // B4. When a read begins, fewer than `readsMax` requests are running, because one caller may have

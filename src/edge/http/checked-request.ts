@@ -34,7 +34,7 @@ export type SentCall = Omit<AnyCall, 'connection' | 'found' | 'session' | 'isMin
 
 export interface CheckedRequest {
   /** The place of its route (prepared-route.ts). */
-  place: number
+  routeIndex: number
   call: SentCall
   /** The body, if it failed a check. That check, and those that follow it, are still to be made. */
   unread: UnreadBody | null
@@ -90,9 +90,9 @@ export function runForAnother(
 }
 
 /** Renders the decision that `runForAnother` left to this process, if there is one. */
-export function rendered(settled: Outcome, route: Route, service: Service, call: AnyCall): Outcome {
-  if ('rejected' in settled || settled.decision === undefined) return settled
-  return route.render!(service, call, settled.decision)
+export function rendered(outcome: Outcome, route: Route, service: Service, call: AnyCall): Outcome {
+  if ('rejected' in outcome || outcome.decision === undefined) return outcome
+  return route.render!(service, call, outcome.decision)
 }
 
 /** Discarded: the process that has the caller counts the request. */

@@ -61,7 +61,7 @@ export interface Responder {
    */
   answer(status: number, type: string, headers: string, body: string | Uint8Array | null): void
   /** Takes the outcome, instead of `answer`, if another process answers (checked-request.ts). */
-  settle?(outcome: Outcome): void
+  complete?(outcome: Outcome): void
   /**
    * For a request of a batch (batch.ts): notes the position that must be durable before the batch
    * is answered. Its own answer does not wait for that, and its work not for the end of the tick.

@@ -42,7 +42,7 @@ export class Edge {
   readonly #cors: Cors | null
   readonly #options: EdgeOptions
   readonly #errorPage: NonNullable<EdgeOptions['errorPage']> | null
-  readonly #byPlace = new Map<number, Prepared>()
+  readonly #byIndex = new Map<number, Prepared>()
   readonly #load: Load
   readonly #tick: Tick
   /** Null until the edge is open, as are the next two. */
@@ -67,7 +67,7 @@ export class Edge {
     for (const route of routes) {
       const prepared = prepare(route, this.meter)
       this.#router.add(route, prepared)
-      for (const one of [prepared, prepared.html]) if (one) this.#byPlace.set(one.place, one)
+      for (const one of [prepared, prepared.html]) if (one) this.#byIndex.set(one.routeIndex, one)
     }
   }
 
@@ -164,13 +164,13 @@ export class Edge {
 
   /**
    * Runs a request that has passed the checks in a process that follows this one
-   * (checked-request.ts). `responder` must have `settle`.
+   * (checked-request.ts). `responder` must have `complete`.
    */
-  run(responder: Responder, { place, call: sent, unread }: CheckedRequest): void {
+  run(responder: Responder, { routeIndex, call: sent, unread }: CheckedRequest): void {
     const { refusal } = this.#availability
     if (refusal !== null) return refuse(responder, refusal)
     if (this.forward !== null) return refuse(responder, 'no_leader')
-    const prepared = this.#byPlace.get(place)!
+    const prepared = this.#byIndex.get(routeIndex)!
     const { route } = prepared
     const { service } = this.#parts!
     const { caller, query } = sent

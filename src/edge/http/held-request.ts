@@ -10,7 +10,7 @@ import type { Responder } from './exchange.ts'
 
 export class HeldRequest implements Waiter {
   readonly key: number
-  place = 0
+  heapIndex = 0
   number = -1
   entry = 0
   followed = 0

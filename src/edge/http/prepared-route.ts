@@ -25,7 +25,7 @@ const anything: Schema = {}
 export interface Prepared {
   route: Route
   /** The index of its meter, which is the same in all processes of a node. */
-  place: number
+  routeIndex: number
   meter: RouteMeter
   idPattern: RegExp | null
   /** Why an id that does not match is refused. */
@@ -50,7 +50,7 @@ export function prepare(route: Route, meter: Meter): Prepared {
   const parameters = Object.entries(route.query?.properties ?? {})
   return {
     route,
-    place: meter.routes.length,
+    routeIndex: meter.routes.length,
     meter: meter.add(route.name),
     idPattern: route.id?.pattern === undefined ? null : new RegExp(route.id.pattern),
     idRule: mustBe(/:(\w+)/.exec(route.path)?.[1] ?? '', route.id ?? anything),

@@ -1,4 +1,4 @@
-// A request whose head has passed the checks of handle.ts, until it has an outcome that may be sent.
+// A request whose head has passed the checks of handle.ts, until it has its outcome.
 //
 //   begin ──────────────────┐      ┌──── news, or the end of the wait ──── held-request.ts
 //                           ▼      ▼                                             ▲
@@ -110,7 +110,7 @@ export class RunningRequest {
     if (refused !== null) return this.#finish(refused)
     if (route.find && !call.found) return this.#find()
     assert(!forum.coldReads.isNeeded, 'what a request notes as missing is its own')
-    const isOwn = responder.settle === undefined
+    const isOwn = responder.complete === undefined
     const outcome = isOwn ? route.run(service, call) : runForAnother(route, service, call)
     if (!(outcome instanceof Promise)) return this.#finish(outcome)
     void outcome.then((later) => {

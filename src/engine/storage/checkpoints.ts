@@ -73,7 +73,7 @@ export class CheckpointSchedule {
   tellReaders: (number: number, position: number) => void = () => {}
   /** Reads the page files regularly, and repairs them. */
   readonly scrub: Scrub
-  readonly place: { disk: Disk; dir: string }
+  readonly directory: { disk: Disk; dir: string }
   /** Warnings about checkpoints; the next one that succeeds clears them. */
   #warnings: string[] = []
   readonly #checkpoints: Checkpoints
@@ -108,7 +108,7 @@ export class CheckpointSchedule {
     this.#everyBytes = checkpointMb * 2 ** 20
     this.#unsavedTextMax = Math.max(unsavedTextMin, nodeLimits.textBytesMax / 2)
     this.#pause = pause
-    this.place = { disk, dir }
+    this.directory = { disk, dir }
     const onNotice = logNotices(log)
     this.#checkpoints = new Checkpoints({ disk, dir, form: formVersion, onNotice })
     const kept = () => this.#checkpoints.kept
@@ -247,7 +247,7 @@ export class CheckpointSchedule {
     const begun = performance.now()
     const before = text.bytesInMemory
     await warmUp(text, {
-      ...this.place,
+      ...this.directory,
       pause: this.#newPause(),
       isStopped: () => this.#isStopped,
       onDamaged: (page, place) => void this.scrub.report({ store: textStoreName, page, ...place }),
@@ -318,14 +318,16 @@ export class CheckpointSchedule {
   }
 
   async #eraseUnread(text: Text): Promise<void> {
-    const source = new PageSource(this.place, this.newest)
+    const source = new PageSource(this.directory, this.newest)
     try {
       await eraseUnread(text, async (place) => {
         const page = Buffer.allocUnsafeSlow(place.bytes)
         return (await source.read(place, page)) ? page : null
       })
     } catch (error) {
-      throw isOfSystem(error) ? storageError(`read page files in ${this.place.dir}`, error) : error
+      throw isOfSystem(error)
+        ? storageError(`read page files in ${this.directory.dir}`, error)
+        : error
     } finally {
       await source.close()
     }

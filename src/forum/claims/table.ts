@@ -125,7 +125,7 @@ export class Claims {
 
   #add(actor: Entry['actor']): Entry {
     const { thread, expiresAt } = actor.context
-    const entry = { key: expiresAt, place: 0, actor }
+    const entry = { key: expiresAt, heapIndex: 0, actor }
     this.#held.set(thread, entry)
     this.#due.add(entry)
     return entry

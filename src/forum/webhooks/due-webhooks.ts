@@ -121,7 +121,7 @@ export class DueWebhooks {
   #set(webhook: Webhook, at: number): void {
     const due = this.#due.get(webhook)
     if (due === undefined) {
-      const added = { key: at, place: 0, webhook }
+      const added = { key: at, heapIndex: 0, webhook }
       this.#due.set(webhook, added)
       this.#heap.add(added)
     } else if (due.key !== at) {

@@ -23,9 +23,9 @@ async function scene(t: Test) {
   t.teardown(() => node.close())
   await node.write('a text'.repeat(1_000))
   await node.checkpoints.take()
-  const { place, newest: manifest } = node.checkpoints
+  const { directory, newest: manifest } = node.checkpoints
   const isStopped = () => false
-  const upload = () => uploadCheckpoint(stream, place, { node: 'a', manifest, isStopped })
+  const upload = () => uploadCheckpoint(stream, directory, { node: 'a', manifest, isStopped })
   /** Downloads the checkpoint. Returns the names of the files that equal the originals. */
   const download = async () => {
     const dir = newDirectory(t)

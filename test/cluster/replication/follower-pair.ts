@@ -3,7 +3,7 @@
 
 import { Packr } from 'msgpackr'
 import {
-  eachSettled,
+  eachOutcome,
   rowOfRequest,
   rowsMessage,
   runEach,
@@ -181,13 +181,13 @@ export class Pair {
     for (const arrive of this.answers.splice(0)) arrive()
   }
 
-  #carryChecked(request: CheckedRequest, done: (settled: Outcome | null) => void): void {
+  #carryChecked(request: CheckedRequest, done: (outcome: Outcome | null) => void): void {
     this.checked += 1
     const sent = rowsMessage(kinds.checked, [rowOfRequest(1, request)])
     const { edge } = this.leader
     runEach(payloadOf(sent), edge.run.bind(edge), (row) => {
-      const answered = rowsMessage(kinds.settled, [row])
-      this.answers.push(() => eachSettled(payloadOf(answered), (_, settled) => done(settled)))
+      const answered = rowsMessage(kinds.outcomes, [row])
+      this.answers.push(() => eachOutcome(payloadOf(answered), (_, outcome) => done(outcome)))
     })
   }
 

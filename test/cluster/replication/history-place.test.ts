@@ -186,13 +186,13 @@ async function trimmed(t: Test) {
   const ahead = await new LeadingNode(node.dir).open()
   await ahead.write('two')
   await ahead.checkpoints.take()
-  const { place, newest: manifest } = ahead.checkpoints
+  const { directory, newest: manifest } = ahead.checkpoints
   const stream = new MemoryStream()
   const { storeId } = ahead.journal
   await publish(stream, { first: 1, last: 3, term: 1, store: storeId })
   await publish(stream, { first: 4, last: 4, term: 1, store: storeId })
   await stream.trim(2)
-  await uploadCheckpoint(stream, place, { node: 'leader', manifest, isStopped: () => false })
+  await uploadCheckpoint(stream, directory, { node: 'leader', manifest, isStopped: () => false })
   const own = await new LeadingNode(dir).open()
   t.teardown(() => Promise.all([ahead.close(), own.close()]))
   t.same([own.journal.position, ahead.journal.position], [2, 3])

@@ -11,7 +11,7 @@ import { Scene } from '../scene.ts'
 
 class Request implements Waiter {
   key: number
-  place = 0
+  heapIndex = 0
   number = -1
   entry = 0
   followed = 0

@@ -50,7 +50,7 @@ export class NatsCalls implements Calls {
     return { stop: () => subscription.unsubscribe() }
   }
 
-  /** Sends an answer once there is a connection; it still finds its caller then. */
+  /** Sends the answer once there is a connection; a new one reaches the same caller. */
   async #respond(message: Msg, answer: Promise<Uint8Array>): Promise<void> {
     const bytes = await answer
     await this.#link.whenConnected()

@@ -37,7 +37,7 @@ import {
 import type { LogPlace, Notice } from './types.ts'
 
 /** Where the writer continues: an open segment that ends in a seal, and the spare after it. */
-export interface Settled {
+export interface PreparedTail {
   storeId: string
   seed: number
   place: LogPlace
@@ -50,7 +50,7 @@ export interface Settled {
   spare: boolean
 }
 
-export interface SettleOptions {
+export interface PrepareOptions {
   disk: Disk
   dir: string
   segmentBytes: number
@@ -58,22 +58,21 @@ export interface SettleOptions {
 }
 
 /** Safe against a crash after any step. Throws the errors of the disk. */
-export function settle(end: LogEnd | null, options: SettleOptions): Settled {
+export function prepareTail(end: LogEnd | null, options: PrepareOptions): PreparedTail {
   const { disk, dir } = options
   removeLeftovers(disk, dir)
-  const settled =
-    end?.verdict === 'continue' ? continueInPlace(end, options) : moveTail(end, options)
-  const { number } = settled.place
+  const tail = end?.verdict === 'continue' ? continueInPlace(end, options) : moveTail(end, options)
+  const { number } = tail.place
   const spare = keepOneSpare(end, number + 1, options)
   syncDirectory(disk, dir)
-  const files = openForSyncs(disk, segmentPath(dir, number), [settled.file])
-  return { ...settled, files, spare }
+  const files = openForSyncs(disk, segmentPath(dir, number), [tail.file])
+  return { ...tail, files, spare }
 }
 
-type WithoutSpare = Omit<Settled, 'spare' | 'files'> & { file: number }
+type WithoutSpare = Omit<PreparedTail, 'spare' | 'files'> & { file: number }
 
 // The seal is written again: its own sync may have failed, and J2 must hold for later watermarks.
-function continueInPlace(end: LogEnd, options: SettleOptions): WithoutSpare {
+function continueInPlace(end: LogEnd, options: PrepareOptions): WithoutSpare {
   const { disk, dir } = options
   const { storeId, seed, end: place } = end
   const file = disk.open(segmentPath(dir, place.number), 'write')
@@ -86,7 +85,7 @@ function continueInPlace(end: LogEnd, options: SettleOptions): WithoutSpare {
   return { storeId, seed, place, firstPosition, file, size: disk.size(file) }
 }
 
-function moveTail(end: LogEnd | null, options: SettleOptions): WithoutSpare {
+function moveTail(end: LogEnd | null, options: PrepareOptions): WithoutSpare {
   const { disk, dir, onNotice } = options
   if (end !== null) {
     giveZerosBack(end, options)
@@ -119,14 +118,14 @@ function moveTail(end: LogEnd | null, options: SettleOptions): WithoutSpare {
 }
 
 // The zeros at the end of the log are space for the new segment, even if the disk is full.
-function giveZerosBack({ end, torn }: LogEnd, { disk, dir }: SettleOptions): void {
+function giveZerosBack({ end, torn }: LogEnd, { disk, dir }: PrepareOptions): void {
   const tornTo = torn.find(({ number }) => number === end.number)?.to ?? 0
   const file = disk.open(segmentPath(dir, end.number), 'write')
   disk.truncate(file, wholeSectors(Math.max(end.at, tornTo)))
   disk.close(file)
 }
 
-function putTornAside({ torn, end }: LogEnd, { disk, dir, onNotice }: SettleOptions): void {
+function putTornAside({ torn, end }: LogEnd, { disk, dir, onNotice }: PrepareOptions): void {
   for (const { number, from, to } of torn) {
     const keptAs = keepAside(disk, dir, number, from, to)
     const segment = segmentName(number)
@@ -137,7 +136,7 @@ function putTornAside({ torn, end }: LogEnd, { disk, dir, onNotice }: SettleOpti
 }
 
 // A spare is used only when it is the only one, because using it must not leave a gap.
-function takeSpareOrCreate(end: LogEnd | null, number: number, options: SettleOptions): number {
+function takeSpareOrCreate(end: LogEnd | null, number: number, options: PrepareOptions): number {
   const { disk, dir, segmentBytes } = options
   const target = segmentPath(dir, number)
   const spare = end?.spares.length === 1 ? end.spares[0] : null
@@ -149,7 +148,7 @@ function takeSpareOrCreate(end: LogEnd | null, number: number, options: SettleOp
   return disk.open(`${target}.tmp`, 'write')
 }
 
-function copyTail({ base, ends }: LogEnd, target: number, { disk, dir }: SettleOptions): number {
+function copyTail({ base, ends }: LogEnd, target: number, { disk, dir }: PrepareOptions): number {
   let at = segmentHeaderBytes
   for (const [number, to] of ends) {
     if (number < base.number) continue
@@ -161,7 +160,7 @@ function copyTail({ base, ends }: LogEnd, target: number, { disk, dir }: SettleO
 
 // Without space the segment is only as long as its content: reads continue, and writes resume when
 // the next segment can be made.
-function growIfThereIsSpace(file: number, from: number, options: SettleOptions): void {
+function growIfThereIsSpace(file: number, from: number, options: PrepareOptions): void {
   const { disk, segmentBytes } = options
   const size = disk.size(file)
   if (size >= segmentBytes) return
@@ -175,13 +174,13 @@ function growIfThereIsSpace(file: number, from: number, options: SettleOptions):
 
 // Frees the space of the frames that are now in the next segment. It is correct without that, too:
 // a segment ends where the next one begins (format.ts, J8).
-function cutBehindBase({ base }: LogEnd, { disk, dir }: SettleOptions): void {
+function cutBehindBase({ base }: LogEnd, { disk, dir }: PrepareOptions): void {
   const file = disk.open(segmentPath(dir, base.number), 'write')
   disk.truncate(file, base.at)
   disk.close(file)
 }
 
-function keepOneSpare(end: LogEnd | null, number: number, options: SettleOptions): boolean {
+function keepOneSpare(end: LogEnd | null, number: number, options: PrepareOptions): boolean {
   let kept = false
   for (const spare of end?.spares ?? []) {
     if (spare.number < number) continue
