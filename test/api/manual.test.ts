@@ -4,6 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { fileOf } from '../../src/forum/manual/routes.ts'
 import { type Forum, startForum } from './harness.ts'
 
 const top = join(import.meta.dirname, '../../..')
@@ -104,6 +105,12 @@ t.test('/docs/: another name: 404, or 400 for what cannot be one', async (t) => 
   t.equal(await refused('/docs/constructor'), 404)
   t.equal(await refused('/docs/index.json'), 400)
   t.equal(await refused('/docs/..%2findex'), 400)
+})
+
+t.test('documents: a file that an upgrade has removed: is not there', async (t) => {
+  const gone = { name: 'gone', title: 'Gone', about: 'Nothing.', digest: '0' }
+  t.equal(fileOf(gone, 'md'), null)
+  t.equal(fileOf(gone, 'html'), null)
 })
 
 t.test('/docs/: with --no-pages: Markdown also for a browser', async (t) => {

@@ -1,10 +1,9 @@
 // The documents as pages, for callers of the routes of routes.ts that prefer HTML.
 
-import { textOf } from '../../base/program-files.ts'
 import type { Result, Route } from '../../edge/api/route.ts'
 import { Html, html } from '../../people/html/html.ts'
 import { answerPage, notFound, page } from '../../people/layout.ts'
-import { documentOf, documentRoute, indexDigest, indexRoute, listed } from './routes.ts'
+import { documentOf, documentRoute, fileOf, indexDigest, indexRoute, listed } from './routes.ts'
 
 const indexPage = page({
   name: 'documentsPage',
@@ -30,12 +29,13 @@ const documentPage = page({
   run(service, call): Result {
     const document = documentOf(call)
     if (document === undefined) return notFound(service, call)
-    const { name, title, digest } = document
+    const file = fileOf(document, 'html')
+    if (file === null) return { rejected: 'overloaded' }
+    const { title, digest } = document
     return answerPage(service, call, { name: 'document', state: digest, position: 0 }, () => {
-      const text = textOf(`docs/${name}.html`)!
       // Not written by a caller: the build has escaped every text in it.
-      const content = { title, main: [new Html(text)] }
-      return { bytes: text.length, content, links: null }
+      const content = { title, main: [new Html(`${file}`)] }
+      return { bytes: file.length, content, links: null }
     })
   },
 })

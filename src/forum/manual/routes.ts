@@ -18,7 +18,7 @@ interface Document {
 
 export const listed: readonly Document[] = JSON.parse(textOf('docs/index.json') ?? '[]')
 const byName = new Map(listed.map((each) => [each.name, each]))
-/** The Markdown of the documents that were requested. There are as many as are listed, at most. */
+/** The files that were requested: two of each document, at most. */
 const texts = new Map<string, Buffer>()
 
 /** Returns the document with the name in a path, which may end with `.md`. */
@@ -26,12 +26,21 @@ export function documentOf({ id }: Pick<Call<unknown, unknown>, 'id'>): Document
   return byName.get(id.replace(/\.md$/, ''))
 }
 
-function markdownOf({ name }: Document): Buffer {
-  const known = texts.get(name)
+/**
+ * Returns a document in one of its forms. Null if it cannot be read at present, because the process
+ * has no file descriptor left, or an upgrade has removed the file.
+ */
+export function fileOf({ name }: Document, form: 'md' | 'html'): Buffer | null {
+  const path = `docs/${name}.${form}`
+  const known = texts.get(path)
   if (known !== undefined) return known
-  const bytes = Buffer.from(textOf(`docs/${name}.md`)!)
-  texts.set(name, bytes)
-  return bytes
+  try {
+    const text = textOf(path)
+    if (text !== null) texts.set(path, Buffer.from(text))
+  } catch {
+    return null
+  }
+  return texts.get(path) ?? null
 }
 
 const items = listed.map(({ name, title, about }) => `- [${title}](/docs/${name}.md): ${about}\n`)
@@ -40,10 +49,10 @@ export const indexDigest = hash('sha256', index, 'hex').slice(0, 16)
 
 type Asked = Pick<Call<unknown, unknown>, 'ifNoneMatch'>
 
-function answerText({ ifNoneMatch }: Asked, digest: string, read: () => Buffer | string): Answer {
+function answerText({ ifNoneMatch }: Asked, digest: string, body: Buffer | string): Answer {
   const etag = `"${digest}"`
   if (isNamed(etag, ifNoneMatch)) return { status: 304, body: '', etag, position: 0 }
-  return { status: 200, body: read(), isCached: true, etag, position: 0 }
+  return { status: 200, body, isCached: true, etag, position: 0 }
 }
 
 const asText = {
@@ -62,7 +71,7 @@ export const indexRoute = route({
   alsoAt: '/docs/',
   answers: { 200: { ...is.text, examples: ['# Documents\n…'] } },
   errors: [],
-  run: (_service, call) => answerText(call, indexDigest, () => index),
+  run: (_service, call) => answerText(call, indexDigest, index),
 })
 
 export const documentRoute = route({
@@ -80,7 +89,9 @@ export const documentRoute = route({
   run(_service, call) {
     const document = documentOf(call)
     if (document === undefined) return { rejected: 'not_found' }
-    return answerText(call, document.digest, () => markdownOf(document))
+    const text = fileOf(document, 'md')
+    if (text === null) return { rejected: 'overloaded' }
+    return answerText(call, document.digest, text)
   },
 })
 
