@@ -1,6 +1,7 @@
 // What a kind of line of an archive is (archive.ts has all of them), and what their readers share.
 
 import * as is from '../edge/api/schema.ts'
+import type { IdTable } from '../kernel/columns/id-table.ts'
 import type { State } from './state.ts'
 
 /** The forum whose content is written to an archive, or read from one. */
@@ -14,6 +15,8 @@ export interface Archived {
   removed: Map<string, number>
   /** The position, or the fence, of the line that was read before; 0: it is of another kind. */
   newest: number
+  /** The ids of lines that were read, of a kind whose table does not find ids. */
+  ids: IdTable
 }
 
 /** Why a line is not taken in: a sentence without its end. */
@@ -67,6 +70,12 @@ export function unknown(id: string): BadLine {
 
 export function twice(id: string): BadLine {
   return new BadLine(`${id} is there twice`)
+}
+
+/** Notes the id of a line that is read. Throws BadLine if a line before of its kind has it. */
+export function refuseTwice({ ids }: Archived, id: string): void {
+  if (ids.find(hexOf(id)) !== -1) throw twice(id)
+  ids.add(hexOf(id))
 }
 
 /** Returns the number of the identity with this id. Throws BadLine. */

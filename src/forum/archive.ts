@@ -28,6 +28,7 @@
 
 import { createHash } from 'node:crypto'
 import { validator } from '../edge/api/validator.ts'
+import { IdTable } from '../kernel/columns/id-table.ts'
 import { type Archived, BadLine, type LineKind } from './archive-line.ts'
 import { claimLine } from './claims/archive-lines.ts'
 import { readLine, subscriptionLine, tagSubscriptionLine } from './feed/archive-lines.ts'
@@ -80,8 +81,8 @@ export class ArchiveWriter {
 }
 
 /** Yields all lines between the first and the last one. */
-export function* linesOf(written: Omit<Archived, 'removed' | 'newest'>): Iterable<string> {
-  const archived = { ...written, removed: new Map(), newest: 0 }
+export function* linesOf(written: Omit<Archived, 'removed' | 'newest' | 'ids'>): Iterable<string> {
+  const archived = { ...written, removed: new Map(), newest: 0, ids: new IdTable() }
   for (const { lines } of Object.values(lineKinds)) yield* lines(archived)
 }
 
@@ -116,7 +117,8 @@ export class ArchiveReader {
 
   constructor(state: State) {
     const entry = (address: number, bytes: number) => state.text.text(address, 0, bytes)
-    this.#archived = { state, entry, hasTokens: true, removed: new Map(), newest: 0 }
+    const read = { removed: new Map(), newest: 0, ids: new IdTable() }
+    this.#archived = { state, entry, hasTokens: true, ...read }
     for (const [name, { fields }] of Object.entries(lineKinds)) {
       this.#validators.set(name, validator({ ...fields, additionalProperties: false }))
     }
@@ -172,7 +174,7 @@ export class ArchiveReader {
       const kind = Object.keys(lineKinds).indexOf(name)
       if (kind === -1) throw new BadLine('it is of no known kind')
       if (kind < this.#kind) throw new BadLine(`it belongs before the lines of another kind`)
-      if (kind > this.#kind) this.#archived.newest = 0
+      if (kind > this.#kind) Object.assign(this.#archived, { newest: 0, ids: new IdTable() })
       this.#kind = kind
       const violation = this.#validators.get(name)!(fields)
       if (violation !== null) throw new BadLine(violation.detail.replace(/\.$/, ''))

@@ -273,6 +273,7 @@ t.test('archive: whole, but contradictory: refused, with the line and why', asyn
     [7, message(open, 5, ben, ',"removed":true'), /^line 8: an export would write/],
     [7, message(open, 5, ben).replace(':10}', ':1}'), /^line 8: created_at is less/],
     [7, message(open, 3, ben), /^line 8: its position is not greater/],
+    [7, message(open, 5, ben).replace(hex(5), hex(3)), /^line 8: msg_3+ is there twice$/],
     [8, follow(ben, closed), /^line 9: agt_2+ cannot follow thr_4+$/],
     [8, follow(ana, open, 10), /^line 9: a position is beyond that of the first line$/],
     [9, follow(ana, open), /^line 10: agt_1+ cannot follow thr_3+$/],

@@ -237,6 +237,7 @@ t.test('the programs: all of them: every answer and refusal occurred', async (t)
     'reply 201',
     'storage_full',
     'subscribe 200',
+    'subscribeTag 200',
     'tagThread 200',
     'thread_changed',
     'thread_locked',
@@ -245,5 +246,6 @@ t.test('the programs: all of them: every answer and refusal occurred', async (t)
     'unlocked, once',
     'unlocked, twice',
     'unsubscribe 200',
+    'unsubscribeTag 200',
   ])
 })

@@ -57,6 +57,35 @@ for (const process of processes) {
     t.ok(textsOn(await person.open(`/t/${id}`), 'button').includes('Stop following this thread'))
   })
 
+  t.test(`${process}: gives a thread tags, and messages a type`, async (t) => {
+    const scene = new Scene(process)
+    const ana = await scene.identity('Ana')
+    const person = await scene.signedIn(ana.token)
+    const draft = { title: 'T', content: 'C', tags: 'infra, a:b infra', type: 'question' }
+    const many = '1 2 3 4 5 6 7 8 9'
+    for (const [name, value] of [
+      ['tags', 'Infra'],
+      ['tags', many],
+      ['type', 'A b'],
+    ] as const) {
+      const wrong = await person.fill(await person.open('/new'), '/new', {
+        ...draft,
+        [name]: value,
+      })
+      t.equal(wrong.status, 400, value)
+      const shown = draftOn(wrong, '/new', 'title')
+      t.match(shown, { ...draft, [name]: value, problem: name === 'type' ? /type/ : /tag/i })
+    }
+    const sent = await person.fill(await person.open('/new'), '/new', draft)
+    const id = threadIn(sent.location)
+    const page = await person.open(sent.location)
+    t.match(page.text, '<a href="/?tag=a%3Ab">a:b</a>')
+    await person.fill(page, `/t/${id}`, { content: 'R', type: 'answer', do: 'reply' })
+    const { thread, messages } = await scene.call('get', `/api/threads/${id}`)
+    t.strictSame(thread.tags, ['infra', 'a:b'])
+    t.match(messages, [{ type: 'question' }, { type: 'answer' }])
+  })
+
   t.test(`${process}: reads private threads, and the feed, and marks it`, async (t) => {
     const scene = new Scene(process)
     const [ana, agent, other] = [

@@ -48,7 +48,7 @@ export const tagged: Schema = {
   'x-error': 'invalid_query',
 }
 /** The type of a message, in the words of its author. */
-const typeName: Schema = {
+export const typeName: Schema = {
   type: 'string',
   pattern: '^[a-z][a-z0-9-]{0,31}$',
   examples: ['question'],

@@ -7,6 +7,7 @@ import {
   newestIn,
   numberedKind,
   refuseOlder,
+  refuseTwice,
   twice,
   unknown,
 } from '../archive-line.ts'
@@ -59,7 +60,8 @@ export const reviewLine = numberedKind<{
     const text = entry(reviews.address(number), reviews.bytes(number))
     return `{"review":${text.slice(','.length)}}`
   },
-  add({ state }, { seq, id, created_at: at, ...fields }) {
+  add(archived, { seq, id, created_at: at, ...fields }) {
+    const { state } = archived
     const { proposal_id, author_id, proposal_hash, decision } = fields
     const text = { proposal_id, author_id, proposal_hash, decision, text: fields.text }
     const { proposals, reviews } = state
@@ -71,6 +73,7 @@ export const reviewLine = numberedKind<{
     if (!proposals.actors.may(proposal, reviewed)) {
       throw new BadLine('only the candidate of a proposal accepts it')
     }
+    refuseTwice(archived, id)
     return addReview(state, { by, id: hexOf(id), proposal, seq, at, text })
   },
 })

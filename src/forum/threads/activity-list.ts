@@ -5,6 +5,8 @@
 //     request that needs more takes several slices (kernel/sliced-work.ts).
 //     Where tags are wanted, the public threads with one of them are examined in the same way as
 //     private ones.
+//     Where claimed threads are left out, a page passes over at most `passedMax` of them, so that
+//     it may be shorter than its limit, or empty, although there is a next one.
 // L2. A page is exact as of the instant of its last slice. Only if very many threads are examined,
 //     it may be shorter, when some of them have moved or changed their tags between two slices.
 // L3. `position` is at least that of the newest message of all, which may have moved a thread off
@@ -22,6 +24,8 @@ import { firstBefore, type ListRead, type ThreadList, taggedOf } from './queries
 
 /** The number of messages and threads examined in one slice, in about half a millisecond. */
 export const sliceLooks = 8192
+/** The most claimed threads that a page passes over; a slice can examine three times as many. */
+export const passedMax = 2048
 
 /**
  * Returns the page of threads whose newest message is older than `before`, or a promise of it if
@@ -103,7 +107,8 @@ export class ActivitySearch {
       if (this.#found.length === 2 * (limit + 1)) this.#cut()
     }
     if (tags !== undefined) return true
-    const leftOut = this.#read.claimed === false ? this.#state.claims.count : 0
+    const isLeavingOut = this.#read.claimed === false
+    const leftOut = isLeavingOut ? Math.min(this.#state.claims.count, passedMax + 1) : 0
     return this.#activity.cover(this.#end, limit + 1 + leftOut, looks)
   }
 
@@ -113,17 +118,20 @@ export class ActivitySearch {
     const { limit, tags: wanted } = this.#read
     const examined = this.#presentOnes()
     const found: number[] = []
-    for (let end = this.#end; found.length <= limit; ) {
+    let [end, passed] = [this.#end, 0]
+    while (found.length <= limit && passed <= passedMax) {
       while (examined.length > 0 && examined.at(-1)! >= end) examined.pop()
       const other = wanted === undefined ? this.#activity.before(end) : -1
       const next = Math.max(other, examined.at(-1) ?? -1)
       if (next === -1 || next < this.#floor) break
       end = next
-      if (!this.#isLeftOut(next)) found.push(next)
+      if (this.#isLeftOut(next)) passed += 1
+      else found.push(next)
     }
     const hasMore = found.length > limit
     if (hasMore) found.length = limit
-    const last = hasMore ? found.at(-1)! : this.#floor
+    const isCut = !hasMore && passed > passedMax
+    const last = isCut ? end : hasMore ? found.at(-1)! : this.#floor
     const shown = found.map((message) => messages.thread(message))
     const { changedPosition } = threads.actors.columns
     const newest = messages.count === 0 ? 0 : messages.seq(messages.count - 1)

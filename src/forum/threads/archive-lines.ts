@@ -13,6 +13,7 @@ import {
   numberedKind,
   position,
   refuseOlder,
+  refuseTwice,
   threadOf,
   twice,
 } from '../archive-line.ts'
@@ -96,7 +97,8 @@ export const messageLine = numberedKind<{
     const threadId = threads.id(messages.thread(number))
     return `{"message":{"thread_id":"${threadId}",${text.slice(',{'.length)}}`
   },
-  add({ state, removed }, fields) {
+  add(archived, fields) {
+    const { state, removed } = archived
     const { seq, content, created_at: at, mention_ids = [], type: messageType = '' } = fields
     const { messages, threads } = state
     const thread = threadOf(state, fields.thread_id)
@@ -114,6 +116,7 @@ export const messageLine = numberedKind<{
     } else if (seq !== threads.actors.columns.firstPosition.get(thread)) {
       throw new BadLine("seq is not the thread's, whose first message this is")
     }
+    refuseTwice(archived, fields.id)
     const isRemoved = fields.removed === true
     const message = { content: isRemoved ? '' : content, mentions, messageType }
     const messageId = hexOf(fields.id)

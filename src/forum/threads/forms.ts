@@ -22,6 +22,7 @@ import { pathTo, privateNote } from '../links.ts'
 import type { Session } from '../sessions/commands.ts'
 import { choices, chosenIn, chosenMax, findIn, isSearching, offeredIn } from './choices.ts'
 import type { Publication } from './commands.ts'
+import { labelProblem, tagsField, tagsIn, typeField, typeIn } from './labels.ts'
 import { doubtOf, type NamedIdentities, namedIn } from './named.ts'
 import { postReply } from './reply-routes.ts'
 import { postThread } from './routes.ts'
@@ -69,6 +70,8 @@ function problemOf(body: URLSearchParams, hasTitle: boolean): Problem | null {
     return wrong('Choose who can read it.')
   const content = rejectText('a message', textOf(body, 'content'), contentMax)
   if (content !== null) return wrong(content, 'content')
+  const label = labelProblem(body)
+  if (label !== null) return label
   return chosenIn(body).length <= chosenMax ? null : tooMany
 }
 
@@ -179,7 +182,7 @@ ${hiddenOf(service, session, draft)}${field(title)}${messageField(
   'Message',
   draft,
   10,
-)}<fieldset><legend>Who can read it</legend>
+)}${tagsField(body, problem)}${typeField(body, problem)}<fieldset><legend>Who can read it</legend>
 <p class="choices">${who('public', 'Everybody')}${who(
     'private',
     'Only you and those you choose below',
@@ -209,6 +212,8 @@ export const newThread: Route = formRoute({
         visibility: isPrivate ? 'private' : 'public',
         participant_ids: isPrivate ? ids : [],
         mention_ids: mentionIds,
+        tags: tagsIn(body),
+        type: typeIn(body),
       }
       const key = textOf(body, 'key')
       const made = createThread(service, call, thread, key)
@@ -265,8 +270,9 @@ function replyForm(service: Service, session: Session | null, id: string, draft:
   const notes = html`${members}${problemNote(draft.problem)}`
   const unseen = html`${hiddenOf(service, session, draft)}${hidden('thread', titleIn(draft.body))}`
   const mention = choices(state, { ...draft, isSignedIn, legend: 'Mention', offered })
+  const type = typeField(draft.body, draft.problem)
   return html`${notes}<form class="entry" method="post" action="/t/${id}">
-${unseen}${messageField('Your reply', draft, 6)}${mention}<p>${replyButton}</p>
+${unseen}${messageField('Your reply', draft, 6)}${type}${mention}<p>${replyButton}</p>
 </form>
 `
 }
@@ -308,7 +314,8 @@ export const threadForm: Route = formRoute({
     if (thread === -1) return { rejected: 'not_found' }
     const maySee = (identity: number) => state.maySee(identity, thread)
     const send = (mentionIds: string[]) => {
-      const reply = { content: textOf(body, 'content'), mention_ids: mentionIds }
+      const said = { content: textOf(body, 'content'), type: typeIn(body) }
+      const reply = { ...said, mention_ids: mentionIds }
       const key = textOf(body, 'key')
       const made = createReply(service, call, reply, key)
       return isRejection(made) ? made : pageOf(service, made)

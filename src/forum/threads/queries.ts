@@ -4,8 +4,9 @@
 // Q1. `position` is that of the newest thing shown: the answer waits until it is durable, so that
 //     nothing that was ever shown can be lost.
 // Q2. The work is proportional to what is shown: positions are found by binary search. To choose
-//     messages by their type, or threads by their tags, one request examines at most `chosenAmong`
-//     of them, so a page may be shorter than its limit, or empty, although more of them follow.
+//     messages by their type, or threads by their tags or because they are not claimed, one request
+//     examines at most `chosenAmong` of them, so a page may be shorter than its limit, or empty,
+//     although more of them follow.
 
 import { partition } from '../../base/partition.ts'
 import type { Holder } from '../../base/shares.ts'
@@ -140,7 +141,8 @@ export function listThreads({ state }: Forum, read: ListRead): ThreadList {
   const tagged = read.tags === undefined ? 0 : state.tags.changedPosition
   let position = claimed === undefined ? tagged : state.position
   let last = -1
-  const looks = read.tags === undefined ? Number.POSITIVE_INFINITY : chosenAmong
+  const isChoosing = read.tags !== undefined || claimed !== undefined
+  const looks = isChoosing ? chosenAmong : Number.POSITIVE_INFINITY
   for (let i = 0; i < looks && threads.length < limit && publicEnd + privateEnd > 0; i++) {
     const newestPublic = publicEnd > 0 ? publics.get(publicEnd - 1) : -1
     const newestPrivate = privateEnd > 0 ? state.privateThreads.get(caller, privateEnd - 1) : -1

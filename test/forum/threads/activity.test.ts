@@ -5,8 +5,13 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { Activity } from '../../../src/forum/threads/activity.ts'
-import { ActivitySearch } from '../../../src/forum/threads/activity-list.ts'
-import type { ListRead, ThreadList } from '../../../src/forum/threads/queries.ts'
+import { ActivitySearch, passedMax } from '../../../src/forum/threads/activity-list.ts'
+import {
+  chosenAmong,
+  type ListRead,
+  listThreads,
+  type ThreadList,
+} from '../../../src/forum/threads/queries.ts'
 import { Scene } from '../scene.ts'
 
 /** The visible threads with the positions of their newest messages, newest first. */
@@ -155,5 +160,37 @@ t.test('A1: a busy thread of 200,000 messages: its old ones are passed over at o
   for (let i = 0; i < 40; i++) {
     made.reply(0, 7)
     t.equal(slicesOf(40), 1, 'each message makes one look more')
+  }
+})
+
+t.test('claimed threads: very many, left out: short pages, each after a few slices', async (t) => {
+  const made = new Scene(2)
+  const { state } = made.forum
+  const count = 2 * chosenAmong
+  for (let i = 0; i < count; i++) made.thread('public', [])
+  const free = [0, 1, 5000, count - 1]
+  for (let i = 0; i < count; i++) {
+    if (!free.includes(i)) state.claims.claim(i, 1, Number.MAX_SAFE_INTEGER, 0)
+  }
+  const activity = new Activity(state)
+  const byActivity = (read: ListRead): ThreadList => {
+    const search = new ActivitySearch(state, activity, read)
+    for (let slices = 0; !search.step(); slices++) assert.ok(slices < 4, 'a page in few slices')
+    return search.list()
+  }
+  const byCreation = (read: ListRead): ThreadList => listThreads(made.forum, read)
+  for (const [list, most] of [
+    [byActivity, passedMax],
+    [byCreation, chosenAmong],
+  ] as const) {
+    const found: number[] = []
+    let pages = 0
+    for (let before: number | null = Number.POSITIVE_INFINITY; before !== null; pages++) {
+      const page: ThreadList = list({ caller: 1, before, limit: 3, claimed: false })
+      found.push(...page.threads)
+      before = page.nextBefore
+    }
+    t.same(found, free.toReversed(), 'each once, newest first')
+    t.ok(pages >= Math.floor(count / (most + 4)), `${pages} pages`)
   }
 })
