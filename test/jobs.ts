@@ -66,7 +66,7 @@ const ofSystem = [
     'cli/forms',
     'cli/unprivileged',
   ],
-  ...['deploy/', 'install', 'readme', 'documents/webhook-receiver'],
+  ...['build/', 'deploy/', 'install', 'readme', 'documents/webhook-receiver'],
   // Commands and servers of MCP, each a process of its own.
   ...['clients/shell/', 'cli/archive', 'cli/wal-command', 'cli/completion', 'cli/first-minute'],
   ...['clients/mcp/conversation', 'clients/mcp/endings', 'clients/mcp/setup'],
