@@ -18,7 +18,7 @@ import {
 } from './tidy-rules.ts'
 
 const top = join(import.meta.dirname, '../..')
-const notOurs = ['node_modules', 'dist', 'data', '.git', '.tap']
+const notOurs = ['node_modules', 'dist', 'release', 'data', '.git', '.tap']
 
 function filesIn(directory: string): string[] {
   return readdirSync(join(top, directory), { withFileTypes: true }).flatMap((entry) => {

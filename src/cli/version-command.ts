@@ -1,8 +1,11 @@
 // agent-forum version: prints the version, the native parts that run here, and all licences.
 
+import { checkpointVersion } from '../../wal/checkpoint/manifest.ts'
+import { formatVersion } from '../../wal/journal/format.ts'
 import { ConfigError, type Flags, flagHelp, readFlags } from '../base/arguments.ts'
 import { textOf } from '../base/program-files.ts'
 import { loadBinding } from '../edge/http/uws-binding.ts'
+import { formVersion } from '../kernel/saved.ts'
 import { withCommit } from '../operators/ops/commit.ts'
 import { CommandError } from './command-error.ts'
 
@@ -16,7 +19,8 @@ agent-forum version [--licenses]        also -v, -V, --version
   agent-forum version --licenses | less
 
 Prints the version, with the commit where it is known. The second line names the Node that runs the
-program, and the package of uWebSockets.js that serves, or says why Node's own HTTP server does.
+program, and the package of uWebSockets.js that serves, or says why Node's own HTTP server does; the
+third one the formats in which the program writes a data directory.
 
 ${flagHelp(versionFlags)}
   -h, --help
@@ -28,7 +32,7 @@ export function runVersion(args: string[], version: string): number {
   const { values } = readFlags(args, versionFlags, refuse)
   if (values.help) return say(versionHelp)
   if (values.licenses) return say(licenses())
-  return say(`${withCommit(version)}\n${nativeParts()}\n`)
+  return say(`${withCommit(version)}\n${nativeParts()}\n${formats()}\n`)
 }
 
 function licenses(): string {
@@ -47,6 +51,11 @@ function nativeParts(): string {
     ...(sqlite === undefined ? [] : [`SQLite ${sqlite}`]),
     [`HTTP by ${server}`, ...unusable].join('; '),
   ].join(', ')
+}
+
+function formats(): string {
+  const formats = `log ${formatVersion}, checkpoint ${checkpointVersion}, state ${formVersion}`
+  return `formats on disk: ${formats}`
 }
 
 function say(text: string): number {

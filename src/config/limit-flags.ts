@@ -3,7 +3,7 @@
 // limits (docs/interface.md, "Quotas").
 
 import os from 'node:os'
-import { openFilesMax } from '../base/process.ts'
+import { openFilesMax, residentMemory } from '../base/process.ts'
 import { numberOf, type Setting } from '../base/values.ts'
 import type { LoadLimits } from '../edge/http/load.ts'
 import type { Action, QuotaLimits, Scope } from '../kernel/quotas.ts'
@@ -146,7 +146,7 @@ function memoryPresetMb(): number {
 function freeMb(): number {
   // Since Node 20.13 this respects the limit of a container.
   const free = process.availableMemory?.() ?? os.freemem()
-  return (free + process.memoryUsage.rss()) / mib
+  return (free + (residentMemory() || 0)) / mib
 }
 
 interface QuotaFlag {

@@ -142,20 +142,29 @@ t.test('version: with --licenses: every package of the bundle, with its licence'
   }
 })
 
-t.test('version: a version, with the commit of a clone, and the native parts', async (t) => {
-  const top = join(import.meta.dirname, '../../..')
-  const { version } = JSON.parse(readFileSync(join(top, 'package.json'), 'utf8'))
-  const git = spawnSync('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: top, encoding: 'utf8' })
-  const isClone = existsSync(join(top, '.git')) && git.status === 0
-  const build = isClone ? /^\+[0-9a-f]{12,}(?:\.changed)?$/ : /^$/
-  for (const args of ['--version', '-v', '-V', 'version']) {
-    const { code, stdout, stderr } = await run([args])
-    t.strictSame([code, stderr], [0, ''])
-    t.ok(stdout.startsWith(version), args)
-    const [first, second, ...rest] = stdout.split('\n')
-    t.match(first!.slice(version.length), build)
-    t.ok(second!.startsWith(`${process.platform} ${process.arch}, Node ${process.versions.node},`))
-    t.match(second, /, HTTP by (?:\S+ \d+\.\d+\.\d+|node:http; \S+: .+)$/)
-    t.same(rest, [''])
-  }
-})
+t.test(
+  'version: a version, with the commit of a clone, the native parts, and formats',
+  async (t) => {
+    const top = join(import.meta.dirname, '../../..')
+    const { version } = JSON.parse(readFileSync(join(top, 'package.json'), 'utf8'))
+    const git = spawnSync('git', ['rev-parse', '--short=12', 'HEAD'], {
+      cwd: top,
+      encoding: 'utf8',
+    })
+    const isClone = existsSync(join(top, '.git')) && git.status === 0
+    const build = isClone ? /^\+[0-9a-f]{12,}(?:\.changed)?$/ : /^$/
+    for (const args of ['--version', '-v', '-V', 'version']) {
+      const { code, stdout, stderr } = await run([args])
+      t.strictSame([code, stderr], [0, ''])
+      t.ok(stdout.startsWith(version), args)
+      const [first, second, third, ...rest] = stdout.split('\n')
+      t.match(first!.slice(version.length), build)
+      t.ok(
+        second!.startsWith(`${process.platform} ${process.arch}, Node ${process.versions.node},`),
+      )
+      t.match(second, /, HTTP by (?:\S+ \d+\.\d+\.\d+|node:http; \S+: .+)$/)
+      t.equal(third, 'formats on disk: log 2, checkpoint 2, state 3')
+      t.same(rest, [''])
+    }
+  },
+)

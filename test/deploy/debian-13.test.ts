@@ -31,7 +31,7 @@ t.test('Node 24: on Debian 13: serves with the binding of the lock file', { skip
   const { packages } = JSON.parse(readFileSync(join(top, 'package-lock.json'), 'utf8'))
   const { version } = packages[`node_modules/${name}`]
   const printed = inRoot('dist/agent-forum/cli/main.js', 'version')
-  t.match(printed, new RegExp(`, Node 24\\..*, HTTP by ${name} ${version}\n$`))
+  t.match(printed, new RegExp(`, Node 24\\..*, HTTP by ${name} ${version}\n`))
   const packed = `import('./dist/build/parts.js').then(async ({ programFiles }) => {
     console.log([...(await programFiles('137')).files.keys()].join('\\n'))
   })`

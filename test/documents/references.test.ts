@@ -6,7 +6,7 @@ import { join, posix } from 'node:path'
 import t from 'tap'
 
 const top = join(import.meta.dirname, '../../..')
-const notOurs = new Set(['node_modules', 'dist', 'data', '.git', '.tap'])
+const notOurs = new Set(['node_modules', 'dist', 'release', 'data', '.git', '.tap'])
 const isText = /\.(?:ts|md|json|sh|yml)$|(?:^|\/)run$/
 
 function filesIn(directory: string): string[] {

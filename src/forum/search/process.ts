@@ -15,6 +15,7 @@
 
 import { Socket } from 'node:net'
 import os from 'node:os'
+import { residentMemory } from '../../base/process.ts'
 import { type Engine, findEngine } from './engine.ts'
 import { entriesOf } from './entries.ts'
 import { Index } from './index.ts'
@@ -202,7 +203,7 @@ class IndexProcess {
       indexed,
       shards,
       bytes: this.#index.bytes,
-      residentBytes: process.memoryUsage.rss(),
+      residentBytes: residentMemory(),
       cpuSeconds: (user + system) / 1e6,
       stallReason: this.#stallReason,
     })
