@@ -203,6 +203,38 @@ t.test('batch: its polls wait: one has news, and all are answered', async (t) =>
   t.equal(node.forum.waiting.length, 0, 'with news, none waits')
 })
 
+/** A node whose caller follows so many threads that a poll of its feed takes several iterations. */
+function nodeWithLongPolls() {
+  const node = new Node()
+  for (let i = 0; i < 5000; i++) node.post('/api/threads', { title: 't', content: 'first' })
+  node.sync()
+  const path = node.thread()
+  const after = node.journal.position
+  return { node, path, long: { method: 'GET', path: feed }, after }
+}
+
+async function iterationsUntil(isDone: () => boolean): Promise<void> {
+  for (let i = 0; !isDone() && i < 1000; i++) await nextIteration()
+}
+
+t.test(
+  'batch: its wait ends while a poll is searched for: answered when that is over',
+  async (t) => {
+    const { node, path, long, after } = nodeWithLongPolls()
+    const own = { method: 'GET', path: `${path}?after=${after}` }
+    const batch = begun(node.edge, list([long, own], 50), node.token)
+    t.equal(node.forum.waiting.length, 1, 'the long one does not wait yet')
+    node.post(`${path}/replies`, { content: 'news' })
+    node.sync()
+    t.equal(batch.answers.length, 0, 'the search is not over')
+    await iterationsUntil(() => batch.answers.length > 0)
+    t.strictSame(statusesOf(batch), [200, 200])
+    t.match(responsesOf(batch)[0]!.body, { notifications: [] })
+    t.match(responsesOf(batch)[1]!.body, { messages: [{ content: 'news' }] })
+    t.equal(node.forum.waiting.length, 0, 'it did not begin to wait')
+  },
+)
+
 t.test('batch: its polls wait: the node stops: all are answered', async (t) => {
   const node = new Node()
   const batch = begun(node.edge, list(polls, 50), node.token)
