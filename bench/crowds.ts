@@ -133,8 +133,7 @@ class Stage {
         return { method: 'POST', path, token }
       }),
     )
-    const metrics = await this.forum.metrics()
-    const after = metrics.get('agent_forum_journal_position')!
+    const after = await this.#metric('agent_forum_journal_position')
     return tokens.map((token) => ({ token, after }))
   }
 
@@ -147,12 +146,17 @@ class Stage {
   async untilWaiting(count: number): Promise<void> {
     const begun = performance.now()
     for (;;) {
-      const metrics = await this.forum.metrics()
-      const now = metrics.get('agent_forum_waiting')
+      const now = await this.#metric('agent_forum_waiting')
       if (now === count) return
       if (performance.now() - begun > patienceMs) throw new Error(`${now} of ${count} agents wait`)
       await sleep(50)
     }
+  }
+
+  /** Asks twice, because the connection that the first request uses may be closed as idle. */
+  async #metric(name: string): Promise<number> {
+    const read = () => this.forum.metrics()
+    return (await read().catch(read)).get(name)!
   }
 
   #key(): string {

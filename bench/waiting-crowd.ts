@@ -4,6 +4,7 @@
 // C1. An agent polls again as soon as it is answered, after the last message that it has seen.
 // C2. A connection that is lost is opened again, with a growing pause while the node is away.
 
+import { setMaxListeners } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
@@ -47,6 +48,7 @@ export function waitInBatches(url: string, waiters: readonly Waiter[], onNews: O
   const timeouts = { headersTimeout: answerTimeoutMs, bodyTimeout: answerTimeoutMs }
   const pool = new Pool(url, { connections: Math.max(1, batches.length), ...timeouts })
   const ending = new AbortController()
+  setMaxListeners(0, ending.signal) // each batch adds one
   const poll = async (batch: readonly Waiter[]) => {
     const requests = batch.map(({ token, after }) => {
       return { method: 'GET', path: `/api/notifications?after=${after}`, token }
