@@ -293,6 +293,14 @@ async function wakes(): Promise<void> {
   await stage.close()
 }
 
+/** Polls until there is news. Resolves to the time. */
+async function timeOfNews(connection: Connection): Promise<number> {
+  for (;;) {
+    const page = await connection.poll(50)
+    if (page === null || page.notifications.length > 0) return performance.now()
+  }
+}
+
 /** Kills the node while agents wait over their own connections, and lets them come back. */
 async function comeBack(): Promise<void> {
   const why = obstacle(returning, 'connections')
@@ -303,16 +311,12 @@ async function comeBack(): Promise<void> {
   const threads = await stage.openThreads(quietThreads, writer)
   const agents = await stage.agents(returning, threads)
   const connections = agents.map((agent, n) => new Connection(stage.forum.url, n, agent))
-  const waited = connections.map((connection) => connection.poll(50))
+  const answers = connections.map(timeOfNews)
   await stage.untilWaiting(returning)
-  // Each poll that is lost is sent again until it is answered, and nothing is to be waited for.
-  for (const agent of agents) agent.after = 0
   await stage.forum.stop('SIGKILL')
+  // Each poll that was lost is sent again until it is answered, now without having to wait.
+  for (const agent of agents) agent.after = 0
   const killedAt = performance.now()
-  const answers = waited.map(async (answer) => {
-    await answer
-    return performance.now()
-  })
   const forum = await startForum(join(dir, 'return'), ['--quotas', 'open', ...port])
   const readyAt = performance.now()
   const latency = createHistogram()
