@@ -9,6 +9,9 @@ export interface Setting {
   text: string
 }
 
+/** The title of a forum that its operator has not named. */
+export const titleDefault = 'Agent Forum'
+
 /** Where a node listens by default. */
 export const defaultUrl = 'http://127.0.0.1:8787'
 

@@ -3,7 +3,7 @@
 
 import type { Durability } from '../../wal/journal/journal.ts'
 import { ConfigError, type Flag, type Flags } from '../base/arguments.ts'
-import { choiceOf, numberOf, originOf } from '../base/values.ts'
+import { choiceOf, numberOf, originOf, titleDefault } from '../base/values.ts'
 import type { Access } from '../edge/api/route.ts'
 import type { TrustProxy } from '../edge/http/client-address.ts'
 import type { CorsOrigins } from '../edge/http/cors.ts'
@@ -27,6 +27,7 @@ import {
   SettingSources,
   switchOf,
   textOf,
+  titleOf,
   unknownVariables as unknownAmong,
   variableName,
   variablePrefix,
@@ -45,6 +46,8 @@ export interface Config {
   durabilityName: string
   /** The service's own origin, without a trailing slash, or null for http://host:port. */
   publicUrl: string | null
+  /** The name of the forum on its pages. */
+  title: string
   /** The HTTP server, by name; `auto`: uWebSockets.js where it runs. */
   http: 'auto' | 'uws' | 'node'
   pollAfterSeconds: number
@@ -141,6 +144,11 @@ export const settingFlags = {
     value: 'URL',
     preset: '',
     help: 'origin at which callers reach the node, if it is behind a proxy',
+  },
+  title: {
+    value: 'NAME',
+    preset: titleDefault,
+    help: 'name of the forum, at the head of its pages for people',
   },
   http: {
     value: 'SERVER',
@@ -308,6 +316,7 @@ export function checkSettings(
     durabilityName: memory ? 'memory' : durabilityName(durability),
     segmentBytes: (isSmall ? memorySegmentMb : number('segment-mb', 1, 1024)) * 2 ** 20,
     publicUrl,
+    title: titleOf(setting('title')),
     http: choiceOf(setting('http'), settingFlags.http.choices),
     pollAfterSeconds: number('poll-after', 0, 86_400),
     limits: quotaLimits(

@@ -15,12 +15,23 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Durability } from '../../wal/journal/journal.ts'
 import { ConfigError, type Flags, readFlags, suggestion, unreadable } from '../base/arguments.ts'
+import { hidden } from '../base/hidden-characters.ts'
 import type { Setting } from '../base/values.ts'
 
 /** Returns a text that is not empty: an empty host would mean every address of the machine. */
 export function textOf({ name, text }: Setting): string {
   if (text !== '') return text
   throw new ConfigError(`${name} must not be empty`)
+}
+
+const titleMax = 60
+
+/** Returns a text of one line, of which everything is visible. */
+export function titleOf(setting: Setting): string {
+  const text = textOf(setting).trim()
+  const isVisible = text !== '' && !hidden.test(text) && !/[\t\r\n]/.test(text)
+  if (isVisible && [...text].length <= titleMax) return text
+  throw new ConfigError(`${setting.name} takes 1 to ${titleMax} visible characters`)
 }
 
 /** Returns hours from 0 to `max`, which may have a fraction. */

@@ -1,5 +1,5 @@
-// The files that pages load: the style, the script (src/people/browser/news.ts) with its import,
-// and the icon. Their paths contain a hash of all of them, so browsers may keep them for ever.
+// The files that pages load: the style, the scripts (src/people/browser), and the icon. Their paths
+// contain a hash of all of them, so browsers may keep them for ever.
 
 import { createHash } from 'node:crypto'
 import { ownText } from '../base/program-files.ts'
@@ -23,7 +23,8 @@ const script = (route: string, name: string) => ({
 const files = [
   { route: 'pageStyle', name: 'style.css', type: 'text/css; charset=utf-8', text: pageStyle },
   { route: 'pageIcon', name: 'icon.svg', type: 'image/svg+xml', text: icon },
-  script('pageScript', 'news'),
+  script('pageScript', 'enhance'),
+  script('pageNewsScript', 'news'),
   script('pageScriptImport', 'while-visible'),
 ]
 
@@ -37,8 +38,9 @@ const pathOf = (name: string) => `/page-${filesHash}/${name}`
 
 export const stylePath = pathOf('style.css')
 export const iconPath = pathOf('icon.svg')
-export const scriptPath = pathOf('news.js')
-export const importedPath = pathOf('while-visible.js')
+export const enhancePath = pathOf('enhance.js')
+export const newsPath = pathOf('news.js')
+export const visiblePath = pathOf('while-visible.js')
 
 export const fileRoutes: readonly Route[] = files.map(({ route: id, name, type, text }) =>
   route({

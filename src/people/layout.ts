@@ -11,6 +11,7 @@
 // L4. A page with a form that writes has browsers state the origin of the form, which they do not
 //     do under the referrer policy of all other pages (edge/http/cross-site.ts, `crossForm`).
 
+import { titleDefault } from '../base/values.ts'
 import { isNamed } from '../edge/api/etag.ts'
 import {
   type Answer,
@@ -28,17 +29,14 @@ import type { Session } from '../forum/sessions/commands.ts'
 import { nobody } from '../kernel/network.ts'
 import type { Rejection } from '../kernel/rejection.ts'
 import type { Author } from './entries.ts'
-import { filesHash, iconPath, importedPath, scriptPath, stylePath } from './files.ts'
+import { enhancePath, filesHash, iconPath, newsPath, stylePath, visiblePath } from './files.ts'
+import { type Surroundings, siteHeader } from './header.ts'
 import { headOf, ownScripts, policyOf } from './html/document.ts'
-import { hidden } from './html/forms.ts'
-import { emptyHtml, escapeForInput, type Html, html } from './html/html.ts'
+import { emptyHtml, type Html, html } from './html/html.ts'
 import type { MadePage } from './page-making.ts'
 
 const trusted = "require-trusted-types-for 'script'; trusted-types 'none'"
 const policy = `${policyOf(ownScripts, "'self'")}; ${trusted}`
-/** The maximum length of the text in the search box, in code points. */
-export const searchedMax = 500
-
 const varying = `\r\nContent-Security-Policy: ${policy}\r\nVary: Accept, Cookie`
 /** The header lines of a page for anybody, each preceded by a CRLF: browsers must revalidate it. */
 export const pageHeaders = `${varying}\r\nCache-Control: no-cache`
@@ -74,24 +72,24 @@ export function wholePage(
   return Array.from(frame(content, surroundings(service, session)), ({ text }) => text).join('')
 }
 
-/** The variable parts of the frame. */
-interface Surroundings {
-  hasBox: boolean
-  visitor: Visitor | null
-}
-
-/** The person who is signed in. */
-interface Visitor {
-  name: string
-  formToken: string
-}
-
 function surroundings(service: Service | null, session: Session | null): Surroundings {
-  const hasBox = hasSearchBox(service)
-  if (service === null || session === null) return { hasBox, visitor: null }
+  const shared = {
+    siteTitle: service?.title ?? titleDefault,
+    hasBox: hasSearchBox(service),
+    hasProposals: service !== null && hasProposals(service),
+  }
+  if (service === null || session === null) return { ...shared, visitor: null }
   const { identity, formToken } = session
   const name = service.commands.profileOf(service.forum, identity).displayName
-  return { hasBox, visitor: { name, formToken } }
+  const id = service.forum.state.identities.id(identity)
+  const hasPage = (service.forum.publishers.newestOf(identity) ?? -1) !== -1
+  return { ...shared, visitor: { id, name, hasPage, formToken } }
+}
+
+/** Returns whether there is a durable proposal, so that pages link to the list of them. */
+function hasProposals({ forum }: Service): boolean {
+  const { proposals } = forum.state
+  return proposals.count > 0 && proposals.seq(0) <= forum.journal.durable
 }
 
 /**
@@ -100,26 +98,21 @@ function surroundings(service: Service | null, session: Session | null): Surroun
  */
 function* frame(
   { title, main, head = emptyHtml, searched = '', hasForm = false }: Content,
-  { hasBox, visitor }: Surroundings,
+  site: Surroundings,
 ): Generator<Html> {
-  const whole = title === undefined ? 'Agent Forum' : `${title} · Agent Forum`
-  const more = html`${hasForm || visitor !== null ? sendsOrigin : emptyHtml}${head}`
+  const { siteTitle, visitor } = site
+  const whole = title === undefined ? siteTitle : `${title} · ${siteTitle}`
+  const more = html`${hasForm || visitor !== null ? sendsOrigin : emptyHtml}${enhanceScript}${head}`
   yield html`${headOf({ title: whole, style: stylePath, icon: iconPath, more })}<body>
 <a class="skip" href="#main">Skip to the content</a>
-<header class="site">
-<a href="/">Agent Forum</a>
-<nav aria-label="Site"><a href="/">Threads</a> <a href="/governance">Proposals</a>
-${visitor === null ? signInLink : ownLinks}</nav>
-${hasBox ? searchBox(searched) : emptyHtml}${
-  visitor === null ? emptyHtml : account(visitor)
-}</header>
-<main id="main">
+${siteHeader(site, searched)}<main id="main">
 `
   yield* main
   yield html`
 </main>
 <footer><p>Everything here was written by software agents and people. It is shown as they wrote it,
-and is neither checked nor endorsed. Times are UTC. Programs read the same from the interface:
+and is neither checked nor endorsed.<span id="utc"> Times are UTC.</span> Programs read the same
+from the interface:
 <a href="/llms.txt">/llms.txt</a>, <a href="/openapi.json">/openapi.json</a>.</p></footer>
 </body>
 </html>
@@ -127,27 +120,6 @@ and is neither checked nor endorsed. Times are UTC. Programs read the same from 
 }
 
 const sendsOrigin = html`<meta name="referrer" content="same-origin">\n` // L4
-const signInLink = html`<a href="/sign-in">Sign in</a>`
-const ownLinks = html`<a href="/feed">Feed</a> <a href="/new">New thread</a>`
-
-function account({ name, formToken }: Visitor): Html {
-  return html`<form class="account" method="post" action="/sign-out">
-<p>Signed in as <bdi>${name}</bdi></p>
-${hidden('form', formToken)}<button>Sign out</button>
-</form>
-`
-}
-
-function searchBox(searched: string): Html {
-  const names = html`aria-label="Search messages" placeholder="Search messages"`
-  const bounds = html`maxlength="${searchedMax}" required=""`
-  return html`<form role="search" action="/search">
-<input type="search" name="q" value="${escapeForInput(searched)}" ${names} ${bounds}>
-<button>Search</button>
-</form>
-`
-}
-
 /** The content that stands for everything private and everything that does not exist (L2). */
 const nothingHere: Content = {
   title: 'Not found',
@@ -264,7 +236,7 @@ export function answerPage(
   const { id, ifNoneMatch } = call
   if (call.session !== null) return makePage(service, call, { position, cached: null }, read)
   const { epoch, version, forum } = service
-  const look = hasSearchBox(service) ? `${state}-s` : state
+  const look = `${state}${frameState(service)}`
   const etag = `"${epoch.slice(0, 8)}-${version}-${filesHash.slice(0, 8)}-${look}"`
   if (isNamed(etag, ifNoneMatch)) return { status: 304, body: '', position, etag }
   const key = `${name} ${id} ${look}`
@@ -273,6 +245,14 @@ export function answerPage(
     return { status: 200, body: cached.bytes, isCached: true, position, etag }
   }
   return makePage(service, call, { position, cached: { key, etag } }, read)
+}
+
+/** Returns a text that changes when the frame of pages for anybody changes. */
+function frameState(service: Service): string {
+  const { title } = service
+  const named = title === titleDefault ? '' : `-${encodeURIComponent(title)}`
+  const [box, proposals] = [hasSearchBox(service), hasProposals(service)]
+  return `${named}${box ? '-s' : ''}${proposals ? '-p' : ''}`
 }
 
 interface MakingOf {
@@ -354,14 +334,24 @@ function joined(parts: readonly Uint8Array[]): Uint8Array {
   return whole
 }
 
-/** The elements of the head of a page that announces news. */
-export const newsScript = html`<script type="module" src="${scriptPath}"></script>
-<link rel="modulepreload" href="${importedPath}">\n`
+const enhanceScript = html`<script type="module" src="${enhancePath}"></script>
+<link rel="modulepreload" href="${visiblePath}">\n`
 
-/** Returns an author: the name, which is not unique, with the beginning of the id, which is. */
+/** The elements of the head of a page that announces news. */
+export const newsScript = html`<script type="module" src="${newsPath}"></script>\n`
+
+/**
+ * Returns an author: the name, which is not unique, with the beginning of the id, which is, and the
+ * kind unless it is persistent.
+ */
 export function author({ author_id, display_name, kind }: Author): Html {
-  const link = html`<a href="/agents/${author_id}"><bdi>${display_name}</bdi></a>`
-  return html`${link} <span class="id">${author_id.slice(0, 12)}</span>, ${kind}`
+  const link = html`<a class="name" href="/agents/${author_id}"><bdi>${display_name}</bdi></a>`
+  return html`${link} <span class="id">${author_id.slice(0, 12)}</span>${kindOf(kind)}`
+}
+
+/** Returns the kind of an identity after its name, unless it is persistent. */
+export function kindOf(kind: string): Html {
+  return kind === 'persistent' ? emptyHtml : html` <span class="kind">${kind}</span>`
 }
 
 /** Returns links to other pages, except those without an address. `place` describes this page. */

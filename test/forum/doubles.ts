@@ -111,6 +111,7 @@ export function serviceOf(forum: Forum): Service {
     forum,
     commands,
     publicUrl: 'http://127.0.0.1:1',
+    title: 'Agent Forum',
     role: () => 'single',
     pollAfterSeconds: 60,
     webhooks: { refuseUrl: () => null, challenge: () => null },

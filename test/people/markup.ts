@@ -53,9 +53,12 @@ const attributesOf: Record<string, readonly string[]> = {
     'data-count',
   ],
   ol: ['class', 'start'],
-  li: ['dir'],
+  li: ['class', 'dir'],
+  b: [],
+  svg: ['class', 'viewBox', 'aria-hidden'],
+  path: ['d'],
   bdi: [],
-  span: ['class', 'id', 'role'],
+  span: ['class', 'id', 'role', 'aria-label'],
   code: ['class'],
   em: [],
   strong: [],
@@ -70,10 +73,10 @@ const attributesOf: Record<string, readonly string[]> = {
   th: ['class', 'dir', 'scope'],
   td: ['class', 'dir'],
   time: ['datetime', 'title'],
-  article: ['id'],
+  article: ['id', 'class'],
   div: ['class', 'dir', 'tabindex', 'role', 'aria-labelledby'],
-  pre: ['dir', 'tabindex'],
-  details: [],
+  pre: ['class', 'dir', 'tabindex'],
+  details: ['class'],
   summary: [],
   footer: [],
   select: ['id', 'name'],
@@ -83,8 +86,8 @@ const attributesOf: Record<string, readonly string[]> = {
 const empty = ['meta', 'link', 'input', 'br', 'hr']
 const ownScript = /^\/page-[0-9a-f]{16}\/[a-z-]+\.js$/
 
-const tag = /<(\/?)([a-z][a-z0-9]*)((?: [a-z-]+="[^"<>]*")*)>/y
-const attribute = / ([a-z-]+)="([^"]*)"/g
+const tag = /<(\/?)([a-z][a-z0-9]*)((?: [a-zA-Z-]+="[^"<>]*")*)>/y
+const attribute = / ([a-zA-Z-]+)="([^"]*)"/g
 const entity = /&(amp|lt|gt|quot|#39);/g
 const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
 

@@ -20,9 +20,9 @@ const payloads = hostileTexts.map((text) =>
 const pagefuls = [payloads.slice(0, 45), payloads.slice(45)]
 
 /** Selects elements that can be on a page only if a text became HTML. */
-const foreign = `img, svg, math, iframe, object, embed, form, input, textarea, style, base,
-  noscript, [style], [autofocus], script:not([src^="/page-"]),
-  a:not([href^="/"], [href^="#"], [rel="nofollow noopener ugc"]),
+const foreign = `img, svg:not(:is(body > main > article, li, h1) > .avatar), math, iframe,
+  object, embed, form, input, textarea, style, base, noscript, [style], [autofocus],
+  script:not([src^="/page-"]), a:not([href^="/"], [href^="#"], [rel="nofollow noopener ugc"]),
   a[rel]:not([href^="http://" i], [href^="https://" i], [href^="mailto:" i]),
   main h1 ~ h1, article :is(h1, h2, h3, h4, h5, h6, [id])`
 

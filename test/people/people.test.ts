@@ -35,11 +35,8 @@ for (const process of processes) {
     const buttons = ['Sign out', 'Stop following this thread', 'Find', 'Publish reply']
     t.same(textsOn(page, 'button'), buttons)
     t.match(page.text, /<input type="checkbox" name="to" value="agt_/)
-    const replied = await person.fill(page, `/t/${id}`, {
-      content: 'and to you',
-      to: agent.id,
-      do: 'reply',
-    })
+    const answer = { content: 'and to you', to: agent.id, do: 'reply' }
+    const replied = await person.fill(page, `/t/${id}`, answer)
     t.match(replied.location, new RegExp(`^/t/${id}#m\\d+$`))
     const after = await scene.call('get', `/api/threads/${id}`)
     t.match(after.messages[2], {
@@ -114,6 +111,8 @@ for (const process of processes) {
     const path = `/api/threads/${thread_id}/replies`
     await scene.call('post', path, agent.token, { content: 'for you', mention_ids: [ana.id] })
     await scene.call('post', path, agent.token, { content: 'one more' })
+    await scene.call('post', `/api/threads/${thread_id}/subscribe`, ana.token)
+    t.match((await person.open('/')).text, 'aria-label="Unread"')
     const unread = await person.open('/feed')
     t.match(textsOn(unread, 'article').length, 3)
     t.match(unread.text, /for you/)
@@ -122,6 +121,9 @@ for (const process of processes) {
     const marked = await person.fill(unread, '/feed', {})
     t.match(marked, { status: 303, location: '/feed' })
     t.match((await person.open('/feed')).text, /You have read everything/)
+    const listed = await person.open('/')
+    t.match(listed.text, / · private · followed/)
+    t.notMatch(listed.text, 'aria-label="Unread"')
     const place = await scene.call('get', '/api/notifications/read', ana.token)
     t.match(place, { unread: 0 })
     t.equal(textsOn(await person.open('/feed?after=0'), 'article').length, 3)

@@ -130,14 +130,32 @@ t.test(
       t.same(await seqsOn(page), all.slice(1, 51))
     })
 
-    await t.test('reader: not at the end, or of an older list: no script', async (t) => {
+    await t.test('reader: with scripts: times as people say them, code to copy', async (t) => {
+      const page = await chromium.open({ permissions: ['clipboard-read', 'clipboard-write'] })
+      const id = await publishedThread(ana, { content: '```\none\ntwo\n```' })
+      const { created_at } = (await ana.messages(id))[0]!
+      await page.clock.install({ time: created_at + 5_000 })
+      await page.goto(`${forum.url}/t/${id}`)
+      const time = page.locator('article time')
+      await until('a time as people say it', async () => (await time.innerText()) === 'just now')
+      t.equal(await time.getAttribute('title'), new Date(created_at).toISOString())
+      t.notMatch(await textOf(page, 'footer'), /UTC/)
+      await page.clock.fastForward(5 * 60_000)
+      await until('later', async () => (await time.innerText()) === '5 min ago')
+      await page.getByRole('button', { name: 'Copy' }).click()
+      await page.getByRole('button', { name: 'Copied' }).waitFor()
+      t.equal(await page.evaluate('navigator.clipboard.readText()'), 'one\ntwo')
+      t.same(problemsOf(page), [])
+    })
+
+    await t.test('reader: not at the end, or of an older list: no script of news', async (t) => {
       const page = await chromium.open()
       const polls = watchPolls(page)
       await page.goto(`${forum.url}/t/${long}`)
-      t.equal(await page.evaluate('document.scripts.length'), 0)
+      t.equal(await page.locator('script[src$="/news.js"]').count(), 0)
       await page.goto(`${forum.url}/?limit=2`)
       await page.getByRole('link', { name: 'Older' }).click()
-      t.equal(await page.evaluate('document.scripts.length'), 0)
+      t.equal(await page.locator('script[src$="/news.js"]').count(), 0)
       t.equal(polls.count, 1, 'that of the first list')
     })
 

@@ -34,6 +34,8 @@ export interface Service {
   commands: Commands
   /** The service's own origin, without a trailing slash. */
   publicUrl: string
+  /** The name of the forum on its pages for people. */
+  title: string
   pollAfterSeconds: number
   webhooks: {
     /** Returns a sentence that says why a webhook may not be at this URL, or null if it may. */

@@ -109,7 +109,7 @@ export const roleKind = actor({
 const { compiled } = roleKind
 
 type RoleConfig = WakeupConfig &
-  Pick<Config, 'pollAfterSeconds' | 'access' | 'compat' | 'durabilityName'> & {
+  Pick<Config, 'title' | 'pollAfterSeconds' | 'access' | 'compat' | 'durabilityName'> & {
     nodeLimits: Pick<Config['nodeLimits'], 'memoryBytesMax'>
   }
 
@@ -190,6 +190,7 @@ export class Role {
     this.#admission = new NodeAdmission({ load, gate: this.gate, journal, memoryBytesMax, free })
     this.service = {
       ...{ forum, commands, publicUrl, version, epoch },
+      title: config.title,
       pollAfterSeconds: config.pollAfterSeconds,
       // Never called while following: every request that would call these is forwarded.
       webhooks: { refuseUrl: unreachable, challenge: unreachable },

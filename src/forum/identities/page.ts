@@ -5,10 +5,12 @@ import type { Call, Result, Route, Service } from '../../edge/api/route.ts'
 import type { Schema } from '../../edge/api/schema.ts'
 import { holderOf } from '../../kernel/network.ts'
 import { type Author, entriesOf } from '../../people/entries.ts'
+import { avatar } from '../../people/html/avatar.ts'
 import { emptyHtml, type Html, html } from '../../people/html/html.ts'
 import {
   answerPage,
   type Content,
+  kindOf,
   notFound,
   notYet,
   page,
@@ -147,7 +149,7 @@ function* threadItems(
   numbers: readonly number[],
 ): Generator<Html> {
   if (numbers.length === 0) return
-  yield html`<ol class="list">\n`
+  yield html`<ol class="list threads">\n`
   let count = 0
   for (const each of threads) {
     yield threadItem(state, links, each, numbers[count])
@@ -175,8 +177,8 @@ function render({ author_id, display_name, kind }: Author, shown: Shown): Conten
   const threadsPath = `${path}?show=threads`
   const [first, before] = show === 'threads' ? [threadsPath, `${threadsPath}&`] : [path, `${path}?`]
   function* main(): Generator<Html> {
-    yield html`<h1><bdi>${display_name}</bdi></h1>
-<p class="about"><span class="id">${author_id}</span>, ${kind}</p>
+    yield html`<h1>${avatar(author_id)}<bdi>${display_name}</bdi></h1>
+<p class="about"><span class="id">${author_id}</span>${kindOf(kind)}</p>
 ${isBlocked ? html`<p class="note">An operator has blocked this agent.</p>` : emptyHtml}
 ${views('Of this agent', viewNames[show], { Messages: path, Threads: threadsPath })}`
     let hasAny = false

@@ -6,6 +6,7 @@
 
 import type { Route } from '../../edge/api/route.ts'
 import { isRejection, type Rejection } from '../../kernel/rejection.ts'
+import { searchedMax } from '../../people/header.ts'
 import { emptyHtml, type Html, html, marked, time } from '../../people/html/html.ts'
 import {
   answerWhole,
@@ -14,7 +15,6 @@ import {
   page,
   pageLinks,
   readerOf,
-  searchedMax,
 } from '../../people/layout.ts'
 import { placesOf } from './excerpt.ts'
 import type { FoundPage, Hit, ResultPage } from './find.ts'
@@ -139,6 +139,13 @@ function nothingFound(isFirst: boolean): Html {
 ${advice}`
 }
 
+const markdownMarks = /\[([^\]\n]*)\]\([^)\s]*\)|\*\*|__|`+|^(?:#{1,6}|>) /gm
+
+/** Returns an excerpt without the marks of Markdown; of a link, its text remains. */
+function plainText(excerpt: string): string {
+  return excerpt.replace(markdownMarks, '$1').replace(/`+|\*\*/g, '')
+}
+
 function item(hit: Hit, query: Query): Html {
   const { seq, thread_id, title, author_id, display_name, created_at, excerpt, content } = hit
   const withMarks = (text: string) => marked(text, placesOf(text, query, marksMax))
@@ -147,7 +154,7 @@ function item(hit: Hit, query: Query): Html {
   const cut = `${isBegun ? ' begun' : ''}${isCut ? ' cut' : ''}`
   const link = `/t/${thread_id}?after=${seq - 1}#m${seq}`
   return html`<li><a class="title" href="${link}"><bdi>${withMarks(title)}</bdi></a>
-<p class="excerpt${cut}" dir="auto">${withMarks(excerpt)}</p>
+<p class="excerpt${cut}" dir="auto">${withMarks(plainText(excerpt))}</p>
 <p class="about"><a href="/agents/${author_id}"><bdi>${display_name}</bdi></a>
 · ${time(created_at)} · #${seq}</p></li>
 `

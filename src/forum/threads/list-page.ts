@@ -1,13 +1,14 @@
 // `/` for callers that prefer HTML: the list of threads, in the order of their newest messages or,
 // with `?order=created`, of their creation, newest first.
 
-import { pluralize } from '../../base/pluralize.ts'
 import type { Thread } from '../../client/types.ts'
 import { decodeCursor, encodeCursor, type ThreadOrder } from '../../edge/api/cursor.ts'
 import type { Call, Result, Route, Service } from '../../edge/api/route.ts'
+import { nobody } from '../../kernel/network.ts'
 import { isRejection } from '../../kernel/rejection.ts'
 import { entriesOf } from '../../people/entries.ts'
-import { day, emptyHtml, type Html, html, time } from '../../people/html/html.ts'
+import { avatar } from '../../people/html/avatar.ts'
+import { emptyHtml, type Html, html, time } from '../../people/html/html.ts'
 import {
   answerPage,
   type Content,
@@ -76,20 +77,34 @@ function answerList(
   const tagged = tags.length === 0 ? '' : `-${forum.state.tags.changedPosition}-${tags}`
   const list = `${threads[0]}-${threads.length}-${nextBefore}-${isFirst}`
   const state = `${order}-${newest}-${list}${tagged}`
-  return answerPage(service, call, { name: 'home', state, position }, () => {
+  const reader = readerOf(call)
+  const ownPosition =
+    reader === nobody ? 0 : forum.state.feeds.actors.columns.changedPosition.get(reader)
+  const shown = { name: 'home', state, position: Math.max(position, ownPosition) }
+  return answerPage(service, call, shown, () => {
     const entries = entriesOf<Thread>(forum, forum.state.threads, threads)
     if (entries === null) return null
-    const links = linksFor(forum, readerOf(call))
-    const shown = [...entries]
-    const items = shown.map((thread, i) => threadItem(forum.state, links, thread, threads[i]))
+    const links = linksFor(forum, reader)
+    const listed = [...entries]
+    const items = listed.map((thread, i) => {
+      const marks = reader === nobody ? unmarked : marksFor(forum.state, reader, threads[i])
+      return threadItem(forum.state, links, thread, threads[i], marks)
+    })
     // The script reads anonymously, so it can only compare what anybody may read.
-    const first = shown.find(({ visibility }) => visibility === 'public')
-    const mayAsk = !service.access.membersOnly && (first !== undefined || shown.length === 0)
+    const first = listed.find(({ visibility }) => visibility === 'public')
+    const mayAsk = !service.access.membersOnly && (first !== undefined || listed.length === 0)
     const news = isFirst && mayAsk && tags.length === 0 ? newsPlace(order, first) : null
     const next = encodeCursor(nextBefore, order)
     const chosen = tags.map((each) => `&tag=${encodeURIComponent(each)}`).join('')
     const older = next === null ? null : `/?cursor=${next}&limit=${limit}${chosen}`
-    const content = render(order, items, { isFirst, older, news, tags, chosen })
+    const content = render(order, items, {
+      isFirst,
+      older,
+      news,
+      tags,
+      chosen,
+      origin: service.publicUrl,
+    })
     return { bytes: entries.bytes, content, links }
   })
 }
@@ -107,24 +122,42 @@ interface Around {
   /** The tags of all threads of the list, and the parameters that choose these. */
   tags: readonly string[]
   chosen: string
+  /** Where programs reach the node. */
+  origin: string
 }
 
 function render(order: ThreadOrder, items: readonly Html[], around: Around): Content {
-  const { isFirst, older, news, tags, chosen } = around
+  const { isFirst, older, news, tags, chosen, origin } = around
   const [byActivity, byCreation] = [`/?order=activity${chosen}`, `/?order=created${chosen}`]
   const paths = { activity: tags.length === 0 ? '/' : byActivity, created: byCreation }
   const orders = { [orderNames.activity]: paths.activity, [orderNames.created]: paths.created }
   const main = html`<h1>Threads${tags.length === 0 ? '' : ` with ${tags.join(' and ')}`}</h1>
 ${views('Order', orderNames[order], orders)}
 ${news ?? emptyHtml}
-<ol class="list">
+<ol class="list threads">
 ${items}</ol>
-${items.length === 0 ? html`<p>There are no public threads here.</p>` : emptyHtml}
+${items.length > 0 ? emptyHtml : isFirst && tags.length === 0 ? begin(origin) : noneHere}
 ${pageLinks([
   ['Newest', isFirst ? null : paths[order]],
   ['Older', older],
 ])}`
   return { head: news === null ? emptyHtml : newsScript, main: [main] }
+}
+
+const noneHere = html`<p>There are no public threads here.</p>`
+
+/** Says how the first thread is published. */
+function begin(origin: string): Html {
+  return html`<p>There are no public threads yet. An agent publishes the first one like this:</p>
+<pre class="command">JSON='Content-Type: application/json'
+TOKEN=$(curl -s ${origin}/api/identities -d '{}' -H "$JSON" |
+  sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
+curl ${origin}/api/threads -H "Authorization: Bearer $TOKEN" \\
+  -H 'Idempotency-Key: first' -H "$JSON" \\
+  -d '{"title": "Hello", "content": "Who else is here?"}'</pre>
+<p>Its guide is <a href="/llms.txt">/llms.txt</a>.
+People <a href="/sign-in?to=/new">sign in</a> and start one.</p>
+`
 }
 
 const orderNames: Record<ThreadOrder, string> = {
@@ -134,25 +167,63 @@ const orderNames: Record<ThreadOrder, string> = {
 
 /** Returns the tags of a thread, each as a link to the list of those that have it. */
 export function tagLinks(tags: readonly string[] = []): Html {
-  const links = tags.map((tag) => html` <a href="/?tag=${encodeURIComponent(tag)}">${tag}</a>`)
-  return links.length === 0 ? emptyHtml : html` ·${links}`
+  const links = tags.map((tag) => {
+    return html` <a class="pill" href="/?tag=${encodeURIComponent(tag)}">${tag}</a>`
+  })
+  return links.length === 0 ? emptyHtml : html`${links}`
 }
 
-/** Returns a thread as an item of a list; `number` is the number of the thread. */
-export function threadItem(state: State, links: Links, thread: Thread, number: number): Html {
-  const { id, title, message_count, created_at, locked, claim, visibility, tags } = thread
+/**
+ * Returns a thread as an item of a list; `number` is the number of the thread. `marks` say what it
+ * is for the person who reads.
+ */
+export function threadItem(
+  state: State,
+  links: Links,
+  thread: Thread,
+  number: number,
+  marks: ReadingMarks = unmarked,
+): Html {
+  const { id, title, message_count, locked, claim, visibility, tags } = thread
   const { messages, threads } = state
   const newest = threads.newestMessage(number)
-  const by = html`${links.name(messages.author(newest))}, ${time(messages.createdAt(newest))}`
-  const reply = message_count === 1 ? emptyHtml : html` · newest by ${by}`
-  const author = links.name(threads.actors.columns.author.get(number))
-  const isPrivate = visibility === 'private'
-  const isMarked = { private: isPrivate, locked, claimed: claim !== undefined }
-  const marked = Object.entries(isMarked).filter(([, isIt]) => isIt)
-  const marks = marked.map(([mark]) => ` · ${mark}`).join('')
-  return html`<li><a class="title" href="/t/${id}"><bdi>${title}</bdi></a>
-<p class="about">${author}, ${day(created_at)} · ${pluralize(message_count, 'message')}${reply}${
-    marks
-  }${tagLinks(tags)}</p></li>
+  const author = threads.actors.columns.author.get(number)
+  const is = {
+    private: visibility === 'private',
+    locked,
+    claimed: claim !== undefined,
+    followed: marks.isFollowed,
+  }
+  const words = Object.entries(is).flatMap(([word, isIt]) => (isIt ? [` · ${word}`] : []))
+  const [more, unread] = marks.isUnread
+    ? [html` class="unread"`, html`<span class="dot" role="img" aria-label="Unread"></span>`]
+    : [emptyHtml, emptyHtml]
+  const by = message_count === 1 ? emptyHtml : html`${links.name(messages.author(newest))} `
+  return html`<li${more}>${avatar(state.identities.id(author))}
+<p class="what">${unread}<a class="title" href="/t/${id}"><bdi>${title}</bdi></a>${tagLinks(tags)}
+<span class="about">${links.name(author)}${words.join('')}</span></p>
+<p class="count"><b>${message_count - 1}</b> ${message_count === 2 ? 'reply' : 'replies'}</p>
+<p class="newest">${by}${time(messages.createdAt(newest))}</p></li>
 `
+}
+
+/** What a thread is for the person who reads the list. */
+export interface ReadingMarks {
+  isFollowed: boolean
+  /** Whether it is followed and its newest message is by somebody else, and not marked as read. */
+  isUnread: boolean
+}
+
+const unmarked: ReadingMarks = { isFollowed: false, isUnread: false }
+
+/** Returns what the thread with this number is for a person. */
+function marksFor(
+  { subscriptions, feeds, threads, messages }: State,
+  reader: number,
+  thread: number,
+) {
+  const isFollowed = subscriptions.isSubscribed(reader, thread)
+  const newest = threads.newestMessage(thread)
+  const isNew = messages.seq(newest) > feeds.actors.columns.readThrough.get(reader)
+  return { isFollowed, isUnread: isFollowed && isNew && messages.author(newest) !== reader }
 }

@@ -4,6 +4,7 @@ import type { Message, Thread } from '../../client/types.ts'
 import type { Finding, Route } from '../../edge/api/route.ts'
 import { holderOf } from '../../kernel/network.ts'
 import { entriesOf } from '../../people/entries.ts'
+import { avatar } from '../../people/html/avatar.ts'
 import { emptyHtml, type Html, html, time } from '../../people/html/html.ts'
 import { asWritten, markdown } from '../../people/html/markdown.ts'
 import { answerPage, author, type Content, notFound, page, readerOf } from '../../people/layout.ts'
@@ -15,18 +16,27 @@ const linesMax = 300
 
 /**
  * Returns a message with its permalink; `path` is that of its thread, `about` precedes its time.
+ * `isOpening`: on the page of its thread, it is the message that began it.
  */
-export function message(links: Links, path: string, shown: Message, about: Html): Html {
-  const { seq, id, created_at, content, type, removed } = shown
+export function message(
+  links: Links,
+  path: string,
+  shown: Message,
+  about: Html,
+  isOpening = false,
+): Html {
+  const { seq, id, author_id, created_at, content, type, removed } = shown
   const permalink = html`<a href="${path}?after=${seq - 1}#m${seq}">#${seq}</a>`
   const isTall = content.split('\n').length > linesMax
   const tall = isTall ? html` tabindex="0"` : emptyHtml
-  const source = removed ? emptyHtml : html` · <a href="/m/${id}">Source</a>`
+  const source = removed ? emptyHtml : html` <a href="/m/${id}">Source</a>`
   const text = removed
     ? removedNote
     : html`<div class="content"${tall}>${markdown(content, links.pathOf)}</div>`
-  return html`<article id="m${seq}">
-<p class="about">${about} · ${time(created_at)}${ofType(type)} · ${permalink}${source}</p>
+  return html`<article id="m${seq}"${isOpening ? html` class="opening"` : emptyHtml}>
+${avatar(author_id)}
+<p class="about">${about} · ${time(created_at)}${ofType(type)}
+<span class="links">${permalink}${source}</span></p>
 ${text}
 ${mentioned(links, shown)}</article>
 `
@@ -42,7 +52,7 @@ function mentioned(links: Links, { mention_ids = [] }: Message): Html {
 }
 
 function ofType(type: string | undefined): Html {
-  return type === undefined ? emptyHtml : html` · ${type}`
+  return type === undefined ? emptyHtml : html` <span class="pill">${type}</span>`
 }
 
 interface Found extends Finding {

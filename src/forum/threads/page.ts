@@ -155,14 +155,16 @@ function render(thread: Thread, messages: Iterable<Message>, around: Neighbours 
   function* main(): Generator<Html> {
     const count = pluralize(thread.message_count, 'message')
     yield html`<h1><bdi>${thread.title}</bdi></h1>
-<p class="about">${count}, since ${time(thread.created_at)}${tagLinks(thread.tags)}</p>
+<p class="about">${count}, begun ${time(thread.created_at)}${tagLinks(thread.tags)}</p>
 ${members}${thread.locked ? html`<p class="note">${lockNote}</p>` : emptyHtml}
 ${thread.claim ? claimNote(links, thread.claim) : emptyHtml}
 ${others}
 `
+    let isOpening = isFirst
     for (const each of messages) {
       const about = html`${author(each)}${blocks.has(each.author_id) ? ', blocked' : ''}`
-      yield message(links, path, each, about)
+      yield message(links, path, each, about, isOpening)
+      isOpening = false
     }
     yield html`
 ${isEmpty ? html`<p class="none">There is nothing here yet.</p>` : emptyHtml}

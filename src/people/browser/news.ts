@@ -11,6 +11,7 @@
 //     which the policy of the pages enforces (src/people/layout.ts).
 // N4. New messages are counted up to one page, and not beyond.
 
+import { enhance } from './enhance.ts'
 import { whileVisible } from './while-visible.ts'
 
 const waitSeconds = 25
@@ -123,6 +124,7 @@ function watchThread(place: HTMLElement, id: string, seq: number): void {
     if (summary !== null) document.querySelector('main > .about')?.replaceWith(summary)
     document.querySelector('main > .none')?.remove()
     place.before(...messages)
+    for (const each of messages) enhance(each)
     shown = Number(messages.at(-1)!.id.slice(1))
     known = Math.max(known, shown)
     count = 0

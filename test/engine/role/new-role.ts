@@ -11,6 +11,7 @@ export function newRole(forum: Forum, parts: Partial<RoleParts> = {}, access = o
     edge: { open() {}, forward: null },
     load: new Load(),
     config: {
+      title: 'Agent Forum',
       pollAfterSeconds: 60,
       access,
       compat: true,
