@@ -17,6 +17,7 @@ export const sizes = {
   CHECKPOINT_SEEDS: { check: 40, deep: 3_000, of: 'seeds of power losses during checkpoints' },
   PUBLISHER_SEEDS: { check: 75, deep: 10_000, of: 'seeds of a publisher on a network that fails' },
   KILLS: { check: 3, deep: 50, of: 'kills of a node under load' },
+  CLAIM_LIVES: { check: 2, deep: 30, of: 'lives of a node whose threads are claimed' },
   CRASH_POINTS: { check: 6, deep: 1_000, of: 'crash points at most, chosen at random' },
   DAMAGE_STRIDE: { check: 3_989, deep: 31, of: 'bytes between the damaged bytes of a store' },
   DAMAGE_STEP: { check: 7, deep: 1, of: 'bytes between the damaged bytes of a small log' },

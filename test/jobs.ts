@@ -207,7 +207,7 @@ const alone: Record<string, readonly string[]> = {
     ...['reader-state', 'readers', 'server-files', 'simulation', 'stale-leader'],
   ],
   'edge/http': ['cold', 'host-check', 'surrogates'],
-  histories: ['node'],
+  histories: ['claim-history', 'node', 'node-claims'],
   forum: ['checkpoints', 'expiry', 'forum', 'kinds', 'state-pages'],
   'forum/feed': ['queries', 'waiting'],
   'forum/governance': ['commands'],

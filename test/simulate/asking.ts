@@ -81,10 +81,10 @@ export function ask(
     machine.count(outcomeName(request, status, body))
     if (status < 300) then(body)
   }
-  const report = machine.seen.sent(request)
+  const reports = [machine.seen.sent(request), machine.seenClaims.sent(request)]
   const exchange = new SimulatedExchange(request, (status, body) => {
     assert.equal(answered, null, 'a request is answered once')
-    report(status, body)
+    for (const report of reports) report(status, body)
     answered = { status, body }
     compare()
   })

@@ -135,6 +135,20 @@ export class Callers {
     return own?.token
   }
 
+  /** Returns the holder of the thread's claim, if its token is known. */
+  holderOf(threadId: string): Who | null {
+    const { claim } = this.machine.model.threads.find(({ id }) => id === threadId) ?? {}
+    const isKnown = claim != null && this.tokenOf(claim.holder) !== undefined
+    return isKnown ? { agent: claim.holder, address: this.address() } : null
+  }
+
+  /** Returns the fence of the thread's claim, or another one: mostly none. */
+  fenceOf(threadId: string): number | undefined {
+    if (!this.one(4)) return undefined
+    const { claim } = this.machine.model.threads.find(({ id }) => id === threadId) ?? {}
+    return Math.max(0, (claim?.fence ?? 1) - (this.one(4) ? 1 : 0))
+  }
+
   newKey(): string {
     this.keys += 1
     return `key-${this.keys}-key`

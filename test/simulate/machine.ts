@@ -27,6 +27,7 @@ import { SimulatedDisk } from '../wal/simulated-disk.ts'
 import { useSecret } from './keys.ts'
 import { Model } from './model.ts'
 import type { Fact, Operation } from './model-types.ts'
+import { SeenClaims } from './seen-claims.ts'
 import { SeenThreads } from './seen-threads.ts'
 import { settled, VirtualTime } from './virtual-time.ts'
 
@@ -84,6 +85,8 @@ export class Machine {
   readonly seen = new SeenThreads((id) => {
     return this.model.threads.some((thread) => thread.id === id && thread.visibility === 'public')
   })
+  /** What callers saw of the claims of threads. */
+  readonly seenClaims = new SeenClaims()
   /** The number of occurrences of each outcome, by name. */
   readonly outcomes = new Map<string, number>()
   /** The position that survives a loss of power in every durability mode. */
@@ -231,6 +234,7 @@ export class Machine {
     this.trace(() => `${command} ${id}`)
     const had = hasEffect()
     this.fresh = []
+    const blocked = command === 'block-identity' ? this.seenClaims.blocking(id) : () => {}
     const operating = this.#node!.moderate(command, { id, reason: 'simulated' })
     const [made] = this.fresh
     assert.ok(made === undefined || (!had && made.record.type === makes))
@@ -240,8 +244,10 @@ export class Machine {
       if (isRejection(outcome)) {
         this.count(`${command} ${outcome.rejected}`)
         if (outcome.rejected === 'storage_failed' && made !== undefined) this.isFailing = true
+        if (made === undefined) blocked(false)
         return
       }
+      blocked(true)
       this.count(made === undefined ? `${command} again` : command)
       assert.equal(outcome.isNew, made !== undefined)
       assert.equal(outcome.position, position)

@@ -7,8 +7,8 @@
 //         of power, a kill, a failed sync or a clean stop, often in the middle of an operation,
 //         sometimes during a recovery. A model predicts the answer to every request; after every
 //         start everything is read and compared with the model. At the end, every pending delivery
-//         is made, and what callers saw of threads must be explained by one order
-//         (test/histories/thread-history.ts), which uses no model.
+//         is made, and what callers saw of threads and their claims must be explained by one order
+//         (test/histories/), which uses no model.
 
 import assert from 'node:assert/strict'
 import { pack, unpack } from 'msgpackr'
@@ -216,6 +216,14 @@ async function deliverAll(machine: Machine, callers: Workload): Promise<void> {
 function checkSeen(machine: Machine): void {
   const { appends, reads } = machine.seen.history
   assert.deepEqual(machine.seen.history.contradictions(), [])
+  assert.deepEqual(machine.seenClaims.history.contradictions(), [])
+  for (const { what } of machine.seenClaims.history.observations) {
+    machine.count(`history: a claim: ${what.is}`)
+  }
+  for (const { what, answeredAt } of machine.seenClaims.history.commands.values()) {
+    const isKnown = answeredAt < Number.POSITIVE_INFINITY
+    machine.count(`history: a ${what.is}${isKnown ? '' : ' without an answer'}`)
+  }
   for (const _ of reads) machine.count('history: a read')
   for (const { id } of appends.values()) {
     machine.count(id === null ? 'history: an append without an answer' : 'history: an append')

@@ -137,7 +137,8 @@ export class Workload extends Callers {
     const type = this.type()
     const key = this.one(20) ? `key-${this.below(this.keys + 1)}-key` : this.newKey()
     const [expectSeq, seenSeq] = [this.#seenSeq(), this.#seenSeq()]
-    const fence = this.#fence(threadId)
+    const fence = this.fenceOf(threadId)
+    const holder = fence === undefined ? null : this.holderOf(threadId)
     this.#do((who) => {
       const path = `/api/threads/${threadId}/replies`
       const said = { content, mentioned, type: type ?? '' }
@@ -149,7 +150,7 @@ export class Workload extends Callers {
       const seen = { expect_seq: expectSeq, seen_seq: seenSeq, fence }
       const body = { content, mention_ids: mentioned, type, ...seen }
       this.askAs(who, { method: 'post', path, key, body }, forecast)
-    })
+    }, holder ?? this.who())
   }
 
   /** Has an agent claim a thread, renew the claim, or release it. */
@@ -163,20 +164,13 @@ export class Workload extends Callers {
       return this.askAs(who, { method: 'delete', path }, forecast)
     }
     const seconds = this.one(2) ? 1 + this.below(10) : 86_400
-    const fence = this.#fence(threadId)
+    const fence = this.fenceOf(threadId)
     const key = this.newKey()
     this.#do((who) => {
       const wanted = { threadId, seconds, fence }
       const forecast = claiming(this.forecasts(), who.agent, key, wanted)
       this.askAs(who, { method: 'post', path, key, body: { seconds, fence } }, forecast)
     })
-  }
-
-  /** Returns the fence of the thread's claim, or another one: mostly none. */
-  #fence(threadId: string): number | undefined {
-    if (!this.one(4)) return undefined
-    const { claim } = this.machine.model.threads.find(({ id }) => id === threadId) ?? {}
-    return Math.max(0, (claim?.fence ?? 1) - (this.one(4) ? 1 : 0))
   }
 
   /** Returns the seq that a reply says to have seen: mostly none. */
