@@ -2,7 +2,7 @@
 // model predicts.
 
 import { tokenDigest } from '../../src/forum/identities/commands.ts'
-import { ask, type Forecast, type Request, refused } from './asking.ts'
+import { ask, type Expected, type Forecast, type Request, refused } from './asking.ts'
 import { shown } from './forecasting.ts'
 import { Forecasts, type Who } from './forecasts.ts'
 import type { Machine } from './machine.ts'
@@ -41,7 +41,10 @@ export class Callers {
       if (visibility === 'private' && token === undefined) continue
       const viewer = token === undefined ? null : author
       for (let after: number | undefined = 0; after !== undefined; ) {
-        const forecast = this.as(viewer, forecasts.readThread(viewer, id, { after, limit: 100 }))
+        const read = { after, limit: 100 }
+        const forecast = this.parkable(() => {
+          return this.as(viewer, this.forecasts().readThread(viewer, id, read))
+        })
         const query = `after=${after}&limit=100`
         this.ask({ method: 'get', path: `/api/threads/${id}`, query, token }, forecast)
         const later = messages.filter(({ seq }) => seq > after!)
@@ -50,7 +53,7 @@ export class Callers {
     }
     this.ask(
       { method: 'get', path: '/api/threads', query: 'limit=50' },
-      shown(pages.threadList(model, null)[0]),
+      this.parkable(() => shown(pages.threadList(model, null)[0])),
     )
     const proposals = shown(pages.proposalList(model))
     this.ask({ method: 'get', path: '/api/governance/proposals', query: 'limit=50' }, proposals)
@@ -108,6 +111,12 @@ export class Callers {
   ) {
     const address = request.address ?? this.address()
     ask(this.machine, { method: 'get', ...request, address }, forecast, then)
+  }
+
+  /** Returns the forecast for a read. Claims may expire while it is parked. */
+  parkable(forecast: () => Forecast): Forecast {
+    const now = forecast()
+    return 'body' in now ? { ...now, later: () => forecast() as Expected } : now
   }
 
   at(): number {

@@ -214,7 +214,9 @@ export class Workload extends Callers {
       const id = this.#threadId()
       if (this.one(3)) return this.#readBefore(viewer, id, limit, token)
       const read = { after, limit, type: this.type() }
-      const forecast = this.as(viewer, this.forecasts().readThread(viewer, id, read))
+      const forecast = this.parkable(() => {
+        return this.as(viewer, this.forecasts().readThread(viewer, id, read))
+      })
       const path = `/api/threads/${id}`
       return this.ask({ method: 'get', path, query: queryOf(read), token }, forecast)
     }
@@ -223,8 +225,8 @@ export class Workload extends Callers {
       const include = order === 'activity' && this.one(2) ? ('excerpt' as const) : undefined
       const tag: [string] | undefined = this.one(3) ? ['infra'] : undefined
       const read = { limit: 50, order, include, tag }
-      const [list] = pages.threadList(model, viewer, read)
-      const forecast = this.as(viewer, shown(list))
+      const list = () => shown(pages.threadList(model, viewer, read)[0])
+      const forecast = this.parkable(() => this.as(viewer, list()))
       const path = '/api/threads'
       return this.ask({ method: 'get', path, query: queryOf(read), token }, forecast)
     }
