@@ -6,23 +6,15 @@
 //         installed, the test is skipped and says so.
 // Leaves out: the durations of limits, retries and tickets; test/kernel/clock.test.ts covers them.
 
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Forum, publishedThread } from '../api/harness.ts'
 import { ask, sample } from '../api/operators.ts'
 import { dataDirectory } from '../api/process.ts'
 import { freePort } from '../free-port.ts'
+import { newClock } from './node-clock.ts'
 
 const dayMs = 24 * 3_600_000
-
-/** The path at which Debian installs the library, or undefined. */
-function library(): string | undefined {
-  return readdirSync('/usr/lib')
-    .map((name) => join('/usr/lib', name, 'faketime/libfaketimeMT.so.1'))
-    .find((path) => existsSync(path))
-}
 
 /** Publishes until a message has a time other than `at`, and returns that time. */
 async function publishedAfter(forum: Forum, publish: () => Promise<number>, at: number) {
@@ -35,24 +27,16 @@ async function publishedAfter(forum: Forum, publish: () => Promise<number>, at: 
 }
 
 t.test('a node: its clock jumps a day ahead and back: times grow, it is reported', async (t) => {
-  const preload = library()
-  if (preload === undefined) return t.comment('skipped: needs libfaketime')
+  const clock = newClock(t)
+  if (clock === null) return t.comment('skipped: needs libfaketime')
   const data = dataDirectory(t)
-  const offset = `${data}-offset`
-  const setClock = (seconds: number) => writeFileSync(offset, `+${seconds}\n`)
-  setClock(0)
   const port = await freePort()
   const forum = new Forum(data, ['--ops-port', `${port}`])
   t.teardown(async () => {
     await forum.stop('SIGKILL')
     await forum.agent.destroy()
   })
-  Object.assign(forum.environment, {
-    LD_PRELOAD: preload,
-    FAKETIME_TIMESTAMP_FILE: offset,
-    FAKETIME_NO_CACHE: '1',
-    FAKETIME_DONT_FAKE_MONOTONIC: '1',
-  })
+  Object.assign(forum.environment, clock.environment)
   await forum.start()
   const ana = await forum.identity()
   const thread = await publishedThread(ana)
@@ -62,12 +46,12 @@ t.test('a node: its clock jumps a day ahead and back: times grow, it is reported
     return body.messages.at(-1)!.created_at
   }
   const begin = await publish()
-  setClock(dayMs / 1000)
+  clock.set(dayMs / 1000)
   const ahead = await publish()
   t.ok(ahead >= begin + dayMs, 'the clock is ahead')
   t.match(await ask(port, '/readyz'), { status: 200, text: 'ok\n' })
 
-  setClock(0)
+  clock.set(0)
   const back = await publish()
   t.ok(back >= ahead && back < ahead + dayMs / 2)
   const later = await publishedAfter(forum, publish, back)

@@ -41,7 +41,7 @@ async function liveThrough(
 /** Has two nodes and a swarm live through faults, and then compares everything. */
 async function compareAfter(t: Test, cluster: Cluster, stream: string, chosen: readonly Fault[]) {
   t.comment(`TEST_SEED=${chosenSeed}`)
-  const nodes = await startPair(t, cluster, { stream })
+  const nodes = await startPair(t, cluster, { stream, isApart: isDeep || only !== '' })
   const swarm = new CheckedSwarm(nodes, random)
   await swarm.prepare()
   swarm.start()

@@ -3,13 +3,16 @@
 // processes run and all links are open, though not everything has recovered.
 
 import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { jetstreamManager, type StreamAPI } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
+import { fill } from '../../faults/small-disk.ts'
 import { until } from '../../until.ts'
 import { answerMs, type CheckedSwarm } from './checked-swarm.ts'
 import type { Cluster } from './nats-cluster.ts'
 import type { ReplicatedNode } from './replicated-nodes.ts'
+import type { LinkState } from './tcp-link.ts'
 
 export interface Scene {
   cluster: Cluster
@@ -39,7 +42,7 @@ async function takenOver({ standby, swarm }: Scene, begunMs: number): Promise<vo
 }
 
 /** Keeps the leader's links in this state until the standby leads. */
-async function withLeaderLinks(scene: Scene, state: 'cut' | 'silent'): Promise<void> {
+async function withLeaderLinks(scene: Scene, state: LinkState): Promise<void> {
   const begunMs = performance.now()
   scene.leader.links.set(state)
   await takenOver(scene, begunMs)
@@ -251,6 +254,103 @@ export const faults: Record<string, Fault> = {
       await until('reads to go on', () => swarm.seen.pages.length > read + 20)
       assert.equal(created(swarm), acknowledged, 'nothing new is acknowledged without room')
       await limitStream(scene, null)
+    },
+  },
+  'nothing that the leader sends arrives': {
+    isInSample: false,
+    strike: (scene) => withLeaderLinks(scene, 'mute'),
+  },
+  'nothing that is sent to the leader arrives': {
+    isInSample: false,
+    strike: (scene) => withLeaderLinks(scene, 'deaf'),
+  },
+  'the standby hears nothing, then says nothing': {
+    isInSample: false,
+    async strike({ leader, standby, swarm }) {
+      for (const state of ['deaf', 'mute'] as const) {
+        standby.links.set(state)
+        await swarm.acknowledges(20)
+        await sleep(fewSecondsMs)
+      }
+      await until('the leader to answer', async () => (await leader.status())?.role === 'leader')
+      standby.links.set('open')
+    },
+  },
+  "the leader's disk is full, and has room again": {
+    isInSample: false,
+    async strike({ leader, swarm }) {
+      if (leader.disk === null) return // mounting one is not permitted
+      const refused = () => swarm.outcomes.get('503') ?? 0
+      const ballast = fill(leader.disk)
+      const before = refused()
+      await until('writes to be refused', async () => {
+        await swarm.writeOnce()
+        return refused() > before + 10 || (await leader.status())?.role !== 'leader'
+      })
+      rmSync(ballast)
+      await swarm.acknowledges(20)
+    },
+  },
+  "the standby's disk is full, and has room again": {
+    isInSample: false,
+    async strike({ standby, swarm }) {
+      if (standby.disk === null) return // mounting one is not permitted
+      const ballast = fill(standby.disk)
+      await swarm.acknowledges(200)
+      rmSync(ballast)
+      await swarm.acknowledges(20)
+    },
+  },
+  'the clocks are an hour apart, and the leader is killed': {
+    isInSample: false,
+    async strike(scene) {
+      const { leader, standby, swarm, random } = scene
+      const hours = random() < 0.5 ? 1 : -1
+      leader.clock?.set(hours * 3600)
+      await swarm.acknowledges(20)
+      const begunMs = performance.now()
+      await leader.kill()
+      await takenOver(scene, begunMs)
+      leader.start()
+      await until('the old leader to follow', async () => {
+        return (await leader.status())?.role === 'follower'
+      })
+      standby.clock?.set(-hours * 3600)
+      await swarm.acknowledges(20)
+      for (const { clock } of [leader, standby]) clock?.set(0)
+    },
+  },
+  'two at once: the leader is killed, and a server is stopped': {
+    isInSample: false,
+    async strike(scene) {
+      const server = anyServer(scene)
+      const begunMs = performance.now()
+      server.pause()
+      await scene.leader.kill()
+      await takenOver(scene, begunMs)
+      scene.leader.start()
+      server.resume()
+    },
+  },
+  'two at once: nothing that the leader sends arrives, and the standby is killed': {
+    isInSample: false,
+    async strike({ leader, standby }) {
+      leader.links.set('mute')
+      await standby.kill()
+      standby.start()
+      await until('the standby to lead', async () => (await standby.status())?.role === 'leader')
+      leader.links.set('open')
+    },
+  },
+  "two at once: the standby's disk is full, and the leader is stopped": {
+    isInSample: false,
+    async strike({ leader, standby, swarm }) {
+      const ballast = standby.disk === null ? null : fill(standby.disk)
+      leader.pause()
+      await sleep(fewSecondsMs * 2)
+      if (ballast !== null) rmSync(ballast)
+      await swarm.acknowledges(5)
+      leader.resume()
     },
   },
 }

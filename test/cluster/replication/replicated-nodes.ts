@@ -10,9 +10,12 @@
 // supervisor: it then publishes what is missing. The test must detect any other exit.
 
 import { readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Test } from 'tap'
 import { ask } from '../../api/operators.ts'
 import { dataDirectory, Program, run } from '../../api/process.ts'
+import { type NodeClock, newClock } from '../../faults/node-clock.ts'
+import { smallDisk } from '../../faults/small-disk.ts'
 import { freePort } from '../../free-port.ts'
 import { until } from '../../until.ts'
 import type { Place } from './checked-swarm.ts'
@@ -21,6 +24,8 @@ import type { Links } from './tcp-link.ts'
 
 /** The smallest value that the flag accepts. */
 const takeoverSecondsMin = 1
+/** Enough for two segments and the checkpoints of a test. */
+const diskMebibytes = 256
 const secret = 'the same secret on all nodes of one history'
 
 export interface NodeStatus {
@@ -36,6 +41,9 @@ export interface NodeOptions {
   ports: readonly [number, number]
   data: string
   flags: readonly string[]
+  /** The file system of its own that it has its data on, if it has one. */
+  disk?: string | null
+  clock?: NodeClock | null
 }
 
 export class ReplicatedNode implements Place {
@@ -44,6 +52,8 @@ export class ReplicatedNode implements Place {
   readonly links: Links
   readonly data: string
   readonly opsPort: number
+  readonly disk: string | null
+  readonly clock: NodeClock | null
   readonly #alone: readonly string[]
   readonly #flags: readonly string[]
   #program: Program | null = null
@@ -52,12 +62,14 @@ export class ReplicatedNode implements Place {
   /** The number of restarts because the stream had lost its end. */
   lostEnds = 0
 
-  constructor({ name, links, ports, data, flags }: NodeOptions) {
+  constructor({ name, links, ports, data, flags, disk = null, clock = null }: NodeOptions) {
     const [port, opsPort] = ports
     this.name = name
     this.url = `http://127.0.0.1:${port}`
     this.links = links
     this.data = data
+    this.disk = disk
+    this.clock = clock
     this.opsPort = opsPort
     const listening = ['--port', `${port}`, '--ops-port', `${opsPort}`]
     this.#alone = ['serve', ...listening, '--data', data]
@@ -89,7 +101,10 @@ export class ReplicatedNode implements Place {
 
   #start(args: readonly string[]): void {
     this.#earlier = this.log
-    const program = new Program(args, { AGENT_FORUM_SECRET: secret })
+    const program = new Program(args, {
+      AGENT_FORUM_SECRET: secret,
+      ...this.clock?.environment,
+    })
     this.#program = program
     program.child.once('close', (code) => {
       if (code !== 74 || !/the stream ends at position \d+, before/.test(program.stderr)) return
@@ -182,21 +197,25 @@ export interface PairOptions {
   takeoverSeconds?: number
   /** Additional flags of both nodes. */
   flags?: readonly string[]
+  /** Whether each has a file system and a clock of its own, where the machine permits it. */
+  isApart?: boolean
 }
 
 /** Makes a standby node in this role. It is killed after the test. */
 export async function newNode(
   t: Test,
   cluster: Cluster,
-  { stream, flags = [], takeoverSeconds = takeoverSecondsMin }: PairOptions,
+  { stream, flags = [], takeoverSeconds = takeoverSecondsMin, isApart = false }: PairOptions,
   { name, role }: { name: string; role: '--replicate' | '--follow' },
 ): Promise<ReplicatedNode> {
   const links = await cluster.links(t)
   const common = ['--standby', '--takeover-seconds', `${takeoverSeconds}`]
   const replication = [role, links.url, '--replicate-stream', stream, ...common, ...flags]
   const ports = [await freePort(), await freePort()] as const
-  const data = dataDirectory(t)
-  const made = new ReplicatedNode({ name, links, ports, data, flags: replication })
+  const disk = isApart ? smallDisk(t, diskMebibytes) : null
+  const data = disk === null ? dataDirectory(t) : join(disk, 'data')
+  const clock = isApart ? newClock(t) : null
+  const made = new ReplicatedNode({ name, links, ports, data, flags: replication, disk, clock })
   t.teardown(async () => {
     if (!t.passing()) t.comment(name, await made.report())
     await made.kill()

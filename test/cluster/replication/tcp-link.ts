@@ -4,11 +4,13 @@
 //   cut      connections are reset, and new ones are refused
 //   silent   connections stay open, new ones are accepted, and no byte passes: bytes that are
 //            received meanwhile pass when the link opens again, just as TCP retransmits
+//   mute     as silent, but only for what the node sends; what the servers send arrives
+//   deaf     as silent, but only for what the servers send
 
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
-export type LinkState = 'open' | 'cut' | 'silent'
+export type LinkState = 'open' | 'cut' | 'silent' | 'mute' | 'deaf'
 
 export interface Pace {
   /** The delay of each piece on its way to the other side. */
@@ -111,7 +113,8 @@ export class TcpLink {
       far.resetAndDestroy()
       for (const direction of both) this.#directions.delete(direction)
     }
-    const both = [new Direction(this, near, far, end), new Direction(this, far, near, end)]
+    const out = new Direction(this, near, far, end, 'mute')
+    const both = [out, new Direction(this, far, near, end, 'deaf')]
     for (const direction of both) this.#directions.add(direction)
   }
 }
@@ -120,6 +123,8 @@ export class TcpLink {
 class Direction {
   readonly end: () => void
   readonly #link: TcpLink
+  /** The state of the link in which bytes pass only in the other direction. */
+  readonly #stops: LinkState
   readonly #to: Socket
   readonly #from: Socket
   readonly #waiting: { bytes: Buffer; dueAt: number }[] = []
@@ -127,8 +132,9 @@ class Direction {
   #freeAt = 0
   #timer: NodeJS.Timeout | null = null
 
-  constructor(link: TcpLink, from: Socket, to: Socket, end: () => void) {
+  constructor(link: TcpLink, from: Socket, to: Socket, end: () => void, stops: LinkState) {
     this.#link = link
+    this.#stops = stops
     this.#from = from
     this.#to = to
     this.end = end
@@ -137,11 +143,12 @@ class Direction {
     to.on('drain', () => this.#readOn())
   }
 
-  /** Sends the bytes that are due, unless the link is silent. */
+  /** Sends the bytes that are due, unless the link is silent in this direction. */
   proceed(): void {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
-    if (this.#link.state !== 'open') return
+    const { state } = this.#link
+    if (state === 'cut' || state === 'silent' || state === this.#stops) return
     const now = performance.now()
     while (this.#waiting.length > 0 && this.#waiting[0]!.dueAt <= now) {
       const { bytes } = this.#waiting.shift()!
