@@ -120,7 +120,7 @@ const ofSystem = [
     'forum/search/index',
     'forum/search/sealed',
   ],
-  ...['bench/', 'histories/node'],
+  ...['bench/', 'histories/node', 'soak/soak'],
 ]
 
 /**

@@ -1,5 +1,5 @@
-// The flags of `npm run simulate` and `npm run fuzz`. The process exits here with 0 after --help,
-// and with 64 if a flag cannot be used.
+// The flags of `npm run simulate`, `npm run soak` and `npm run fuzz`. The process exits here with 0
+// after --help, and with 64 if a flag cannot be used.
 
 import type { ParseArgsConfig } from 'node:util'
 import { asksForHelp, ConfigError, helpFlag, readArgs } from '../src/base/arguments.ts'
@@ -11,6 +11,7 @@ export interface ScriptFlags {
   isGiven(name: string): boolean
   /** Returns a whole number, or `preset` if the flag is not given. */
   number(name: string, preset: number): number
+  text(name: string, preset: string): string
   choice<T extends string>(name: string, choices: readonly [T, ...T[]]): T
 }
 
@@ -32,6 +33,7 @@ export function scriptFlags(help: string, names: readonly string[]): ScriptFlags
         if (values[name] === undefined) return preset
         return orExit(() => numberOf(settingOf(name), 0, numberMax))
       },
+      text: (name, preset) => `${values[name] ?? preset}`,
       choice(name, choices) {
         if (values[name] === undefined) return choices[0]
         return orExit(() => choiceOf(settingOf(name), choices))

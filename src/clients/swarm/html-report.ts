@@ -5,7 +5,7 @@ import { emptyHtml, type Html, html } from '../../people/html/html.ts'
 import type { Compared } from './comparison.ts'
 import { type FoundLimit, limitInWords, limitTable } from './find-limit.ts'
 import { type PhaseReport, phaseTable } from './phases.ts'
-import { plot, plotWidth } from './plot.ts'
+import { plot, plotStyle, plotWidth } from './plot.ts'
 import { grouped } from './progress.ts'
 import { batchInWords, type OperationReport, type Report, runInWords } from './report.ts'
 import { setUpInWords } from './set-up.ts'
@@ -15,11 +15,7 @@ const style = `
 body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;padding:0 1rem}
 body{max-width:${plotWidth + 40}px}
 :root{color-scheme:light dark}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
-th,td{padding:.15rem .7rem;text-align:right}th:first-child,td:first-child{text-align:left}
-svg{width:100%;height:auto}text{font-size:11px;fill:currentColor}
-.axis{stroke:currentColor;opacity:.25}.phase{stroke:currentColor;opacity:.4;stroke-dasharray:2 3}
-polyline{fill:none;stroke-width:1.5}.a{stroke:#2563eb}.b{stroke:#d97706}.c{stroke:#dc2626}
-.key.a{color:#2563eb}.key.b{color:#d97706}.key.c{color:#dc2626}`
+th,td{padding:.15rem .7rem;text-align:right}th:first-child,td:first-child{text-align:left}`
 
 /** Returns the whole page. `warnings` say why the runs that are compared are not alike. */
 export function htmlReport(
@@ -31,7 +27,7 @@ export function htmlReport(
   const title = `A swarm at ${url}`
   const difference = verification === null ? 'not verified' : `${verification.differences.count}`
   return html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>${title}</title><style>${style}</style></head>
+<html lang="en"><head><meta charset="utf-8"><title>${title}</title><style>${style}${plotStyle}</style></head>
 <body><h1>${title}</h1>
 <p>${server.name} ${server.version}, durability ${server.durability}, ${runInWords(report)},
 begun at ${report.startedAt}: ${grouped(report.connections)} connections,

@@ -7,7 +7,6 @@
 //         register  publish      a name without room is shown by its line, when it is pointed at
 
 import { type Html, html } from '../../people/html/html.ts'
-import type { Interval } from './meter.ts'
 
 export const plotWidth = 900
 const height = 200
@@ -21,9 +20,25 @@ const valueTicks = 4
 const timeTicks = 10
 const timeSteps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600]
 
-export type PlotLine = [colour: string, name: string, value: (interval: Interval) => number]
+/** The style of the plots. It contains nothing that needs escaping. */
+export const plotStyle = `
+svg{width:100%;height:auto}text{font-size:11px;fill:currentColor}
+.axis{stroke:currentColor;opacity:.25}.phase{stroke:currentColor;opacity:.4;stroke-dasharray:2 3}
+polyline{fill:none;stroke-width:1.5}.a{stroke:#2563eb}.b{stroke:#d97706}.c{stroke:#dc2626}
+.key.a{color:#2563eb}.key.b{color:#d97706}.key.c{color:#dc2626}`
 
-export function plot(intervals: readonly Interval[], lines: readonly PlotLine[]): Html {
+/** A time of a run, and the phase that it belongs to. */
+interface Moment {
+  second: number
+  phase: string
+}
+
+export type PlotLine<T> = [colour: string, name: string, value: (moment: T) => number]
+
+export function plot<T extends Moment>(
+  intervals: readonly T[],
+  lines: readonly PlotLine<T>[],
+): Html {
   if (intervals.length < 2) return html`<p>This run was too short to plot.</p>`
   const end = Math.max(1, ...intervals.map(({ second }) => second))
   const most = Math.max(...intervals.flatMap((each) => lines.map(([, , value]) => value(each))))
@@ -86,7 +101,7 @@ function inWords(value: number): string {
 }
 
 /** Marks where phases begin, and names them there, the longest first, as far as there is room. */
-function phaseNames(intervals: readonly Interval[], x: (second: number) => string): Html[] {
+function phaseNames(intervals: readonly Moment[], x: (second: number) => string): Html[] {
   const starts = intervals.flatMap(({ phase }, n) => {
     const second = intervals[n - 1]?.second ?? 0
     return phase === intervals[n - 1]?.phase ? [] : { phase, second, length: 0 }
