@@ -5,7 +5,7 @@ import { judge, type Rule, type Sample } from './slopes.ts'
 
 const rule: Rule = {
   ...{ name: 'memory', unit: 'MiB', over: 'life', perHour: 12, perRecord: 0.001, noise: 16 },
-  ...{ noiseShare: 0, minutesMin: 0 },
+  ...{ isFloor: false, noiseShare: 0, minutesMin: 0 },
 }
 
 /** Samples of lives of ten minutes, with 10 records a second, and this value at each second. */
@@ -40,6 +40,24 @@ t.test('slopes: a leak of 360 MiB an hour under a saw: fails', async (t) => {
   )
   t.notOk(verdict.isPassed)
   t.ok(verdict.slope > 300 && verdict.slope < 420, `${verdict.slope}`)
+})
+
+t.test('slopes: by the floor: a saw with long teeth passes, a leak below it fails', async (t) => {
+  const floor: Rule = { ...rule, isFloor: true }
+  const long = (second: number) => 80 + (second % 230) / 3
+  t.notOk(
+    judge(
+      rule,
+      samplesOf(1, (second) => (second < 360 ? 80 : long(second))),
+    ).isPassed,
+  )
+  t.ok(judge(floor, samplesOf(3, long)).isPassed)
+  t.notOk(
+    judge(
+      floor,
+      samplesOf(3, (second) => long(second) + second * 0.12),
+    ).isPassed,
+  )
 })
 
 t.test('slopes: caches fill at the beginning of each life: passes', async (t) => {

@@ -2,7 +2,9 @@
 // log, sampled over a run of several lives of a node.
 //
 // G1. The slope of a series is the median of those between all pairs of its samples (Theil-Sen), so
-//     that neither the teeth of a saw nor single peaks count.
+//     that neither the teeth of a saw nor single peaks count. The memory of a process that collects
+//     its garbage every few minutes is judged by its floor: the lowest value of the second half of
+//     the series, beside that of the first half.
 // G2. A rule for lives takes the median of the slopes of the lives, each without its beginning, in
 //     which caches fill. A rule for the run takes that of all of those samples together.
 // G3. A rule fails if the slope exceeds what the load explains, and if what it exceeds it by, over
@@ -24,6 +26,8 @@ export interface Rule {
   name: string
   unit: string
   over: 'life' | 'run'
+  /** Whether only the lowest values count (G1). */
+  isFloor: boolean
   /** How much it may grow in an hour, whatever is written. */
   perHour: number
   /** How much it may grow for each record of the log. */
@@ -55,12 +59,15 @@ export function judge(rule: Rule, samples: readonly Sample[]): Verdict {
   const lives = numbers.map((n) => settledOf(samples.filter(({ life }) => life === n)))
   const series = rule.over === 'run' ? [lives.flat()] : lives
   const known = series.filter((each) => each.length >= 3)
-  const slope = median(known.map((each) => slopeOf(each, ({ values }) => values[rule.name]!)))
+  const judged = ({ values }: Sample) => values[rule.name]!
+  const slopeIn = rule.isFloor ? slopeOfFloor : slopeOf
+  const slope = median(known.map((each) => slopeIn(each, judged)))
   const records = median(known.map((each) => slopeOf(each, (sample) => sample.records)))
   const allowed = rule.perHour + rule.perRecord * Math.max(0, records)
-  const hours = median(known.map((each) => (each.at(-1)!.second - each[0]!.second) / 3600))
+  const share = rule.isFloor ? 0.5 : 1
+  const hours = share * median(known.map(hoursOf))
   const excess = (slope - allowed) * hours
-  const middle = median(known.flat().map(({ values }) => values[rule.name]!))
+  const middle = median(known.flat().map(judged))
   const isJudged = known.length > 0 && samples.at(-1)!.second >= rule.minutesMin * 60
   const isPassed = !isJudged || excess <= Math.max(rule.noise, rule.noiseShare * middle)
   return { rule, slope, allowed, excess, isJudged, isPassed }
@@ -83,6 +90,17 @@ export function slopeOf(samples: readonly Sample[], value: (sample: Sample) => n
     }
   }
   return median(slopes)
+}
+
+/** Returns the growth of the lowest value from half to half, in an hour (G1). */
+function slopeOfFloor(samples: readonly Sample[], value: (sample: Sample) => number): number {
+  const half = Math.floor(samples.length / 2)
+  const lowest = (part: readonly Sample[]) => Math.min(...part.map(value))
+  return (lowest(samples.slice(half)) - lowest(samples.slice(0, half))) / (hoursOf(samples) / 2)
+}
+
+function hoursOf(samples: readonly Sample[]): number {
+  return (samples.at(-1)!.second - samples[0]!.second) / 3600
 }
 
 /** Returns the median; NaN if there is no value. */

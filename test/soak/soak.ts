@@ -45,7 +45,7 @@ const MiB = 1024 * 1024
  * A record adds about 150 bytes to the state, and as much to its indexes; a reader and the search
  * have their own. Growth of the text in memory, up to its limit, is not counted.
  */
-const memory = { perHour: 24, perRecord: 512 / MiB, noise: 24, minutesMin: 5 }
+const memory = { perHour: 24, perRecord: 512 / MiB, noise: 24, minutesMin: 5, isFloor: true }
 const rules: readonly Rule[] = [
   rule('resident memory', 'MiB', 'life', memory),
   rule('heap', 'MiB', 'life', { ...memory, perHour: 12, noise: 16 }),
@@ -64,7 +64,7 @@ function rule(
   over: Rule['over'],
   limits: Partial<Rule> & Pick<Rule, 'noise'>,
 ): Rule {
-  const none = { perHour: 0, perRecord: 0, noiseShare: 0, minutesMin: 0 }
+  const none = { isFloor: false, perHour: 0, perRecord: 0, noiseShare: 0, minutesMin: 0 }
   return { name, unit, over, ...none, ...limits }
 }
 
@@ -214,7 +214,8 @@ function pageOf(samples: readonly Sample[], verdicts: readonly Verdict[], load: 
   })
   const items = (texts: readonly string[]) => texts.map((text) => html`<li>${text}</li>`)
   return html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>A soak</title><style>${pageStyle}${plotStyle}</style></head>
+<html lang="en"><head><meta charset="utf-8"><title>A soak</title>
+<style>${pageStyle}${plotStyle}</style></head>
 <body><h1>A node under a steady load</h1>
 <p>${minutes} minutes, ${rate} requests a second, killed every ${killMinutes} minutes.
 ${answers} answers, ${lost} lost, ${wakeups} wakeups, ${samples.at(-1)!.records} records.</p>

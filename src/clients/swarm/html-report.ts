@@ -27,7 +27,8 @@ export function htmlReport(
   const title = `A swarm at ${url}`
   const difference = verification === null ? 'not verified' : `${verification.differences.count}`
   return html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>${title}</title><style>${style}${plotStyle}</style></head>
+<html lang="en"><head><meta charset="utf-8"><title>${title}</title>
+<style>${style}${plotStyle}</style></head>
 <body><h1>${title}</h1>
 <p>${server.name} ${server.version}, durability ${server.durability}, ${runInWords(report)},
 begun at ${report.startedAt}: ${grouped(report.connections)} connections,
