@@ -7,7 +7,7 @@ import type { Role } from '../engine/role/role.ts'
 import type { CheckpointSchedule } from '../engine/storage/checkpoints.ts'
 import type { Vitals } from '../operators/ops/vitals.ts'
 
-/** What readers need, of which a node without readers may lack something. */
+/** What readers need. Some of it may be absent in a node without readers. */
 type Parts = Omit<ReadersParts, 'texts' | 'role'> & {
   texts: SettingTexts | undefined
 }

@@ -56,7 +56,7 @@ export class BatchAnswers {
     this.#load.answerBytes += part.length
   }
 
-  /** Returns the body. */
+  /** Returns the body of the batch: all answers, joined. */
   joined(): Buffer {
     const pieces = this.#parts.flatMap((part) => [comma, part])
     pieces[0] = open

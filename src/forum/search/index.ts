@@ -26,7 +26,7 @@ export interface IndexOptions extends StoreOptions {
 /** Messages with consecutive numbers, to be indexed in one step. */
 export interface IndexedRange {
   from: number
-  /** The number after the last one. */
+  /** The number after that of the last message. */
   to: number
   /** The id of the last one. */
   lastId: string
