@@ -25,7 +25,8 @@ const openRoutes = [
   ...['status', 'createIdentity', 'publishByTicket', 'welcome', 'llmsGuide', 'notificationsGuide'],
   ...['governanceGuide', 'discover', 'robots', 'openApi'],
   'batch', // each of its requests has the access that it has alone
-  ...['pageStyle', 'pageIcon', 'pageScript', 'pageScriptImport'],
+  ...['documents', 'document', 'documentsPage', 'documentPage'],
+  ...['pageStyle', 'pageIcon', 'pageScript', 'pageNewsScript', 'pageScriptImport'],
   ...['signInPage', 'signIn', 'register', 'signOut'],
   // These ask for a sign-in themselves.
   ...['registeredPage', 'feedPage', 'markFeed', 'newThreadPage', 'newThread', 'threadForm'],
