@@ -29,6 +29,8 @@ export interface ItemBatch {
   shows(position: number): void
   /** Called when the request begins to wait for news. */
   held(): void
+  /** Called when its wait is ended, before it runs again. */
+  resumed(): void
   /** Takes the answer. Its bytes are valid only until this returns. `wasHeld`: it has waited. */
   take(index: number, answer: ItemAnswer, wasHeld?: boolean): void
 }
@@ -110,6 +112,9 @@ export class BatchItem implements Exchange {
   /** Has the request answered now if it waits for news, or would begin to. */
   endWait(): void {
     this.#isWaitOver = true
+    if (!this.#isHeld) return
+    this.#isHeld = false
+    this.#batch.resumed()
     this.#endWait()
   }
 
@@ -126,7 +131,9 @@ export class BatchItem implements Exchange {
     const isLater = status === 429 || status === 503
     const [, seconds] = (isLater && retryHeader.exec(headers)) || []
     const retryAfter = seconds === undefined ? undefined : Number(seconds)
-    this.#batch.take(this.#index, { status, body: body ?? '{}', retryAfter }, this.#isHeld)
+    const wasHeld = this.#isHeld
+    this.#isHeld = false
+    this.#batch.take(this.#index, { status, body: body ?? '{}', retryAfter }, wasHeld)
   }
 }
 

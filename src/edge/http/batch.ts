@@ -14,7 +14,7 @@
 //     begins only when every request before it is answered. So it shows what they have written.
 // B4. When a read begins, fewer than `readsMax` requests are running, because one caller may have
 //     no more reads from disk or in slices at once; when a write begins, fewer than `writesMax`. A
-//     request that waits for news is not running.
+//     request that waits for news is not running, and runs again when its wait is ended.
 // B5. If an answer does not fit (batch-answers.ts), the reads after it are not carried out.
 // B6. A batch is answered once, when everything that its answers show is durable. If that becomes
 //     impossible, the whole batch is refused, and the idempotency keys show what was done.
@@ -156,6 +156,10 @@ class Batch implements ItemBatch {
     if (this.#isPaused) this.#goOn()
   }
 
+  resumed(): void {
+    this.#running += 1
+  }
+
   take(index: number, answer: ItemAnswer, wasHeld = false): void {
     if (this.isGone) return
     if (!wasHeld) this.#running -= 1
@@ -200,6 +204,7 @@ class Batch implements ItemBatch {
     }
     while (this.#waiting.length > 0 && answers.missing === requests.length) yield 'pause'
     for (const item of this.#waiting) {
+      while (this.#running >= readsMax) yield 'pause'
       item.endWait()
       yield
     }

@@ -235,6 +235,20 @@ t.test(
   },
 )
 
+t.test('B4: the wait of many long polls of one caller ends: none is refused', async (t) => {
+  const { node, long } = nodeWithLongPolls()
+  const caller = node.token
+  node.register() // somebody whose threads the caller does not follow
+  const path = node.thread()
+  const own = { method: 'GET', path: `${path}?after=${node.journal.position}` }
+  const batch = begun(node.edge, list([...Array(29).fill(long), own], 50), caller)
+  await iterationsUntil(() => node.forum.waiting.length === 30)
+  node.post(`${path}/replies`, { content: 'news' })
+  node.sync()
+  await iterationsUntil(() => batch.answers.length > 0)
+  t.strictSame(statusesOf(batch), Array(30).fill(200))
+})
+
 t.test('batch: its polls wait: the node stops: all are answered', async (t) => {
   const node = new Node()
   const batch = begun(node.edge, list(polls, 50), node.token)

@@ -65,9 +65,14 @@ export class Node {
     this.forum = makeForum({ ...this.#world.forum, journal: this.journal, ...more })
     this.edge.open(serviceOf(this.forum), this.gate)
     if (ticks !== undefined) return
+    this.register()
+  }
+
+  /** Registers a guest, whose token later requests send. */
+  register(): void {
     const created = this.post('/api/identities', { kind: 'guest' })
     this.sync()
-    this.token = JSON.parse(created.answers[0].text!).token
+    this.token = JSON.parse(created.answers[0]!.text!).token
   }
 
   get(path: string, query = ''): FakeExchange {
