@@ -254,13 +254,13 @@ for (const [node, keeps] of [
   })
 }
 
-const foreign = { store: 'f'.repeat(32), nonce: 'n', behind: '' }
+const foreign = { store: 'f'.repeat(32), nonce: 'n', previousNonce: '' }
 
 for (const [what, name, refusal] of [
   ['of another store', foreign, { message: /the log of store ffff/ }],
   [
     'behind another term of the same number',
-    { nonce: 'n', behind: 'another' },
+    { nonce: 'n', previousNonce: 'another' },
     { exitCode: 77, message: /two histories of one store/ },
   ],
 ] as const) {

@@ -218,7 +218,7 @@ t.test(
   async (t) => {
     const stream = new MemoryStream()
     const bytes = Buffer.alloc(0)
-    const other = { store, nonce: nonceOf(2), behind: '' }
+    const other = { store, nonce: nonceOf(2), previousNonce: '' }
     await stream.publish({ first: 1, last: 1, term: 1, name: other, bytes }, 0)
     const ended: Ended[] = []
     const publisher = new Publisher({
