@@ -21,9 +21,8 @@ type Run = { file: string; report: Report; offset: number }
 
 /** Returns the merged report. Throws ConfigError. */
 export async function mergedReport(files: readonly string[]): Promise<Report> {
-  const read = await Promise.all(
-    files.map(async (file) => ({ file, report: await readMergeable(file) })),
-  )
+  const read: Pick<Run, 'file' | 'report'>[] = []
+  for (const file of files) read.push({ file, report: await readMergeable(file) })
   const first = Math.min(...read.map(({ report }) => Date.parse(report.startedAt)))
   const runs = read.map(({ file, report }): Run => {
     return { file, report, offset: (Date.parse(report.startedAt) - first) / 1000 }
