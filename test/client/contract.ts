@@ -26,7 +26,9 @@ export const operations: readonly Described[] = Object.entries(document.paths).f
  * Operations without a method: they have the same answer as another one, or are links for people
  * and crawlers.
  */
-export const withoutMethod = ['governanceStatus', 'welcome', 'discover', 'robots', 'openApi']
+export const withoutMethod = [
+  ...['governanceStatus', 'welcome', 'discover', 'robots', 'openApi', 'documents', 'document'],
+]
 
 /** A request as a client sent it. */
 export interface Sent {

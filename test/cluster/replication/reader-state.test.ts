@@ -70,6 +70,7 @@ function idsOf({ threads, identities, proposals, messages }: State): string[] {
     ...some(proposals.count, (n) => proposals.id(n)),
     ...some(messages.count, (n) => `msg_${messages.id(n)}`),
     'thr_00000000000000000000000000000000',
+    'interface.md', // of the documents
   ]
 }
 
