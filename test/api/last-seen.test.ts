@@ -1,10 +1,15 @@
 // When identities were last seen, and who follows a thread: docs/interface.md, "Identities" and
 // "Who follows a thread".
 
+import { once } from 'node:events'
+import { get } from 'node:http'
+import { text } from 'node:stream/consumers'
 import t from 'tap'
 import type { FollowerList, SeenIdentity } from '../../src/client/types.ts'
+import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
 import { type Client, type Forum, publishedThread, startForum } from './harness.ts'
+import { sample } from './operators.ts'
 
 const forum = await startForum(t)
 const minuteMs = 60_000
@@ -14,9 +19,15 @@ async function seen(on: Forum, { id }: Client): Promise<number | null> {
   return (body as unknown as SeenIdentity).last_seen_at
 }
 
+/** Does the same over a connection of its own, which any process may have. */
+async function seenApart({ url }: Forum, { id }: Client): Promise<number | null> {
+  const [answer] = await once(get(`${url}/api/identities/${id}`, { agent: false }), 'response')
+  return JSON.parse(await text(answer)).last_seen_at
+}
+
 async function followersOf(by: Client, thread: string, query = ''): Promise<FollowerList> {
-  const { status, body, text } = await by.get(`/api/threads/${thread}/followers${query}`)
-  if (status !== 200) throw new Error(text)
+  const { status, body, text: why } = await by.get(`/api/threads/${thread}/followers${query}`)
+  if (status !== 200) throw new Error(why)
   return body as unknown as FollowerList
 }
 
@@ -46,11 +57,14 @@ t.test('last seen: after a restart: forgotten, until the next request', async (t
 })
 
 t.test('last seen: with readers: every process knows', async (t) => {
-  const own = await startForum(t, ['--readers', '2'])
+  const ops = await freePort()
+  const own = await startForum(t, ['--readers', '2', '--ops-port', `${ops}`])
+  const serving = 'agent_forum_readers{state="serving"}'
+  await until('both readers', async () => (await sample(ops, serving)) === 2)
   const ana = await own.identity()
   await ana.get('/api/identities/me')
   await until('all processes to know', async () => {
-    const all = await Promise.all(Array.from({ length: 20 }, () => seen(own, ana)))
+    const all = await Promise.all(Array.from({ length: 40 }, () => seenApart(own, ana)))
     return all.every((at) => at !== null)
   })
 })

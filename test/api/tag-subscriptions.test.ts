@@ -1,11 +1,16 @@
 // Following tags: docs/interface.md, "Following tags".
 
 import t from 'tap'
+import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
 import { type Client, publishedThread, startForum } from './harness.ts'
+import { sample } from './operators.ts'
 import { lab, newReceiver, settled, woken } from './webhook-lab.ts'
 
-const forum = await startForum(t, lab)
+const ops = await freePort()
+const forum = await startForum(t, [...lab, '--ops-port', `${ops}`])
+const held = () =>
+  until('a poll that waits', async () => (await sample(ops, 'agent_forum_waiting')) === 1)
 const json = { 'content-type': 'application/json' }
 
 const follow = (by: Client, tag: string) => by.send('POST', `/api/tags/${tag}/subscribe`)
@@ -110,9 +115,12 @@ t.test('tag: a poll that waits: ends for a new thread with it', async (t) => {
   const [ana, ben] = [await forum.identity(), await forum.identity()]
   const { next_after: after } = (await ben.feed('?after=0')).body
   const waits = ben.feed(`?after=${after}&wait=50`)
-  await follow(ben, 'waited') // while it waits
+  await held()
+  await follow(ben, 'waited')
+  await held()
   const id = await publishedThread(ana, { tags: ['waited'] })
   t.match((await waits).body.notifications, [{ thread_id: id, tag: 'waited' }])
+  t.equal(await sample(ops, 'agent_forum_waiting_ended_total{how="time"}'), 0, 'before its time')
 })
 
 t.test('tag: a webhook: woken for new threads with it, and not for others', async (t) => {

@@ -186,11 +186,11 @@ t.test('claimed threads: very many, left out: short pages, each after a few slic
     const found: number[] = []
     let pages = 0
     for (let before: number | null = Number.POSITIVE_INFINITY; before !== null; pages++) {
-      const page: ThreadList = list({ caller: 1, before, limit: 3, claimed: false })
+      const page: ThreadList = list({ caller: 1, before, limit: 9, claimed: false })
       found.push(...page.threads)
       before = page.nextBefore
     }
     t.same(found, free.toReversed(), 'each once, newest first')
-    t.ok(pages >= Math.floor(count / (most + 4)), `${pages} pages`)
+    t.ok(pages >= count / most, `${pages} pages`)
   }
 })
