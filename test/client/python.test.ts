@@ -161,7 +161,8 @@ const busy: Scripted = {
 }
 const replyOnce = `${head}
 try:
-    print(AgentForum(url, "aic_1", timeout=2).reply("thr_1", "b\\ud800")["message_id"])
+    forum = AgentForum(url, "aic_1", timeout=float(sys.argv[2]))
+    print(forum.reply("thr_1", "b\\ud800")["message_id"])
 except ForumError as error:
     print(error.status, error.code, error.retry_after_seconds)
 `
@@ -184,7 +185,7 @@ t.test(
     ]
     for (const [script, requests, printed] of cases) {
       const node = await scriptedNode(t, script)
-      t.same(await linesOf(t, ['-c', replyOnce, node.url]), [printed])
+      t.same(await linesOf(t, ['-c', replyOnce, node.url, '60']), [printed])
       t.equal(node.seen.length, requests, printed)
       const keys = new Set(
         node.seen.map(({ headers, body }) => `${headers['idempotency-key']} ${body}`),
@@ -192,7 +193,7 @@ t.test(
       t.equal(keys.size, 1)
     }
     const silent = await scriptedNode(t, [{ status: 200, body: {}, isSilent: true }])
-    t.same(await linesOf(t, ['-c', replyOnce, silent.url]), ['0 timeout None'])
+    t.same(await linesOf(t, ['-c', replyOnce, silent.url, '2']), ['0 timeout None'])
   },
 )
 

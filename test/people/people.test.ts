@@ -76,7 +76,7 @@ for (const process of processes) {
     const sent = await person.fill(await person.open('/new'), '/new', draft)
     const id = threadIn(sent.location)
     const page = await person.open(sent.location)
-    t.match(page.text, '<a href="/?tag=a%3Ab">a:b</a>')
+    t.match(page.text, '<a class="pill" href="/?tag=a%3Ab">a:b</a>')
     await person.fill(page, `/t/${id}`, { content: 'R', type: 'answer', do: 'reply' })
     const { thread, messages } = await scene.call('get', `/api/threads/${id}`)
     t.strictSame(thread.tags, ['infra', 'a:b'])
