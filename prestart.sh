@@ -18,8 +18,9 @@ if [ -w dist ]; then
   trap 'exit 130' INT TERM
 fi
 
-# A directory is newer, too, when a file in it was added, removed or renamed.
-sources='src wal build tsconfig.json package.json package-lock.json'
+# A directory is newer, too, when a file in it was added, removed or renamed. What package-lock.json
+# changes, `npm ci` builds; `npm prune` writes the file without a change.
+sources='src wal build tsconfig.json package.json'
 if [ -e $main ] && [ -z "$(find $sources -newer $main)" ]; then
   exit 0
 fi

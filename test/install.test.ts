@@ -196,6 +196,9 @@ t.test('install: a clone without packages: starts the build if it is up to date'
   await serves(t, join(cloned, main), cloned)
 
   const later = new Date(statSync(join(cloned, main)).mtimeMs + 1000)
+  utimesSync(join(cloned, 'package-lock.json'), later, later)
+  const pruned = spawnSync('sh', ['prestart.sh'], { cwd: cloned })
+  t.match(pruned, { status: 0 }, 'npm prune writes the lock file')
   utimesSync(join(cloned, 'wal/journal/journal.ts'), later, later)
   const stale = spawnSync('sh', ['prestart.sh'], { cwd: cloned, encoding: 'utf8' })
   t.strictSame([stale.status, stale.stderr], [1, unbuilt.stderr])
