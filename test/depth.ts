@@ -32,7 +32,11 @@ export const sizes = {
   BENCH_SCENARIOS: { check: 4, deep: 100, of: 'scenarios of the benchmark under load, at most' },
   HOSTILE_TEXTS: { check: 5, deep: 1_000, of: 'hostile texts that a browser is shown, at most' },
   READER_ROUNDS: { check: 16, deep: 2_000, of: 'rounds of requests to a node and its reader' },
-  BATCH_ROUNDS: { check: 8, deep: 2_000, of: 'rounds of requests, each sent alone and in batches' },
+  BATCH_ROUNDS: {
+    check: 12,
+    deep: 2_000,
+    of: 'rounds of requests, each sent alone and in batches',
+  },
   FUZZ_ROUNDS: { check: 1, deep: 500, of: 'rounds of fuzzing for each HTTP server' },
 } satisfies Record<string, Size>
 

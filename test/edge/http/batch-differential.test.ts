@@ -4,8 +4,9 @@
 //         good, are sent one by one to a node, and in batches of random sizes to another node, to a
 //         reader and to a follower of others. All nodes make the same ids, at the same times.
 //         Guests expire meanwhile, operators block and lock, and limits on writes are reached.
-// Leaves out: challenges of webhooks, which later requests of a batch do not wait for, and requests
-//         that no batch may have (test/api/batch.test.ts).
+// Leaves out: challenges of webhooks, which later requests of a batch do not wait for; requests
+//         that no batch may have (test/api/batch.test.ts); when identities were last seen, which a
+//         node knows of the requests that have reached it (test/api/last-seen.test.ts).
 
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -78,6 +79,10 @@ function listedOf(input: Input): Listed[] {
     if (name === 'Authorization' && value.startsWith('Bearer ')) listed.token = value.slice(7)
   }
   return [isObject(body) ? { ...listed, body } : listed]
+}
+
+function withoutLastSeen(name: string, value: unknown): unknown {
+  return name === 'last_seen_at' ? null : value
 }
 
 function isObject(text: string): boolean {
@@ -191,7 +196,7 @@ class Twins {
     await untilAnswered(exchange, () => settleAlone(this.alone, this.#log))
     const [{ status, headers: lines, text }] = exchange.answers as [FakeExchange['answers'][0]]
     const [, seconds] = /Retry-After: (\d+)/.exec(lines) ?? []
-    const answer: Answered = { status, body: JSON.parse(text!) }
+    const answer: Answered = { status, body: JSON.parse(text!, withoutLastSeen) }
     return seconds === undefined ? answer : { ...answer, retry_after: Number(seconds) }
   }
 
@@ -210,7 +215,7 @@ class Twins {
     await untilAnswered(exchange, settle)
     const [{ status, text }] = exchange.answers as [FakeExchange['answers'][0]]
     assert.equal(status, 200, text!)
-    return JSON.parse(text!).responses
+    return JSON.parse(text!, withoutLastSeen).responses
   }
 
   #filled({ method, ...texts }: Listed): Listed {
