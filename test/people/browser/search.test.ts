@@ -30,8 +30,8 @@ const searched = (q: string) => `/search?q=${encodeURIComponent(q)}`
 
 /** Selects elements that can be on a page only if a text became HTML. */
 const foreign = `img, svg, math, iframe, object, embed, textarea, style, base, noscript, [style],
-  [autofocus], script, form:not(header.site > form), input:not(header.site > form > input),
-  a:not([href^="/"], [href^="#"])`
+  [autofocus], script:not([src^="/page-"]), form:not(header.site > form),
+  input:not(header.site > form > input), a:not([href^="/"], [href^="#"])`
 
 t.test('search: in Chromium: a person finds a message', needsChromium, async (t) => {
   const chromium = await startChromium(t)
