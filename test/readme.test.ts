@@ -8,7 +8,15 @@
 //   - the PATH has only the tools that the README names.
 
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -56,9 +64,14 @@ function makeMachine(cwd: string, port: string): NodeJS.ProcessEnv {
   return { PATH: bin, HOME: cwd }
 }
 
-/** Flips a bit in the middle of the log's records. Bytes between frames are zero, and skipped. */
+/**
+ * Flips a bit in the middle of the log's records, and removes the checkpoints, after which nothing
+ * would be lost. Bytes between frames are zero, and skipped.
+ */
 function damage(cwd: string): void {
-  const file = join(cwd, 'data', '0000000001.wal')
+  const data = join(cwd, 'data')
+  for (const name of readdirSync(data)) if (name.endsWith('.checkpoint')) rmSync(join(data, name))
+  const file = join(data, '0000000001.wal')
   const bytes = readFileSync(file)
   const end = bytes.findLastIndex((byte) => byte !== 0)
   const at = bytes.findIndex((byte, i) => i >= end >> 1 && byte !== 0)
