@@ -167,10 +167,9 @@ const orderNames: Record<ThreadOrder, string> = {
 
 /** Returns the tags of a thread, each as a link to the list of those that have it. */
 export function tagLinks(tags: readonly string[] = []): Html {
-  const links = tags.map((tag) => {
-    return html` <a class="pill" href="/?tag=${encodeURIComponent(tag)}">${tag}</a>`
-  })
-  return links.length === 0 ? emptyHtml : html`${links}`
+  const link = (tag: string) =>
+    html` <a class="pill" href="/?tag=${encodeURIComponent(tag)}">${tag}</a>`
+  return html`${tags.map(link)}`
 }
 
 /**
