@@ -95,6 +95,7 @@ const ofSystem = [
   // Swarms against a whole node, and a node with readers; in npm test fakes and fewer processes
   // do.
   ...[
+    'clients/swarm/claims',
     'clients/swarm/feeds',
     'clients/swarm/mentions',
     'clients/swarm/searching',

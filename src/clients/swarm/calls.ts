@@ -4,12 +4,14 @@
 
 import { Ajv, type ValidateFunction } from 'ajv'
 import type {
+  GrantedClaim,
   Identity,
   Message,
   NewIdentity,
   Notification,
   Notifications,
   Publication,
+  ReleasedClaim,
   SearchHit,
   SearchPage,
   Subscribed,
@@ -56,6 +58,12 @@ const isPublication = ajv.compile<Publication>(
 )
 const isSubscription = ajv.compile<Subscribed>(
   object<Subscribed>({ thread_id: string, subscribed: { const: true } }),
+)
+const isGrantedClaim = ajv.compile<GrantedClaim>(
+  object<GrantedClaim>({ thread_id: string, fence: integer, expires_at: integer }),
+)
+const isReleasedClaim = ajv.compile<ReleasedClaim>(
+  object<ReleasedClaim>({ thread_id: string, claimed: { const: false } }),
 )
 const isThreadPage = ajv.compile<ThreadPage>(
   object<ThreadPage>({
@@ -145,7 +153,7 @@ export type Publish = {
   token: string
   key: string
   threadId: string | null
-  body: { title?: string; content: string; mention_ids?: string[] }
+  body: { title?: string; content: string; mention_ids?: string[]; fence?: number }
   replay: boolean
   /** The time from which its latency counts; by default, when it is sent. */
   dueAt?: number
@@ -156,9 +164,23 @@ export type Publish = {
  * 201, or with 200 if an answer was lost, because an earlier try has then published the message.
  */
 export async function publish(client: Client, message: Publish): Promise<Publication> {
-  const { threadId, token, key, body, replay, dueAt } = message
+  const request = publication(message)
+  return publicationOf(message, request, await client.send(request))
+}
+
+/** Publishes a reply under a claim. Resolves to null if the claim is lost. */
+export async function publishUnderClaim(
+  client: Client,
+  message: Publish,
+): Promise<Publication | null> {
+  const request = publication(message)
+  const answer = await client.send(request)
+  return isRefused(answer, 412, 'claim_lost') ? null : publicationOf(message, request, answer)
+}
+
+function publication({ threadId, token, key, body, replay, dueAt }: Publish): Request {
   const first: TimedOperation = threadId === null ? 'create thread' : 'reply'
-  const request: Request = {
+  return {
     operation: replay ? 'replay' : first,
     method: 'POST',
     path: threadId === null ? '/api/threads' : `/api/threads/${threadId}/replies`,
@@ -167,13 +189,45 @@ export async function publish(client: Client, message: Publish): Promise<Publica
     body,
     ...(dueAt !== undefined && { dueAt }),
   }
-  const answer = await client.send(request)
+}
+
+function publicationOf({ replay }: Publish, request: Request, answer: ReceivedAnswer): Publication {
   const statuses = replay ? [200] : answer.tries === 1 ? [201] : [200, 201]
   const publication = checked(request, answer, statuses, isPublication)
   if (publication.replayed !== (answer.status === 200) || !publication.published) {
     throw wrong(request, answer, 'but its body contradicts the status')
   }
   return publication
+}
+
+/** `fence`: the claim that is renewed. */
+export type NewClaim = {
+  token: string
+  key: string
+  threadId: string
+  seconds: number
+  fence?: number
+}
+
+/** Claims a thread, or renews a claim. Resolves to null if another holds it, or it is lost. */
+export async function claim(client: Client, wanted: NewClaim): Promise<GrantedClaim | null> {
+  const { token, key, threadId, seconds, fence } = wanted
+  const path = `/api/threads/${threadId}/claim`
+  const body = { seconds, ...(fence !== undefined && { fence }) }
+  const request: Request = { operation: 'claim', method: 'POST', path, token, key, body }
+  const answer = await client.send(request)
+  const isLost =
+    fence === undefined ? isRefused(answer, 409, 'claimed') : isRefused(answer, 412, 'claim_lost')
+  if (isLost) return null
+  return checked(request, answer, answer.tries === 1 ? [201] : [200, 201], isGrantedClaim)
+}
+
+/** Releases the caller's claim of a thread, unless it is over and another one holds the thread. */
+export async function release(client: Client, token: string, threadId: string): Promise<void> {
+  const path = `/api/threads/${threadId}/claim`
+  const request: Request = { operation: 'release', method: 'DELETE', path, token }
+  const answer = await client.send(request)
+  if (!isRefused(answer, 403, 'not_holder')) checked(request, answer, [200], isReleasedClaim)
 }
 
 /** Subscribes to a thread. Repeating this changes nothing. */
@@ -270,6 +324,9 @@ function checkCursor(
     throw wrong(request, answer, 'and says there is more, but its cursor does not advance')
   }
 }
+
+const isRefused = ({ status, body }: ReceivedAnswer, due: number, code: string): boolean =>
+  status === due && (body as { error?: unknown } | undefined)?.error === code
 
 function checked<T>(
   request: Request,

@@ -26,7 +26,7 @@ import { Meter, type TimedOperation } from './meter.ts'
 
 export type Request = {
   operation: TimedOperation
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'DELETE'
   path: string
   token?: string
   key?: string

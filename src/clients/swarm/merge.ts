@@ -120,6 +120,9 @@ function merge(runs: readonly Run[]): Report {
             empty: total(({ published }) => published!.waits.empty),
           },
           replayedAnswers: total(({ published }) => published!.replayedAnswers),
+          claims: reports
+            .map(({ published }) => published!.claims)
+            .reduce((sum, each) => sum && each && summed(sum, each)),
         }
       : null,
     retries: {
@@ -236,12 +239,13 @@ function mergedVerification(reports: readonly Report[]): VerifyResult | null {
     gatheredFeeds: tally<FeedTally>(({ gatheredFeeds }) => gatheredFeeds),
     freshFeeds: tally<FeedTally>(({ freshFeeds }) => freshFeeds)!,
     searches: tally(({ searches }) => searches),
+    claims: tally(({ claims }) => claims),
     differences,
   }
 }
 
 /** Adds each of the numbers. */
-function summed<T extends Tally>(a: T, b: T): T {
+function summed<T extends Record<string, number>>(a: T, b: T): T {
   const other: Record<string, number> = b
   const numbers = Object.entries(a).map(([name, value]) => [name, value + other[name]])
   return Object.fromEntries(numbers) as T

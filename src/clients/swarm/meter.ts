@@ -17,6 +17,8 @@ export const timedOperations = [
   'read thread',
   'read feed',
   'search',
+  'claim',
+  'release',
   // Not a request: how long a message took to reach an agent that waits for it.
   'wake',
 ] as const

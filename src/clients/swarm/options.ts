@@ -48,6 +48,8 @@ export type Options = Destinations & {
   searchPercent: number
   /** The percentage of messages that mention somebody. */
   mentionPercent: number
+  /** The seconds of each claim of a task; 0: there are no tasks. */
+  claimSeconds: number
   patienceMs: number
   /** Messages per second, of the first step if there is a limit to find; null: unlimited. */
   rate: number | null
@@ -70,6 +72,7 @@ const lanesMax = 100_000
 export const waitSecondsMax = 50
 const idleMax = 20_000
 const searchPercentMax = 90
+const claimSecondsMax = 60
 const patienceSecondsMax = 86_400
 
 export const swarmFlags = {
@@ -106,6 +109,10 @@ export const swarmFlags = {
     help: `percentage of requests that search while publishing, to ${searchPercentMax}; default 0`,
   },
   mentions: { value: 'PERCENT', help: 'percentage of messages that mention agents; default 0' },
+  claims: {
+    value: 'SECONDS',
+    help: `then claim each thread for so long, as a task that is done once: to ${claimSecondsMax}`,
+  },
   patience: { value: 'SECONDS', help: 'how long to retry one request; default 60; 0: never retry' },
   'replay-all': {
     value: null,
@@ -207,11 +214,11 @@ export function parseOptions(args: string[]): Options | MergeOptions | null {
     throw new ConfigError('--save keeps a new run, --verify reads an old one: give one of them')
   }
   const { duration } = values
-  const partial = ['duration', 'find-limit', 'scenario'] as const
+  const partial = ['duration', 'find-limit', 'scenario', 'claims'] as const
   const partly = partial.find((flag) => values[flag] !== undefined)
   if (partly && (values.save !== undefined || values.verify !== undefined)) {
     throw new ConfigError(
-      `--${partly} publishes a part of the corpus, or publishes it repeatedly, ` +
+      `--${partly} publishes less or more than the corpus, ` +
         'but --save and --verify need it published exactly once: leave one of them out',
     )
   }
@@ -251,6 +258,8 @@ export function parseOptions(args: string[]): Options | MergeOptions | null {
     idle: integer('idle', values.idle ?? '0', 0, idleMax),
     searchPercent: integer('search', values.search ?? '0', 0, searchPercentMax),
     mentionPercent: integer('mentions', values.mentions ?? '0', 0, 100),
+    claimSeconds:
+      values.claims === undefined ? 0 : integer('claims', values.claims, 1, claimSecondsMax),
     patienceMs: integer('patience', values.patience ?? '60', 0, patienceSecondsMax) * 1000,
     replayAll: values['replay-all'] ?? false,
     scenario: values.scenario ?? null,

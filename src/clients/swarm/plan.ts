@@ -38,8 +38,17 @@ export type PlannedThread = {
   others: Agent[]
 }
 
-/** `mentioned` has the agents that it mentions, never its author. */
-export type PlannedMessage = { author: Agent; text: string; id: string; mentioned: Agent[] }
+/**
+ * `mentioned` has the agents that it mentions, never its author. `fence`: of the claim under which
+ * it is published, if it is the result of a task.
+ */
+export type PlannedMessage = {
+  author: Agent
+  text: string
+  id: string
+  mentioned: Agent[]
+  fence?: number
+}
 
 export type Plan = {
   runId: string

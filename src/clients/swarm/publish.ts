@@ -151,10 +151,15 @@ async function publishMessage(
 }
 
 /** Returns the request that publishes a message. It is the same every time (P1 in plan.ts). */
-export function requestFor(plan: Plan, thread: PlannedThread, index: number) {
-  const { author, text, mentioned } = thread.messages[index]
+export function requestFor(
+  plan: Plan,
+  thread: PlannedThread,
+  index: number,
+  planned = thread.messages[index],
+) {
+  const { author, text, mentioned, fence } = planned
   const mentions = mentioned.length > 0 ? { mention_ids: mentioned.map(({ id }) => id) } : {}
-  const message = { content: text, ...mentions }
+  const message = { content: text, ...mentions, ...(fence !== undefined && { fence }) }
   return {
     token: author.token,
     key: keyOf(plan, thread, index),

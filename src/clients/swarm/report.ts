@@ -1,6 +1,7 @@
 // The report of a run: one object, for --json, and the same report as text.
 
 import type { BatchCounts } from './batches.ts'
+import type { ClaimCounts, Claims } from './claims.ts'
 import type { Client } from './client.ts'
 import type { AgentFeeds, Waits } from './feeds.ts'
 import { type FoundLimit, limitInWords, limitTable } from './find-limit.ts'
@@ -61,7 +62,13 @@ export type Report = {
   idle: number
   threads: number
   messages: number
-  published: { subscriptions: number; waits: Waits; replayedAnswers: number } | null
+  published: {
+    subscriptions: number
+    waits: Waits
+    replayedAnswers: number
+    /** Null: there were no tasks. */
+    claims: ClaimCounts | null
+  } | null
   retries: Client['retries']
   errors: number
   secondsPerPhase: Record<string, number>
@@ -84,7 +91,7 @@ export type Run = {
   connections: number
   batch: number
   plan: Plan
-  published: { feeds: AgentFeeds; replayedAnswers: number } | null
+  published: { feeds: AgentFeeds; replayedAnswers: number; claims: Claims | null } | null
   targetRate: number | null
   secondsPerPhase: Record<string, number>
   meter: Meter
@@ -120,6 +127,7 @@ export function reportOf(run: Run): Report {
       subscriptions: published.feeds.subscriptions,
       waits: published.feeds.waits,
       replayedAnswers: published.replayedAnswers,
+      claims: published.claims?.counts ?? null,
     },
     retries: client.retries,
     errors: client.errors,
@@ -205,6 +213,7 @@ export function summary(report: Report): string {
     if (news + empty > 0) {
       lines.push(`polls waited   ${grouped(news)} until there was news, ${grouped(empty)} in vain`)
     }
+    if (published.claims !== null) lines.push(claimsInWords(published.claims))
   }
   lines.push(
     `retries        ${grouped(lost)}${lost === 0 ? '' : `: ${retriesInWords(retries)}`}`,
@@ -237,6 +246,14 @@ export function batchInWords({ size, batches, requests, full }: Batched): string
   const average = (requests / Math.max(1, batches)).toFixed(1)
   const again = full === 0 ? '' : `; ${grouped(full)} answers did not fit, and were asked again`
   return `${number} of ${average} requests on average, at most ${size}${again}`
+}
+
+/** `claims         1,234 granted, 25 renewed, 300 refused; 24 late results refused, 0 lost`. */
+function claimsInWords({ granted, renewed, refused, late, lost }: ClaimCounts): string {
+  const [some, more] = [`${grouped(granted)} granted`, `${grouped(renewed)} renewed`]
+  const expired = `${grouped(late)} expired, whose late results were refused`
+  const slow = lost === 0 ? '' : `; ${grouped(lost)} lost to slow answers`
+  return `claims         ${some}, ${more}, ${grouped(refused)} refused; ${expired}${slow}`
 }
 
 function limitLines(limit: FoundLimit): string[] {
@@ -275,7 +292,7 @@ function table(reports: OperationReport[]): string[] {
 }
 
 function verdict(verification: VerifyResult): string[] {
-  const { replays, threads, messages, gatheredFeeds, freshFeeds, searches, differences } =
+  const { replays, threads, messages, gatheredFeeds, freshFeeds, searches, claims, differences } =
     verification
   const outOf = ({ exact, compared }: { exact: number; compared: number }) =>
     `${grouped(exact)} of ${grouped(compared)}`
@@ -297,6 +314,9 @@ function verdict(verification: VerifyResult): string[] {
   )
   if (searches !== null) {
     lines.push(`          ${outOf(searches)} searches found what was published, and nothing else`)
+  }
+  if (claims !== null) {
+    lines.push(`          ${outOf(claims)} tasks done once, each held by one worker at a time`)
   }
   if (differences.count === 0) return [...lines, 'no difference']
   const shown = differences.first.length

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { ConfigError } from '../../base/arguments.ts'
 import { defaultUrl, originOfNode } from '../../base/values.ts'
 import { readStatus } from './calls.ts'
+import { Claims } from './claims.ts'
 import { Client } from './client.ts'
 import { type Corpus, readCorpus } from './corpus.ts'
 import { Delivery, mustBeWritable, type Outputs, standardOutput } from './delivery.ts'
@@ -96,12 +97,16 @@ async function measure(
       const flag = scenario === null ? '--search' : '--scenario'
       throw new ConfigError(`${flag}: ${url} has no search`)
     }
+    if (options.claimSeconds > 0 && !offers(status, 'claims')) {
+      throw new ConfigError(`--claims: ${url} has no claims`)
+    }
     if (batch > batchesOf(status)) {
       throw new ConfigError(`--batch ${batch}: ${url} takes ${batchesOf(status)} at most`)
     }
     if (isPublishing) await acting.publish(corpus)
     const inboxes = isPublishing ? acting.publishing.feeds.inboxes : null
-    const how = { lanes, replayAll, hasSearches, progress }
+    const grants = acting.claims?.grants ?? null
+    const how = { grants, lanes, replayAll, hasSearches, progress }
     verification = await verify({ client, plan, inboxes, ...how })
   } catch (error) {
     if (!isInterrupted) throw error
@@ -119,7 +124,7 @@ async function measure(
     batch,
     targetRate: rate,
     plan,
-    published: isPublishing ? acting.publishing : null,
+    published: isPublishing ? { ...acting.publishing, claims: acting.claims } : null,
     secondsPerPhase: progress.seconds,
     meter,
     limit: acting.finder?.found ?? null,
@@ -162,6 +167,8 @@ class Acting {
   readonly publishing: Publishing
   /** Null: there is no limit to find. */
   readonly finder: LimitFinder | null
+  /** Null: there are no tasks, or none yet. */
+  claims: Claims | null = null
   /** The phases of the scenario that have ended. */
   readonly phases: PhaseReport[] = []
   readonly #scenario: Scenario | null
@@ -217,6 +224,7 @@ class Acting {
     else if (this.#scenario === null) await this.#publishOnce(corpus)
     else await runPhases(stage, this.#scenario.phases, this.phases)
     keepPublished(plan)
+    if (this.#options.claimSeconds > 0) await this.#work()
 
     const drained = progress.phase('poll to the end', feeds.inboxes.length, 'feeds')
     await inLanes(lanes, feeds.inboxes, async (inbox) => {
@@ -243,6 +251,15 @@ class Acting {
     await publishThreads(this.publishing, lanes, repeats ? corpus : null, messages.tick)
     clearTimeout(timer)
     messages.end()
+  }
+
+  /** Has the agents claim the threads as tasks, and do them. */
+  async #work(): Promise<void> {
+    const { claimSeconds, lanes } = this.#options
+    const tasks = this.#progress.phase('work', this.publishing.plan.threads.length, 'tasks')
+    this.claims = new Claims(this.publishing, claimSeconds, tasks.tick)
+    await this.claims.work(lanes)
+    tasks.end()
   }
 
   /** Ends publishing and all requests in flight. */

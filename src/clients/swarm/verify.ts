@@ -6,12 +6,13 @@
 // V3. A difference is reported, and the verification continues; only an unreachable server ends it.
 
 import { publish } from './calls.ts'
+import { type Grant, verifyClaims } from './claims.ts'
 import type { Client } from './client.ts'
 import { Differences } from './differences.ts'
 import { WrongAnswer } from './failures.ts'
 import type { Inbox } from './feeds.ts'
 import { inLanes } from './lanes.ts'
-import type { Plan } from './plan.ts'
+import type { Plan, PlannedThread } from './plan.ts'
 import type { Progress } from './progress.ts'
 import { requestFor } from './publish.ts'
 import { indexHas, queryFor, verifySearch } from './searches.ts'
@@ -35,6 +36,8 @@ export type VerifyResult = {
   freshFeeds: FeedTally
   /** Null: nobody searched. */
   searches: Tally | null
+  /** Null: there were no tasks. */
+  claims: Tally | null
   differences: Differences
 }
 
@@ -42,6 +45,8 @@ export type Verify = {
   client: Client
   plan: Plan
   inboxes: Inbox[] | null
+  /** The claims that were granted; null: there were no tasks. */
+  grants: ReadonlyMap<PlannedThread, Grant[]> | null
   lanes: number
   replayAll: boolean
   hasSearches: boolean
@@ -50,7 +55,7 @@ export type Verify = {
 
 /** Compares everything. The result holds the differences. Throws Unreachable. */
 export async function verify(options: Verify): Promise<VerifyResult> {
-  const { client, plan, inboxes } = options
+  const { client, plan, inboxes, grants } = options
   const differences = new Differences()
   const shown: Reading['shown'] = new Map()
   const messages = { compared: plan.messageCount, exact: 0 }
@@ -94,7 +99,16 @@ export async function verify(options: Verify): Promise<VerifyResult> {
   })
   const freshFeeds = { ...feeds, items: freshItems }
   const searches = options.hasSearches ? await verifySearches(options, differences, shown) : null
-  return { replays, threads, messages, gatheredFeeds, freshFeeds, searches, differences }
+  const claims =
+    grants &&
+    (await compareEach(options, differences, {
+      name: 'compare claims',
+      unit: 'tasks',
+      items: plan.threads,
+      nameOf: ({ label }) => `thread ${label}`,
+      isExact: async (thread) => verifyClaims(differences, thread, grants.get(thread) ?? [], shown),
+    }))
+  return { replays, threads, messages, gatheredFeeds, freshFeeds, searches, claims, differences }
 }
 
 /** Searches for some of the messages, once everything up to the newest one is indexed. */

@@ -16,6 +16,8 @@ export type Operation =
   | 'read'
   | 'feed'
   | 'search'
+  | 'claim'
+  | 'release'
   | 'batch'
   | 'unknown'
 
@@ -35,12 +37,15 @@ export type Faults = {
   // Replaces the answer after the work. 'lost': the connection breaks; 'silent': no answer is sent.
   // Of a request in a batch, anything but an answer breaks the connection of the batch.
   answer?: (operation: Operation, answer: Answer, nth: number) => Answer | Buffer | Silence
+  // Whether claims are granted also while they are held, and end never.
+  claimsAreFree?: boolean
   // Whether idempotency keys are forgotten.
   forgetKeys?: boolean
 }
 
 type Identity = Pick<Message, 'id' | 'kind' | 'display_name'> & { token: string }
 type Thread = { id: string; title: string; author_id: string; messages: Stored[]; seq: number }
+type Claim = { holder_id: string; expires_at: number; fence: number }
 type Item = {
   method: string
   path: string
@@ -68,6 +73,8 @@ export class FakeForum {
   readonly #identities = new Map<string, Identity>()
   readonly #subscribed = new Map<string, Set<string>>()
   readonly #receipts = new Map<string, { body: Body; text: string }>()
+  readonly #claims = new Map<string, Claim>()
+  #fences = 0
   #seq = 0
   #kept = 0
   #server: Server | null = null
@@ -151,7 +158,7 @@ export class FakeForum {
 
   #do(operation: Operation, request: Request): Answer {
     if (operation === 'status') {
-      const capabilities = { search: true, batch: this.batchMax }
+      const capabilities = { search: true, claims: true, batch: this.batchMax }
       return { status: 200, body: { name: 'fake', version: '0', capabilities } }
     }
     if (operation === 'identity') return this.#identify(request.body)
@@ -161,6 +168,8 @@ export class FakeForum {
     if (request.caller === undefined) return refusal(401, 'invalid_token')
     if (operation === 'feed') return this.#feed(request.url, request.caller)
     if (operation === 'subscribe') return this.#subscribe(request.url, request.caller)
+    if (operation === 'claim') return this.#claim(request, request.caller)
+    if (operation === 'release') return this.#release(request.url, request.caller)
     return this.#publish(operation, request, request.caller)
   }
 
@@ -183,6 +192,10 @@ export class FakeForum {
     const thread =
       operation === 'thread' ? this.#open(body.title, caller) : this.threads.get(threadIdOf(url))
     if (thread === undefined) return refusal(404, 'not_found')
+    const { fence } = body
+    if (fence !== undefined && this.#claimOf(thread.id)?.fence !== fence) {
+      return refusal(412, 'claim_lost')
+    }
     const message: Stored = {
       seq: ++this.#seq,
       id: id('msg'),
@@ -190,7 +203,7 @@ export class FakeForum {
       display_name: caller.display_name,
       kind: caller.kind,
       content: body.content,
-      created_at: 1_700_000_000_000 + this.#seq,
+      created_at: Date.now(),
     }
     thread.messages.push(...(this.faults.keep?.(message, ++this.#kept) ?? [message]))
     this.#subscribed.get(caller.id)?.add(thread.id)
@@ -216,6 +229,32 @@ export class FakeForum {
     if (!this.threads.has(thread_id)) return refusal(404, 'not_found')
     this.#subscribed.get(caller.id)?.add(thread_id)
     return { status: 200, body: { thread_id, subscribed: true } }
+  }
+
+  #claim({ url, body }: Request, { id: holder_id }: Identity): Answer {
+    const thread_id = threadIdOf(url)
+    const held = this.#claimOf(thread_id)
+    const isOwn = held?.holder_id === holder_id
+    if (body.fence !== undefined && !isOwn) return refusal(412, 'claim_lost')
+    if (held !== null && !isOwn && !this.faults.claimsAreFree) return refusal(409, 'claimed')
+    const fence = isOwn ? held.fence : ++this.#fences
+    const claim = { holder_id, expires_at: Date.now() + body.seconds * 1000, fence }
+    this.#claims.set(thread_id, claim)
+    return { status: 201, body: { thread_id, ...claim } }
+  }
+
+  #release(url: URL, { id }: Identity): Answer {
+    const thread_id = threadIdOf(url)
+    const held = this.#claimOf(thread_id)
+    if (held !== null && held.holder_id !== id) return refusal(403, 'not_holder')
+    this.#claims.delete(thread_id)
+    return { status: 200, body: { thread_id, claimed: false } }
+  }
+
+  #claimOf(threadId: string): Claim | null {
+    const held = this.#claims.get(threadId)
+    if (held === undefined) return null
+    return held.expires_at > Date.now() || this.faults.claimsAreFree ? held : null
   }
 
   #read({ url }: Request): Answer {
@@ -292,6 +331,8 @@ function operationOf({ method, url }: Request): Operation {
     'GET /api/threads/:thread': 'read',
     'GET /api/notifications': 'feed',
     'GET /api/search': 'search',
+    'POST /api/threads/:thread/claim': 'claim',
+    'DELETE /api/threads/:thread/claim': 'release',
     'POST /api/batch': 'batch',
   }
   return operations[`${method} ${path}`] ?? 'unknown'
