@@ -1,8 +1,10 @@
 // The ports that a node listens on, that of the operators and that of the interface, and the admin
 // socket. While the log is recovered they are open, and the node answers that it is starting.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { ConfigError } from '../base/arguments.ts'
+import type { Teardown } from '../base/teardown.ts'
 import type { Config } from '../config/config.ts'
 import type { Listen, Listener } from '../edge/http/exchange.ts'
 import type { Edge } from '../edge/http/handle.ts'
@@ -13,11 +15,12 @@ import { type AdminSocket, serveAdmin } from '../operators/admin/socket.ts'
 import { nodeStatus } from '../operators/ops/node-status.ts'
 import type { Vitals } from '../operators/ops/vitals.ts'
 import { handlerOf } from './edge.ts'
+import { lingerMs } from './end-reads.ts'
 
 /** How many ports after an occupied one are tried. */
 const portsTried = 20
 
-export interface PortsParts {
+interface PortsParts {
   config: Config
   /** The HTTP server and its name. */
   http: { name: string; listen: Listen }
@@ -28,72 +31,49 @@ export interface PortsParts {
   environment: { disk?: unknown }
 }
 
-export class Ports {
-  /** The URL of the interface, once the ports are open. */
-  url = ''
-  /** What the admin socket serves; there is no socket if the disk is simulated. */
-  readonly adminSocket: AdminSocket
-  readonly #parts: PortsParts
-  #listener: Listener | null = null
-  #ops: OperatorsPort | null = null
-  #stopSocket = () => {}
-
-  constructor(parts: PortsParts) {
-    this.#parts = parts
-    this.adminSocket = { status: () => nodeStatus(parts.vitals), node: null }
-  }
-
+/** The open ports. */
+export interface Ports {
+  /** The URL of the interface. */
+  url: string
+  /** The listener of the interface. */
+  listener: Listener
   /** The pages of the operators' port, or null if there is no such port. */
-  get operatorPages(): OperatorPages | null {
-    return this.#ops?.pages ?? null
-  }
+  operatorPages: OperatorPages | null
+  /** Null if the disk is simulated. */
+  adminSocket: AdminSocket | null
+}
 
-  /** The listener of the interface, once it is open. */
-  get listener(): Listener {
-    return this.#listener!
+/**
+ * Listens on both ports, and on the admin socket. Rejects if a port is unavailable: with a
+ * PortInUse if another process has it, otherwise with a ConfigError. Either says which flag to
+ * change. The teardown ends the connections that are still open, and closes what is open by then.
+ */
+export async function openPorts(parts: PortsParts, teardown: Teardown): Promise<Ports> {
+  const { config, http, edge, load, vitals, log, environment } = parts
+  const { host, port, opsHost, opsPort, trustProxy, readers } = config
+  if (opsPort !== 0 && opsPort === port) {
+    throw new ConfigError(`--ops-port and --port are both ${port}; choose another --ops-port`)
   }
-
-  /**
-   * Listens on both ports, and on the admin socket. Rejects if a port is unavailable: with a
-   * PortInUse if another process has it, otherwise with a ConfigError. Either says which flag to
-   * change.
-   */
-  async open(): Promise<void> {
-    const { config, http, edge, load, vitals, log, environment } = this.#parts
-    const { host, port, opsHost, opsPort, trustProxy, readers } = config
-    if (opsPort !== 0 && opsPort === port) {
-      throw new ConfigError(`--ops-port and --port are both ${port}; choose another --ops-port`)
-    }
-    const isTaken = (free: number) => free === port || free === opsPort
-    const opsFlag = { names: '--ops-host or --ops-port', host: opsHost, port: opsPort, isTaken }
-    this.#ops = await orExplain(opsFlag, () => openOps(config, vitals, log))
-    const sharing = readers > 0 ? ('first' as const) : undefined
-    const options = { load, behindProxy: trustProxy !== null, sharing }
-    const listener = await orExplain({ names: '--host or --port', host, port, isTaken }, () =>
-      http.listen(
-        host,
-        port,
-        handlerOf(edge, config, log, () => vitals.state),
-        options,
-      ),
-    )
-    this.#listener = listener
-    if (!environment.disk) this.#stopSocket = serveAdmin(config.data, this.adminSocket, log)
-    this.url = `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
-    log.info({ http: http.name, node: process.version, port: listener.port, opsPort }, 'listening')
-  }
-
-  /** Stops accepting connections to the interface, and removes the admin socket. */
-  stop(): void {
-    this.#listener?.stop()
-    this.#stopSocket()
-  }
-
-  /** After `stop`: ends the connections that are still open, and closes both ports. */
-  close(): void {
-    this.#listener?.close?.()
-    this.#ops?.stop()
-  }
+  const isTaken = (free: number) => free === port || free === opsPort
+  const opsFlag = { names: '--ops-host or --ops-port', host: opsHost, port: opsPort, isTaken }
+  const ops = await orExplain(opsFlag, () => openOps(config, vitals, log))
+  teardown.add(() => ops?.stop())
+  const sharing = readers > 0 ? ('first' as const) : undefined
+  const options = { load, behindProxy: trustProxy !== null, sharing }
+  const handler = handlerOf(edge, config, log, () => vitals.state)
+  const flag = { names: '--host or --port', host, port, isTaken }
+  const listener = await orExplain(flag, () => http.listen(host, port, handler, options))
+  teardown.add(async () => {
+    listener.stop()
+    await sleep(lingerMs)
+    listener.close?.()
+  })
+  const status = () => nodeStatus(vitals)
+  const adminSocket = environment.disk ? null : serveAdmin(config.data, status, log)
+  teardown.add(() => adminSocket?.stop())
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
+  log.info({ http: http.name, node: process.version, port: listener.port, opsPort }, 'listening')
+  return { url, listener, operatorPages: ops?.pages ?? null, adminSocket }
 }
 
 /**

@@ -5,13 +5,8 @@ import { readPageNow } from '../../wal/checkpoint/page-source.ts'
 import { realDisk } from '../../wal/disk.ts'
 import { type Journal, type JournalOptions, openJournal } from '../../wal/journal/journal.ts'
 import { ConfigError } from '../base/arguments.ts'
-import type { Replication } from '../cluster/replication/replication.ts'
 import type { Config } from '../config/config.ts'
-import {
-  type CheckpointSchedule,
-  type OnStartProgress,
-  startProgress,
-} from '../engine/storage/checkpoints.ts'
+import type { CheckpointSchedule, OnStartProgress } from '../engine/storage/checkpoints.ts'
 import {
   deriveKey,
   type Epoch,
@@ -31,20 +26,21 @@ import { randomSeed, type Stamps, systemStamps } from '../kernel/stamp.ts'
 import { openTextDisk, type TextDiskOptions } from '../kernel/text/disk.ts'
 import { withCommit } from '../operators/ops/commit.ts'
 import { logNotices } from '../operators/ops/log.ts'
-import type { Vitals } from '../operators/ops/vitals.ts'
+import type { ClockStats, TextDiskStats } from '../operators/ops/vitals.ts'
 
 /** Returns stamps that warn operators when the clock is set, or is behind the log at a start. */
-function watchedStamps(vitals: Vitals, log: Logger): Stamps {
+function watchedStamps(state: State, log: Logger): { stamps: Stamps; clock: ClockStats } {
   const stamps = systemStamps((ms) => {
-    if (ms < 0) vitals.clockStepsBack += 1
-    else vitals.clockStepsAhead += 1
+    if (ms < 0) clock.stepsBack += 1
+    else clock.stepsAhead += 1
     log.warn({ ms: Math.abs(ms) }, ms < 0 ? 'clock_stepped_back' : 'clock_stepped_ahead')
   })
-  vitals.clockBehindMs = () => stamps.clock.behindMs(vitals.state.now)
-  vitals.clockWarnings = () => stamps.clock.warnings(vitals.state.now)
-  const ms = vitals.clockBehindMs()
+  const behindMs = () => stamps.clock.behindMs(state.now)
+  const warnings = () => stamps.clock.warnings(state.now)
+  const clock = { stepsBack: 0, stepsAhead: 0, behindMs, warnings }
+  const ms = behindMs()
   if (ms >= notableMs) log.warn({ ms }, 'clock_behind')
-  return stamps
+  return { stamps, clock }
 }
 
 /** Returns an empty state with the configured limits; `uses` is as in `StateOptions.for`. */
@@ -55,35 +51,45 @@ export function newState(config: Config, uses: StateOptions['for'] = 'commands')
   return new State({ retentionMs, seed: randomSeed(), textBytesMax, limits, for: uses })
 }
 
-interface RecoveryEnvironment extends Pick<JournalOptions, 'disk' | 'segmentBytes'> {
-  stopping?: AbortSignal
-  /** Called when the directory is locked, before anything else is created in it. */
-  whenLocked?: () => Promise<void>
+interface RecoveryOptions<Locked> {
+  config: Config
+  /** The version of the program. */
+  version: string
+  checkpoints: CheckpointSchedule
+  log: Logger
+  environment: Pick<JournalOptions, 'disk' | 'segmentBytes'> & { stopping?: AbortSignal }
+  /**
+   * Called with the id of the store, or null when there is no log yet, when the directory is
+   * locked, before anything else is created in it. Resolves to the id that the log has to have.
+   */
+  whenLocked: (storeId: string | null) => Promise<Locked>
+  /** Called with each state that a checkpoint and the log are read into; the last one counts. */
+  onState?: (state: State) => void
+  onProgress?: OnStartProgress
 }
 
 /**
- * Opens the log and folds it, from the newest checkpoint on, into the state of `vitals`. Locks the
- * directory first. Rejects with a JournalError, or with the reason of `stopping`. With
- * `replication`, the log is part of the common history when the promise resolves.
+ * Opens the log and folds it, from the newest checkpoint on, into a state. Locks the directory
+ * first. Resolves to both, and to what `whenLocked` made. Rejects with a JournalError, or with the
+ * reason of `stopping`.
  */
-export async function recover(
-  config: Config,
-  vitals: Vitals,
-  checkpoints: CheckpointSchedule,
-  log: Logger,
-  { disk, segmentBytes, stopping, whenLocked }: RecoveryEnvironment,
-  replication: Replication | null = null,
-): Promise<Journal> {
+export async function recover<Locked extends { storeId: string | null }>(
+  options: RecoveryOptions<Locked>,
+): Promise<{ journal: Journal; state: State; locked: Locked }> {
+  const { config, version, checkpoints, log, environment, whenLocked, onState } = options
+  const { disk, segmentBytes, stopping } = environment
   const place = { disk: disk ?? realDisk, dir: config.data }
+  let state: State
+  let locked: Locked
   const fresh = () => {
-    vitals.state = newState(config)
-    vitals.state.text.readPage = (page) => readPageNow(place, page)
-    return vitals.state
+    state = newState(config)
+    state.text.readPage = (page) => readPageNow(place, page)
+    onState?.(state)
+    return state
   }
-  const note = startProgress(vitals, log)
   const onProgress: OnStartProgress = (...progress) => {
     stopping?.throwIfAborted()
-    note(...progress)
+    options.onProgress?.(...progress)
   }
   const begun = performance.now()
   refuseForeign(place)
@@ -93,75 +99,70 @@ export async function recover(
     segmentBytes: segmentBytes ?? config.segmentBytes,
     durability: config.durability,
     from: async (storeId) => {
-      await whenLocked?.()
-      const prepared = replication === null ? storeId : await replication.prepare(storeId)
-      return checkpoints.load(prepared, fresh, onProgress)
+      locked = await whenLocked(storeId)
+      return checkpoints.load(locked.storeId, fresh, onProgress)
     },
-    onRecord: (position, row) => apply(vitals.state, position, decode(row)),
+    onRecord: (position, row) => apply(state, position, decode(row)),
     onProgress: (bytes, of) => onProgress('log', bytes, of),
     onNotice: logNotices(log),
   })
   const journal = await opening.catch((error) => {
-    throw withVersion(error, place, withCommit(vitals.version))
+    throw withVersion(error, place, withCommit(version))
   })
-  const { state } = vitals
+  const { identities, threads, messages } = state!
   const recovered = {
     position: journal.position,
     checkpoint: checkpoints.stats.position,
-    identities: state.identities.count,
-    threads: state.threads.count,
-    messages: state.messages.count,
+    identities: identities.count,
+    threads: threads.count,
+    messages: messages.count,
     seconds: Number(((performance.now() - begun) / 1000).toFixed(3)),
   }
   log.info(recovered, 'recovered')
-  vitals.journal = journal
-  await replication?.agree(journal, state.term)
-  return journal
+  return { journal, state: state!, locked: locked! }
+}
+
+export interface OpenedForum {
+  forum: Forum
+  epoch: Epoch
+  textDisk: TextDiskStats
+  clock: ClockStats
 }
 
 /** Makes the forum on its recovered state. Throws a ConfigError if the secret is not the log's. */
-export async function openForum(
-  journal: Journal,
-  vitals: Vitals,
-  options: Omit<TextDiskOptions, 'dir' | 'text'> & { config: Config },
-): Promise<{ forum: Forum; epoch: Epoch }> {
-  const { config, log } = options
-  try {
-    const place = { disk: options.environment.disk ?? realDisk, dir: config.data }
-    recordVersion(place, withCommit(vitals.version))
-    const epoch = loadEpoch(place, journal.storeId)
-    const secret = loadSecret(place, config.secret, () => {
-      const { position } = journal
-      if (position > 0) log.warn({ position }, 'secret_made') // the records used another secret
-    })
-    const webhookKey = deriveKey(secret, 'webhook')
-    const { state } = vitals
-    if (config.replication === null) refuseAlone(state, epoch, config.data)
-    const textDisk = openTextDisk({ ...options, dir: config.data, text: state.text })
-    const forum = makeForum({
-      state,
-      journal,
-      stamps: watchedStamps(vitals, log),
-      webhookKey,
-      ticketKey: deriveKey(secret, 'ticket'),
-      addressKey: deriveKey(secret, 'address'),
-      sessionKey: deriveKey(secret, 'session'),
-      epochBegin: epoch.begin,
-      waitingPollsMax: config.nodeLimits.waitingPollsMax,
-      guessesMax: config.guessesMax,
-      textDisk,
-      coldReadsLimits: config.nodeLimits.coldReads,
-    })
-    const { slicedWork, coldReads, pageMaking, waiting, guesses } = forum
-    Object.assign(vitals, { slicedWork, coldReads, pageMaking, textDisk, waiting, guesses })
-    if (hasRightKey(forum)) return { forum, epoch }
-    throw new ConfigError(
-      `AGENT_FORUM_SECRET, or ${config.data}/secret, is not the secret this data was written with`,
-    )
-  } catch (error) {
-    await journal.close()
-    throw error
-  }
+export function openForum(
+  { journal, state }: { journal: Journal; state: State },
+  options: Omit<TextDiskOptions, 'dir' | 'text'> & { config: Config; version: string },
+): OpenedForum {
+  const { config, version, log } = options
+  const place = { disk: options.environment.disk ?? realDisk, dir: config.data }
+  recordVersion(place, withCommit(version))
+  const epoch = loadEpoch(place, journal.storeId)
+  const secret = loadSecret(place, config.secret, () => {
+    const { position } = journal
+    if (position > 0) log.warn({ position }, 'secret_made') // the records used another secret
+  })
+  if (config.replication === null) refuseAlone(state, epoch, config.data)
+  const textDisk = openTextDisk({ ...options, dir: config.data, text: state.text })
+  const { stamps, clock } = watchedStamps(state, log)
+  const forum = makeForum({
+    state,
+    journal,
+    stamps,
+    webhookKey: deriveKey(secret, 'webhook'),
+    ticketKey: deriveKey(secret, 'ticket'),
+    addressKey: deriveKey(secret, 'address'),
+    sessionKey: deriveKey(secret, 'session'),
+    epochBegin: epoch.begin,
+    waitingPollsMax: config.nodeLimits.waitingPollsMax,
+    guessesMax: config.guessesMax,
+    textDisk,
+    coldReadsLimits: config.nodeLimits.coldReads,
+  })
+  if (hasRightKey(forum)) return { forum, epoch, textDisk, clock }
+  throw new ConfigError(
+    `AGENT_FORUM_SECRET, or ${config.data}/secret, is not the secret this data was written with`,
+  )
 }
 
 /**

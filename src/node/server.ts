@@ -11,12 +11,12 @@
 
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { codeOf, JournalError } from '../../wal/errors.ts'
 import type { Journal, JournalOptions } from '../../wal/journal/journal.ts'
 import type { Pause } from '../base/pauses.ts'
-import type { Readers } from '../cluster/readers/readers.ts'
+import { startWhole, type Teardown } from '../base/teardown.ts'
 import type { Life } from '../cluster/replication/replicated-node.ts'
 import type { ConnectStream, Replication } from '../cluster/replication/replication.ts'
 import type { Lives } from '../cluster/replication/start-again.ts'
@@ -27,16 +27,23 @@ import type { Listen } from '../edge/http/exchange.ts'
 import type { Ticks } from '../edge/http/heavy-work.ts'
 import { Load } from '../edge/http/load.ts'
 import { Role } from '../engine/role/role.ts'
-import { CheckpointSchedule } from '../engine/storage/checkpoints.ts'
+import { CheckpointSchedule, startProgress } from '../engine/storage/checkpoints.ts'
+import type { State } from '../forum/state.ts'
 import type { Send } from '../forum/webhooks/send.ts'
 import type { StartReading } from '../kernel/text/reader.ts'
 import { type Admin, startAdmin } from '../operators/admin/socket.ts'
-import { allWritten, type LogOutput, newVitals, type Vitals } from '../operators/ops/vitals.ts'
+import {
+  allWritten,
+  type LogOutput,
+  newVitals,
+  type ReplicationStats,
+  type Vitals,
+} from '../operators/ops/vitals.ts'
 import { chooseHttp } from './choose-http.ts'
 import { newEdge, publicUrlOf } from './edge.ts'
-import { endReads, lingerMs } from './end-reads.ts'
-import { Ports, type PortsParts } from './ports.ts'
-import { newState, openForum, recover } from './recovery.ts'
+import { endReads } from './end-reads.ts'
+import { openPorts, type Ports } from './ports.ts'
+import { newState, type OpenedForum, openForum, recover } from './recovery.ts'
 import { startReaders } from './start-readers.ts'
 import { startSearch } from './start-search.ts'
 
@@ -77,93 +84,128 @@ export interface Environment extends Pick<JournalOptions, 'disk' | 'segmentBytes
  * Starts a node; resolves when it serves. Rejects with a JournalError or ConfigError, with the
  * reason of `stopping`, or, where the log is replicated, with `StartAgain`.
  */
-export async function startNode(
+export function startNode(
   config: Config,
   version: string,
   log: Logger,
   environment: Environment = {},
 ): Promise<Node> {
+  return startWhole((teardown) => start({ config, version, log, environment }, teardown))
+}
+
+interface Options {
+  config: Config
+  version: string
+  log: Logger
+  environment: Environment
+}
+
+/** Starts a node step by step. The teardown undoes the steps in reverse order. */
+async function start(options: Options, teardown: Teardown): Promise<Node> {
   const startedAt = performance.now()
-  const prepared = prepare(config, version, log, environment)
+  const { config, version, log, environment } = options
+  const { disk, send, settings: texts } = environment
+  const prepared = prepare(options)
   const { availability, load, edge, checkpoints, vitals } = prepared
-  const replication = await replicationOf(config, vitals, log, environment)
-  const ports = new Ports({ ...prepared, config, log, environment })
-  const giveUp = async () => {
-    ports.stop()
-    ports.close()
-    await replication?.close()
-  }
-  // A second start must report that the directory is in use, not the port. A start whose port is in
-  // use must leave no log behind.
-  const whenLocked = () => {
-    if (environment.disk === undefined) warnIfOpen(config.data, log)
-    return ports.open()
-  }
-  const recovery = { ...environment, whenLocked }
-  const recovering = recover(config, vitals, checkpoints, log, recovery, replication)
-  const journal = await orElse(giveUp, recovering)
-  const { listener, url, operatorPages: pages, adminSocket: socket } = ports
-  const options = { config, log, environment, checkpoints, listener }
-  const { forum, epoch } = await orElse(giveUp, openForum(journal, vitals, options))
-  const publicUrl = publicUrlOf(config, url, log)
-  const { send } = environment
+  const replication = await replicationOf(options, vitals)
+  const opened = await openLog(options, prepared, replication, teardown)
+  const { forum, journal, epoch, ports } = opened
+  const publicUrl = publicUrlOf(config, ports.url, log)
   const onLead = (leading: Journal) => {
     vitals.journal = leading
   }
-  const place = { version, publicUrl, epoch: epoch.id, startedAt }
-  const role = new Role({ ...place, forum, edge, load, config, send, onLead })
-  const { gate, failed } = role
-  vitals.gateLength = () => gate.length
-  const sources = [role, checkpoints, replication ?? { warnings: [] }]
-  vitals.warnings = () => sources.flatMap(({ warnings }) => warnings)
-  let readers: Readers | null = null
-  let admin: Admin | null = null
-  let search: ReturnType<typeof startSearch> = null
-  const watching = environment.disk === undefined ? watchLock(config.data, role) : undefined
-  const stop = async () => {
-    clearInterval(watching)
-    availability.refusal = 'shutting_down'
-    const readersEnded = readers?.stop()
-    ports.stop()
-    admin?.stop()
-    const searchEnded = search?.stop()
-    await endReads(forum)
-    await readersEnded
+  const own = { version, publicUrl, epoch: epoch.id, startedAt }
+  const role = new Role({ ...own, forum, edge, load, config, send, onLead })
+  const parts = { role, forum, journal, edge, load, checkpoints, epoch }
+  const replicated = replication?.join(parts) ?? null
+  show(vitals, opened, role, [role, checkpoints, replication ?? { warnings: [] }], replicated)
+  if (disk === undefined) teardown.add(watchLock(config.data, role))
+
+  checkpoints.begin(journal, forum.state)
+  teardown.add(() => checkpoints.stop())
+  teardown.add(async () => {
     await role.stop()
     await nextIteration() // lets the outcomes of challenges be answered
     await replication?.quiesce()
-    await searchEnded
-    await checkpoints.stop()
-    await journal.close()
-    await replication?.close()
-    await sleep(lingerMs)
-    ports.close()
-  }
-  checkpoints.begin(journal, forum.state)
+  })
   if (replication === null) role.leadAlone(journal)
-  else
-    await orElse(stop, replication.begin({ role, forum, journal, edge, load, checkpoints, epoch }))
-  search = startSearch(role, { config, log, environment, storeId: journal.storeId, vitals })
-  availability.refusal = null
-  const { disk, settings: texts } = environment
+  else await replication.begin()
+
+  const { listener, operatorPages: pages, adminSocket: socket } = ports
   const shared = { config, texts, log, disk, edge, load, listener }
-  readers = await startReaders(shared, role, checkpoints, vitals)
+  const readers = await startReaders(shared, role, checkpoints)
+  const search = startSearch(role, { config, log, environment, storeId: journal.storeId })
+  Object.assign(vitals, { readers, search: search.stats } satisfies Partial<Vitals>)
   // After it is decided which node appends records: a node that follows appends none.
-  admin = startAdmin(forum, gate, {
-    ...{ socket, checkpoints, listener, readers, search, pages },
+  const admin = startAdmin(forum, role.gate, {
+    ...{ socket, checkpoints, listener, readers, search: search.index, pages },
     publicUrl: isWildcard(publicUrl) ? null : publicUrl,
   })
+  availability.refusal = null
+  // All that serves ends at once: readers wait for answers of this process.
+  teardown.add(async () => {
+    availability.refusal = 'shutting_down'
+    listener.stop()
+    socket?.stop()
+    admin.stop()
+    await Promise.all([readers?.stop(), search.index?.stop(), endReads(forum)])
+  })
+  const { url } = ports
   const takeCheckpoint = () => checkpoints.take()
-  return { ...admin, url, failed, takeCheckpoint, stop }
+  return { ...admin, url, failed: role.failed, takeCheckpoint, stop: () => teardown.run() }
+}
+
+/** Opens the ports, reads the log, and makes the forum on its state. */
+async function openLog(
+  options: Options,
+  prepared: ReturnType<typeof prepare>,
+  replication: Replication | null,
+  teardown: Teardown,
+): Promise<OpenedForum & { journal: Journal; ports: Ports }> {
+  const { config, log, environment } = options
+  const { checkpoints, vitals } = prepared
+  // A second start must report that the directory is in use, not the port. A start whose port is in
+  // use must leave no log behind.
+  const whenLocked = async (found: string | null) => {
+    if (environment.disk === undefined) warnIfOpen(config.data, log)
+    const ports = await openPorts({ ...prepared, config, log, environment }, teardown)
+    teardown.add(() => replication?.close())
+    return { ports, storeId: replication === null ? found : await replication.prepare(found) }
+  }
+  const onState = (state: State) => {
+    vitals.state = state
+  }
+  const onProgress = startProgress(vitals, log)
+  const recovered = await recover({ ...options, checkpoints, whenLocked, onState, onProgress })
+  const { journal, state, locked } = recovered
+  teardown.add(() => journal.close())
+  vitals.journal = journal
+  await replication?.agree(journal, state.term)
+  return { ...openForum(recovered, { ...options, checkpoints }), journal, ports: locked.ports }
+}
+
+/** Shows operators what a node has once its log is read. */
+function show(
+  vitals: Vitals,
+  { forum, textDisk, clock }: OpenedForum,
+  { gate }: Role,
+  sources: readonly { readonly warnings: readonly string[] }[],
+  replication: ReplicationStats | null,
+): void {
+  const { slicedWork, coldReads, pageMaking, waiting, guesses } = forum
+  const shown = { slicedWork, coldReads, pageMaking, waiting, guesses, textDisk, clock, gate }
+  const warnings = () => sources.flatMap(({ warnings }) => warnings)
+  Object.assign(vitals, { ...shown, warnings, replication } satisfies Partial<Vitals>)
 }
 
 const lockCheckMs = 2000
 
 /**
  * Ends a node whose lock is gone or belongs to another process: its directory was removed or
- * replaced, and what it writes to the files that it has open is lost (N6). Returns the timer.
+ * replaced, and what it writes to the files that it has open is lost (N6). Returns a function that
+ * ends the watch.
  */
-function watchLock(data: string, role: Pick<Role, 'fail'>): NodeJS.Timeout {
+function watchLock(data: string, role: Pick<Role, 'fail'>): () => void {
   const own = ownerIn(data)
   const timer = setInterval(() => {
     const owner = ownerIn(data)
@@ -171,7 +213,8 @@ function watchLock(data: string, role: Pick<Role, 'fail'>): NodeJS.Timeout {
     clearInterval(timer)
     role.fail(new JournalError(74, `${data} is gone, or another process has taken it`))
   }, lockCheckMs)
-  return timer.unref()
+  timer.unref()
+  return () => clearInterval(timer)
 }
 
 /** Returns the owner that the lock names, null if there is no lock, or undefined if unknown. */
@@ -191,13 +234,8 @@ function warnIfOpen(data: string, log: Logger): void {
     log.warn({ data, mode: mode.toString(8), hint }, 'data_directory_open')
 }
 
-/** The parts of a node that exist before its log is read. */
-interface Prepared extends Omit<PortsParts, 'config' | 'log' | 'environment'> {
-  availability: Availability
-  checkpoints: CheckpointSchedule
-}
-
-function prepare(config: Config, version: string, log: Logger, environment: Environment): Prepared {
+/** Makes the parts of a node that exist before its log is read. */
+function prepare({ config, version, log, environment }: Options) {
   const { listen, logOutput = allWritten } = environment
   const http = listen ? { name: 'test', listen } : chooseHttp(config, log)
   const availability: Availability = { refusal: 'starting' }
@@ -215,32 +253,24 @@ function prepare(config: Config, version: string, log: Logger, environment: Envi
     memoryBytesMax,
     textBytesMax,
     state: newState(config),
+    checkpoints: checkpoints.stats,
+    scrub: checkpoints.scrub.stats,
     logOutput,
   })
-  vitals.checkpoints = checkpoints.stats
-  vitals.scrub = checkpoints.scrub.stats
   return { http, availability, load, edge, checkpoints, vitals }
 }
 
 /** Returns what leads or follows a replicated log; a standalone node loads none of it. */
 async function replicationOf(
-  config: Config,
+  { config, log, environment }: Options,
   vitals: Vitals,
-  log: Logger,
-  { disk, connectStream: connect, lives }: Environment,
 ): Promise<Replication | null> {
   const { replication } = config
   if (replication === null) return null
-  const { Replication } = await import('../cluster/replication/replication.ts')
-  return new Replication({ config, replication, disk, connect, log, vitals, lives })
-}
-
-/** Returns the result of the work. If it fails, stops what has begun before. */
-async function orElse<T>(stop: () => void | Promise<void>, work: Promise<T>): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
-    await stop()
-    throw error
+  const { disk, connectStream: connect, lives } = environment
+  const onWait = (why: string) => {
+    vitals.start = { step: 'stream', done: 0, of: 0, why }
   }
+  const { Replication } = await import('../cluster/replication/replication.ts')
+  return new Replication({ config, replication, disk, connect, log, onWait, lives })
 }

@@ -5,7 +5,6 @@ import type { Readers, ReadersParts } from '../cluster/readers/readers.ts'
 import type { Config, SettingTexts } from '../config/config.ts'
 import type { Role } from '../engine/role/role.ts'
 import type { CheckpointSchedule } from '../engine/storage/checkpoints.ts'
-import type { Vitals } from '../operators/ops/vitals.ts'
 
 /** What readers need. Some of it may be absent in a node without readers. */
 type Parts = Omit<ReadersParts, 'texts' | 'role'> & {
@@ -17,7 +16,6 @@ export async function startReaders(
   { texts, ...parts }: Parts,
   role: Role,
   checkpoints: CheckpointSchedule,
-  vitals: Vitals,
 ): Promise<Readers | null> {
   if (texts?.readers === 'auto') parts.log.info(choiceOf(parts.config), 'readers_chosen')
   if (parts.config.readers === 0 || texts === undefined) return null
@@ -25,15 +23,6 @@ export async function startReaders(
   const readers = new Readers({ ...parts, texts, role })
   role.useReaders(readers)
   checkpoints.tellReaders = (number, position) => readers.checkpointTaken(number, position)
-  const { max, ended } = vitals.waiting
-  const waiting = {
-    max,
-    ended,
-    get length() {
-      return readers.waiting
-    },
-  }
-  Object.assign(vitals, { readers, waiting })
   return readers
 }
 

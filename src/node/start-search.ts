@@ -7,7 +7,7 @@ import type { Service } from '../edge/api/route.ts'
 import type { Gate } from '../edge/http/gate.ts'
 import { MessageSearch } from '../forum/search/find.ts'
 import { AbsentIndex, SearchHost } from '../forum/search/host.ts'
-import type { Vitals } from '../operators/ops/vitals.ts'
+import type { SearchStats } from '../operators/ops/vitals.ts'
 
 interface SearchParts {
   config: Config
@@ -15,7 +15,6 @@ interface SearchParts {
   /** There is no index on a simulated disk. */
   environment: { disk?: unknown }
   storeId: string
-  vitals: Vitals
 }
 
 /** The parts of a role that the search joins (engine/role/role.ts). */
@@ -24,22 +23,21 @@ interface Served {
   gate: Gate
 }
 
-/** Lets the service find messages by their words, unless it is not to. */
+/** Lets the service find messages by their words, unless it is not to: then `stats` are null. */
 export function startSearch(
   { service, gate }: Served,
   parts: SearchParts,
-): SearchHost | AbsentIndex | null {
-  const { config, log, environment, storeId, vitals } = parts
-  if (environment.disk !== undefined) return null
+): { index: SearchHost | AbsentIndex | null; stats: SearchStats | null } {
+  const { config, log, environment, storeId } = parts
+  if (environment.disk !== undefined) return { index: null, stats: null }
   const { data: dir, readers, nodeLimits } = config
   const { searchBytesMax: memoryBytes } = nodeLimits
-  if (!config.search) return new AbsentIndex(dir, log)
+  if (!config.search) return { index: new AbsentIndex(dir, log), stats: null }
   const { forum, epoch } = service
   const identity = `${storeId} ${epoch}`
   const hasReaders = readers > 0
   const search = new SearchHost({ forum, log, dir, identity, memoryBytes, hasReaders })
   gate.onOpen = () => search.onDurable()
   service.search = new MessageSearch(forum, search)
-  vitals.search = search
-  return search
+  return { index: search, stats: search }
 }

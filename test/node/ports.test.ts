@@ -5,8 +5,9 @@ import { readFileSync } from 'node:fs'
 import pino from 'pino'
 import t from 'tap'
 import { ConfigError } from '../../src/base/arguments.ts'
+import { Teardown } from '../../src/base/teardown.ts'
 import { PortError, PortInUse } from '../../src/edge/http/port-error.ts'
-import { Ports, type PortsParts } from '../../src/node/ports.ts'
+import { openPorts } from '../../src/node/ports.ts'
 
 /** Resolves to the error with which a node's ports open if its HTTP server fails in this way. */
 function errorWith(fail: () => never): Promise<unknown> {
@@ -14,7 +15,8 @@ function errorWith(fail: () => never): Promise<unknown> {
   const config = { ...address, trustProxy: null, readers: 0, allowedHosts: null }
   const http = { name: 'test', listen: async () => fail() }
   const parts = { config, http, edge: {}, log: pino({ level: 'silent' }) }
-  return new Ports(parts as unknown as PortsParts).open().catch((error) => error)
+  const opening = openPorts(parts as unknown as Parameters<typeof openPorts>[0], new Teardown())
+  return opening.catch((error) => error)
 }
 
 t.test('ports: the server cannot listen: a setting is wrong, or the port is in use', async (t) => {

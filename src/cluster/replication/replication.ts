@@ -10,7 +10,7 @@ import type { ReplicationConfig } from '../../config/replication-flags.ts'
 import { deriveKey, type Epoch, loadNodeId, loadSecret } from '../../engine/storage/node-files.ts'
 import type { Term } from '../../forum/state.ts'
 import { logNotices } from '../../operators/ops/log.ts'
-import type { Vitals } from '../../operators/ops/vitals.ts'
+import type { ReplicationStats } from '../../operators/ops/vitals.ts'
 import { type Continuation, HistoryPlace } from './history-place.ts'
 import { connectEngine, EngineRejection } from './jetstream/connect.ts'
 import type { LogStream } from './log-stream.ts'
@@ -34,7 +34,8 @@ export interface ReplicationOptions {
   disk: JournalOptions['disk']
   connect: ConnectStream | undefined
   log: Logger
-  vitals: Vitals
+  /** Called when the start waits for the stream, with a sentence that says why, or ''. */
+  onWait: (why: string) => void
   lives: Lives | undefined
 }
 
@@ -66,13 +67,10 @@ export class Replication {
    * Connects to the engine, then does what `HistoryPlace.prepare` does. The directory is locked.
    */
   async prepare(storeId: string | null): Promise<string | null> {
-    const { config, replication, disk = realDisk, log, vitals } = this.#options
+    const { config, replication, disk = realDisk, log, onWait } = this.#options
     const place = { disk, dir: config.data }
     this.#node = loadNodeId(place)
     this.#secret = fingerprintOf(deriveKey(loadSecret(place, config.secret), 'replication'))
-    const onWait = (why: string) => {
-      vitals.start = { step: 'stream', done: 0, of: 0, why }
-    }
     onWait('')
     this.#stream = await this.#connect(replication, onWait)
     onWait('')
@@ -87,14 +85,15 @@ export class Replication {
     return this.#place.prepare(storeId)
   }
 
+  /** Does what `HistoryPlace.agree` does: the log is part of the common history afterwards. */
   async agree(journal: Journal, term: Term): Promise<void> {
-    this.#options.vitals.start = { step: 'stream', done: 0, of: 0, why: '' }
+    this.#options.onWait('')
     this.#continuation = await this.#place!.agree(journal, term)
   }
 
-  /** Follows or leads; resolves when requests may be answered. */
-  async begin({ epoch, ...parts }: Parts): Promise<void> {
-    const { config, replication, log, vitals } = this.#options
+  /** Makes the replica of this node, which `begin` starts. Returns its statistics. */
+  join({ epoch, ...parts }: Parts): ReplicationStats {
+    const { config, replication, log } = this.#options
     const lives = this.#lives
     const part = new Replica({
       ...parts,
@@ -107,7 +106,7 @@ export class Replication {
       lives,
     })
     this.#part = part
-    vitals.replication = {
+    return {
       node: this.#node,
       get role() {
         return parts.role.name === 'leader' ? 'leader' : 'follower'
@@ -120,7 +119,11 @@ export class Replication {
       fenced: () => lives.fenced,
       forwarded: () => part.forwarded,
     }
-    await part.begin(this.#continuation)
+  }
+
+  /** Follows or leads; resolves when requests may be answered. */
+  async begin(): Promise<void> {
+    await this.#part!.begin(this.#continuation)
   }
 
   /** Does what `Replica.quiesce` does. */

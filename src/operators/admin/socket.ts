@@ -48,18 +48,21 @@ interface OverSocket extends Administered {
   signInUrl(): string | null
 }
 
-/** What the socket serves. */
+/** The socket of a node. */
 export interface AdminSocket {
-  /** Returns the status of the node, as JSON (operators/ops/node-status.ts). */
-  status(): object
-  /** The node that runs the commands; null while it starts. */
-  node: OverSocket | null
+  /** Has it run commands, once the node has started. */
+  open(node: OverSocket): void
+  stop(): void
 }
 
-/** Serves until the returned function is called. */
-export function serveAdmin(dir: string, socket: AdminSocket, log: Logger): () => void {
+/**
+ * Serves the status of the node (operators/ops/node-status.ts), and its commands once they are
+ * open.
+ */
+export function serveAdmin(dir: string, status: () => object, log: Logger): AdminSocket {
+  let node: OverSocket | null = null
   const server = createServer((request, response) => {
-    answer(socket, request).then(
+    answer(node, status, request).then(
       ([status, body]) => send(response, status, body),
       (error) => {
         if (request.destroyed && !request.complete) return // its caller has gone
@@ -78,7 +81,11 @@ export function serveAdmin(dir: string, socket: AdminSocket, log: Logger): () =>
   } catch (error) {
     onError(error)
   }
-  return () => {
+  const open = (opened: OverSocket) => {
+    node = opened
+  }
+  const stop = () => {
+    if (!server.listening) return
     server.close()
     server.closeIdleConnections()
     try {
@@ -87,6 +94,7 @@ export function serveAdmin(dir: string, socket: AdminSocket, log: Logger): () =>
       log.warn({ why: messageOf(error) }, 'admin_socket_left')
     }
   }
+  return { open, stop }
 }
 
 function send(response: ServerResponse, status: number, body: object): void {
@@ -97,7 +105,8 @@ function send(response: ServerResponse, status: number, body: object): void {
 type Read = ActsPage | Erasure | InvitesJson
 
 async function answer(
-  { node, status }: AdminSocket,
+  node: OverSocket | null,
+  status: () => object,
   request: IncomingMessage,
 ): Promise<Answer | [status: number, body: Read | SignInJson | object]> {
   const base = 'http://admin.invalid'
@@ -151,8 +160,7 @@ interface Pages {
 }
 
 interface AdminOptions {
-  /** The socket, which exists already. */
-  socket: AdminSocket
+  socket: AdminSocket | null
   checkpoints: CheckpointSchedule
   /** Tells whether every reader has applied the record at this position. */
   readers: { haveApplied(position: number): boolean } | null
@@ -190,6 +198,6 @@ export function startAdmin(forum: Forum, gate: Gate, options: AdminOptions): Adm
     textOf: (message) => textOf(forum, message),
   }
   pages?.open(administered, publicUrl)
-  socket.node = { ...administered, signInUrl: () => pages?.signInUrl() ?? null }
+  socket?.open({ ...administered, signInUrl: () => pages?.signInUrl() ?? null })
   return { ...administered, stop: () => pages?.close() }
 }

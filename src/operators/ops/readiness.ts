@@ -69,9 +69,9 @@ export function warningsOf(vitals: Vitals): string[] {
 
 /** Returns the warnings that do not repeat the line about replication. */
 function warningsBesideLag(vitals: Vitals): string[] {
-  const { journal, warnings, logOutput, clockWarnings, readers } = vitals
+  const { journal, warnings, logOutput, clock, readers } = vitals
   const ofLog = [...(journal?.warnings ?? []), ...warnings(), ...logOutput.warnings]
-  return [...ofLog, ...clockWarnings(), ...(readers?.warnings ?? [])]
+  return [...ofLog, ...clock.warnings(), ...(readers?.warnings ?? [])]
 }
 
 /**
@@ -92,7 +92,7 @@ function starting({ start: { step, done, of, why: waitsFor = '' }, journal }: Vi
 }
 
 function draining(vitals: Vitals): string {
-  return `draining: ${vitals.gateLength()} answers wait for the log`
+  return `draining: ${vitals.gate.length} answers wait for the log`
 }
 
 /** The lag from which a warning is given. */

@@ -1,5 +1,5 @@
-// The parts of a node that operators can see: node/server.ts fills them in as the node starts, and
-// ops/ shows them.
+// The parts of a node that operators can see. node/server.ts alone adds to them while the node
+// starts, and ops/ shows them.
 
 import type { Journal } from '../../../wal/journal/journal.ts'
 import { Histogram } from '../../base/histogram.ts'
@@ -58,11 +58,22 @@ interface ColdReadStats {
 }
 
 /** Statistics of this process's reads of text from disk. */
-interface TextDiskStats {
+export interface TextDiskStats {
   readonly reads: Histogram
   /** The number of damaged blocks that were rebuilt from parity, and of those that could not be. */
   readonly rebuilt: number
   readonly lost: number
+}
+
+/** Statistics of the system clock. */
+export interface ClockStats {
+  /** The number of steps by a minute or more, in each direction. */
+  readonly stepsBack: number
+  readonly stepsAhead: number
+  /** Returns the lag behind forum time (kernel/clock.ts). */
+  behindMs(): number
+  /** Warnings for the operator, one sentence each. */
+  warnings(): string[]
 }
 
 /** Statistics of the replication of the log. */
@@ -95,6 +106,8 @@ export interface ReadersStats {
   readonly restarts: number
   /** The number of requests that readers have passed on to this process. */
   readonly forwarded: number
+  /** The number of polls that wait for news, in all processes. */
+  readonly waiting: number
   /** The number of blocks of text that readers have read from disk. */
   readonly textReads: number
   /** The ages of durable positions when they reached a reader. */
@@ -132,7 +145,10 @@ interface EarlyVitals {
   memoryBytesMax: number
   /** The limit on text in memory. */
   textBytesMax: number
+  /** The state; while the node starts, what has been read of it. */
   state: State
+  checkpoints: CheckpointStats
+  scrub: ScrubStats
   logOutput: LogOutput
 }
 
@@ -153,12 +169,12 @@ export interface Vitals extends EarlyVitals {
   /** The journal, or null until the log is replayed. */
   journal: Journal | null
   start: StartProgress
-  /** Returns the number of answers that wait for the log. */
-  gateLength(): number
+  /** The answers that wait for the log. */
+  gate: { readonly length: number }
   /** Reads that take several event-loop iterations: current number, and total of rejections. */
   slicedWork: { readonly length: number; readonly refused: number }
   pageMaking: { readonly length: number; readonly refused: number }
-  /** Polls that wait for news: current number, limit, and totals by outcome. */
+  /** Polls of this process that wait for news: current number, limit, and totals by outcome. */
   waiting: {
     readonly length: number
     readonly max: number
@@ -170,16 +186,9 @@ export interface Vitals extends EarlyVitals {
   textDisk: TextDiskStats
   /** Returns warnings about problems that do not keep the node from answering. */
   warnings(): string[]
-  /** The number of steps of the system clock by a minute or more, in each direction. */
-  clockStepsBack: number
-  clockStepsAhead: number
-  /** Returns the lag of the system clock behind forum time (kernel/clock.ts). */
-  clockBehindMs(): number
-  clockWarnings(): string[]
-  checkpoints: CheckpointStats
+  clock: ClockStats
   /** The readers beside this process, or null if there are none. */
   readers: ReadersStats | null
-  scrub: ScrubStats
   /** The search, or null if it is off. */
   search: SearchStats | null
   /** The replication, or null if the log is not replicated. */
@@ -261,7 +270,7 @@ export function newVitals(early: EarlyVitals): Vitals {
     ...early,
     journal: null,
     start: { step: 'checkpoint', done: 0, of: 0 },
-    gateLength: () => 0,
+    gate: { length: 0 },
     slicedWork: { length: 0, refused: 0 },
     pageMaking: { length: 0, refused: 0 },
     waiting: { length: 0, max: 0, ended: {} },
@@ -269,13 +278,8 @@ export function newVitals(early: EarlyVitals): Vitals {
     coldReads: noColdReads,
     textDisk: { reads: new Histogram([]), rebuilt: 0, lost: 0 },
     warnings: () => [],
-    clockStepsBack: 0,
-    clockStepsAhead: 0,
-    clockBehindMs: () => 0,
-    clockWarnings: () => [],
-    checkpoints: noCheckpoints,
+    clock: { stepsBack: 0, stepsAhead: 0, behindMs: () => 0, warnings: () => [] },
     readers: null,
-    scrub: noScrub,
     search: null,
     replication: null,
   }

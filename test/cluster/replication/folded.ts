@@ -11,7 +11,6 @@ import { decode } from '../../../src/forum/records.ts'
 import { State } from '../../../src/forum/state.ts'
 import { factsOf } from '../../../src/kernel/saved.ts'
 import { recover } from '../../../src/node/recovery.ts'
-import type { Vitals } from '../../../src/operators/ops/vitals.ts'
 import type { Disk } from '../../../wal/disk.ts'
 import { eachEncoded } from '../../../wal/journal/format.ts'
 
@@ -21,10 +20,14 @@ const silent = { info() {}, warn() {}, error() {} } as unknown as Logger
 /** Returns the state with which a node would start: its newest checkpoint and the log after it. */
 export async function recoveredState(data: string, disk: Disk): Promise<State> {
   const config = { ...usual, data }
-  const vitals = { state: null, journal: null } as unknown as Vitals
   const checkpoints = new CheckpointSchedule(config, silent, { disk })
-  await recover(config, vitals, checkpoints, silent, { disk, segmentBytes: 1024 * 1024 })
-  return vitals.state
+  const environment = { disk, segmentBytes: 1024 * 1024 }
+  const whenLocked = async (storeId: string | null) => ({ storeId })
+  const log = silent
+  const { state } = await recover({
+    ...{ config, version: '1', checkpoints, log, environment, whenLocked },
+  })
+  return state
 }
 
 /**

@@ -55,7 +55,7 @@ function serve(
 ) {
   const given: (Moderating & { command: string })[] = []
   const { state } = newWorld().forum
-  const node: AdminSocket['node'] = {
+  const node: Parameters<AdminSocket['open']>[0] = {
     state,
     ...withoutAccess,
     moderate: async (command, about) => {
@@ -71,7 +71,8 @@ function serve(
       ...progress,
     }),
   }
-  const stop = serveAdmin(dir, { status: () => ({}), node }, log)
+  const { open, stop } = serveAdmin(dir, () => ({}), log)
+  open(node)
   t.teardown(stop)
   return { dir, given, state, stop }
 }
@@ -151,9 +152,7 @@ t.test('admin socket: it cannot be made: the log says so, and nothing else fails
   const log = pino({}, { write: (line) => lines.push(line) })
   const dir = newDirectory(t)
   mkdirSync(socketPath(dir)) // occupies the socket's path
-  const { state } = newWorld().forum
-  const node = { state, ...withoutAccess, moderate: async () => done, erasure: assertNever }
-  serveAdmin(dir, { status: () => ({}), node }, log)()
+  serveAdmin(dir, () => ({}), log).stop()
   await until('a warning', () => lines.join().includes('admin_socket_missing'))
   t.ok(statSync(socketPath(dir)).isDirectory())
 })
@@ -162,7 +161,7 @@ t.test(
   'admin socket: of a node that starts: its status, and every command is refused',
   async (t) => {
     const dir = newDirectory(t)
-    t.teardown(serveAdmin(dir, { status: () => ({ is_ready: false }), node: null }, silent))
+    t.teardown(serveAdmin(dir, () => ({ is_ready: false }), silent).stop)
     t.same(await statusOfNode(dir), { is_ready: false })
     const starting = { exitCode: 69, message: /^the node is starting/ }
     await t.rejects(moderateNode(dir, lock, noWait), starting)

@@ -61,7 +61,7 @@ t.test('readiness: the disk is full: ready, because reads go on', async (t) => {
 
 t.test('readiness: the node drains: not ready, and what it waits for', async (t) => {
   const vitals = vitalsOf('shutting_down', 'ok')
-  vitals.gateLength = () => 3
+  vitals.gate = { length: 3 }
   t.strictSame(readiness(vitals, false), {
     isReady: false,
     text: 'draining: 3 answers wait for the log\n',

@@ -7,6 +7,8 @@ import { State } from '../../../src/forum/state.ts'
 import {
   allWritten,
   newVitals,
+  noCheckpoints,
+  noScrub,
   type ReadersStats,
   type ReplicationStats,
   type Vitals,
@@ -31,6 +33,8 @@ export function vitalsOf(
     memoryBytesMax: 1,
     textBytesMax: 1,
     state: new State({ retentionMs: 1, seed: 1 }),
+    checkpoints: { ...noCheckpoints },
+    scrub: { ...noScrub },
     logOutput: allWritten,
   })
   if (health !== null) vitals.journal = { health, position: 7, warnings: [] as string[] } as Journal
@@ -63,6 +67,7 @@ export function someReaders() {
     cpuSeconds: 0,
     restarts: 1,
     forwarded: 0,
+    waiting: 0,
     textReads: 0,
     staleness: new Histogram([]),
     heldSeconds: 0,

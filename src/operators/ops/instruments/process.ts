@@ -131,17 +131,17 @@ export const basics = [
   counter(
     'clock_steps_back_total',
     'Times the system clock was set back by a minute or more.',
-    ({ clockStepsBack }) => clockStepsBack,
+    ({ clock }) => clock.stepsBack,
   ),
   counter(
     'clock_steps_ahead_total',
     'Times the system clock was set ahead by a minute or more: guests expire early.',
-    ({ clockStepsAhead }) => clockStepsAhead,
+    ({ clock }) => clock.stepsAhead,
   ),
   gauge(
     'clock_behind_seconds',
     'Lag of the system clock behind the time of the forum, which never goes back.',
-    (vitals) => vitals.clockBehindMs() / 1000,
+    ({ clock }) => clock.behindMs() / 1000,
   ),
 ]
 

@@ -52,7 +52,7 @@ export const requests = [
 
 /** Waiting requests, and the memory that they hold. */
 export const waiting = [
-  gauge('waiting', 'Polls that wait for news.', ({ waiting }) => waiting.length, {
+  gauge('waiting', 'Polls that wait for news.', waitingPolls, {
     limit: { of: 'waiting', read: ({ waiting }) => waiting.max },
     status: 'load.waiting',
     columns: [{ name: 'waiting', line: { on: 'waiting', label: 'waiting polls' } }],
@@ -66,17 +66,12 @@ export const waiting = [
     'Polls that stopped waiting, by outcome; full: the limit was reached, so they did not wait.',
     by('how', ({ waiting }) => waiting.ended),
   ),
-  gauge(
-    'gate_waiting',
-    'Answers that wait until the log is durable.',
-    (vitals) => vitals.gateLength(),
-    {
-      limit: { of: 'gate', read: ({ load }) => load.limits.writesMax },
-      status: 'load.gate',
-      columns: [{ name: 'gate' }],
-      facts: [fact('waiting', 'Answers that wait for the log', count)],
-    },
-  ),
+  gauge('gate_waiting', 'Answers that wait until the log is durable.', ({ gate }) => gate.length, {
+    limit: { of: 'gate', read: ({ load }) => load.limits.writesMax },
+    status: 'load.gate',
+    columns: [{ name: 'gate' }],
+    facts: [fact('waiting', 'Answers that wait for the log', count)],
+  }),
   gauge(
     'text_waiting',
     'Requests that wait for text that is on disk.',
@@ -140,6 +135,10 @@ export const waiting = [
     by('why', ({ guesses }) => guesses.notLetIn),
   ),
 ]
+
+function waitingPolls({ waiting, readers }: Vitals): number {
+  return readers?.waiting ?? waiting.length
+}
 
 function eachRoute(read: (route: RouteMeter) => number) {
   return ({ meter }: Vitals) =>
