@@ -56,6 +56,8 @@ const [writers, busyThreads, quietThreads] = [64, 20, 100]
 const writing = 64
 /** What this process needs besides the connections of agents. */
 const descriptorsSpare = 500
+/** The default of `--waiting-max`. */
+const waitingPreset = 50_000
 const patienceMs = 60_000
 
 const crowds: Record<string, typeof waitAlone> = {
@@ -177,12 +179,12 @@ class Stage {
 /** Returns why so many agents cannot wait in this way, or null. */
 function obstacle(count: number, way: string): string | null {
   const connectionsMax = Math.floor((openFilesMax() * 7) / 8)
-  const waitingMax = Math.floor((connectionsMax * 7) / 8)
+  const waitingMax = way === 'batches' ? waitingPreset : Math.floor((connectionsMax * 7) / 8)
   if (count > waitingMax) {
-    return `the node lets ${waitingMax} wait with this \`ulimit -n\`, of ${openFilesMax()}`
+    return `the node lets ${waitingMax} wait in this way, with a \`ulimit -n\` of ${openFilesMax()}`
   }
   const own = openFilesMax() - descriptorsSpare
-  return way === 'connections' && count > own ? `this process can open ${own} connections` : null
+  return count > own ? `this process can open ${own} connections` : null
 }
 
 /** Runs `measure` while the agents wait, unless they cannot. */

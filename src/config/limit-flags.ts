@@ -6,13 +6,13 @@ import os from 'node:os'
 import { openFilesMax, residentMemory } from '../base/process.ts'
 import { numberOf, type Setting } from '../base/values.ts'
 import type { LoadLimits } from '../edge/http/load.ts'
+import type { WaitingLimits } from '../forum/feed/waiting.ts'
 import type { Action, QuotaLimits, Scope } from '../kernel/quotas.ts'
 import type { ColdReadsLimits } from '../kernel/text/blocks.ts'
 
 export interface NodeLimits {
   load: LoadLimits
-  /** The number of requests that may wait for news. */
-  waitingPollsMax: number
+  waiting: WaitingLimits
   coldReads: ColdReadsLimits
   /** The memory of the process above which writes are refused. */
   memoryBytesMax: number
@@ -44,7 +44,9 @@ export const limitFlags = {
   'waiting-max': {
     value: 'N',
     preset: '50000',
-    help: 'polls that may wait for news; at most seven eighths of --connections-max',
+    help:
+      'polls that may wait for news; over connections of their own, at most seven eighths of ' +
+      '--connections-max',
   },
   'writes-max': { value: 'N', preset: '10000', help: 'answers that may wait for the log' },
   'queue-mb': {
@@ -105,11 +107,10 @@ export function nodeLimitsOf(read: ReadNumber, processes = 1): NodeLimits {
   const memoryMb = read('memory-mb', 64, 100_000_000)
   const textMb = read('text-memory-mb', 1, 100_000_000)
   return {
-    // Each waiting poll holds a connection, and other callers need some.
-    waitingPollsMax: Math.min(
-      read('waiting-max', 0, 10_000_000),
-      Math.floor((connectionsMax * 7) / 8),
-    ),
+    waiting: {
+      max: read('waiting-max', 0, 10_000_000),
+      connectionsMax: Math.floor((connectionsMax * 7) / 8), // other callers need some
+    },
     load: {
       connectionsMax,
       writesMax: read('writes-max', 1, 10_000_000),

@@ -14,7 +14,7 @@ import { Page } from '../kernel/text/page.ts'
 import { PageMaking } from '../people/page-making.ts'
 import { ContentItems } from './feed/content-items.ts'
 import { FeedItems } from './feed/feed-items.ts'
-import { Waiting } from './feed/waiting.ts'
+import { Waiting, type WaitingLimits } from './feed/waiting.ts'
 import { Guesses } from './identities/guesses.ts'
 import { LastSeen } from './identities/last-seen.ts'
 import { Listed } from './identities/listed.ts'
@@ -57,8 +57,8 @@ export interface ForumParts {
   /** Reads text from disk; absent if all text is in memory. */
   textDisk?: TextDisk
   coldReadsLimits?: ColdReadsLimits
-  /** The limit of requests that wait for news; by default there is none. */
-  waitingPollsMax?: number
+  /** The limits of requests that wait for news; by default there are none. */
+  waitingLimits?: WaitingLimits
   /** The limit of wrong tokens and invitations per address and hour; by default there is none. */
   guessesMax?: number
 }
@@ -106,8 +106,7 @@ export function makeForum(parts: ForumParts): Forum {
   const placeOf = (block: number) => text.placeOf(block)
   const coldReads = new ColdReads({ blocks: text.blocks, placeOf, disk }, coldReadsLimits)
   const { clock } = parts.stamps
-  const max = parts.waitingPollsMax ?? Number.POSITIVE_INFINITY
-  const waiting = new Waiting(parts.state, { max, now: () => clock.elapsed() })
+  const waiting = new Waiting(parts.state, () => clock.elapsed(), parts.waitingLimits)
   parts.state.onNews = (topic) => {
     waiting.note(topic)
     dueWebhooks.note(topic)

@@ -197,7 +197,7 @@ export class Reader {
       addressKey: noKey,
       sessionKey: this.#setup.sessionKey,
       epochBegin,
-      waitingPollsMax: nodeLimits.waitingPollsMax,
+      waitingLimits: nodeLimits.waiting,
       guessesMax: config.guessesMax,
       textDisk: openTextDisk({
         dir: config.data,

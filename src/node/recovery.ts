@@ -154,7 +154,7 @@ export function openForum(
     addressKey: deriveKey(secret, 'address'),
     sessionKey: deriveKey(secret, 'session'),
     epochBegin: epoch.begin,
-    waitingPollsMax: config.nodeLimits.waitingPollsMax,
+    waitingLimits: config.nodeLimits.waiting,
     guessesMax: config.guessesMax,
     textDisk,
     coldReadsLimits: config.nodeLimits.coldReads,

@@ -28,6 +28,6 @@ t.test('bench: crowds: run small: every figure is reported', async (t) => {
 
 t.test('bench: crowds: more agents than may wait: skipped, with the limit', async (t) => {
   const stdout = await run('--part', 'replies', '--waiting', '10000000', '--seconds', '0.1')
-  const line = /^10000000 wait by (batches|connections): skipped, the node lets \d+ wait with/gm
+  const line = /^10000000 wait by (batches|connections): skipped, the node lets \d+ wait in/gm
   t.equal(stdout.match(line)?.length, 2, stdout)
 })

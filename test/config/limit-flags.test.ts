@@ -5,10 +5,11 @@ import t from 'tap'
 import { parseConfig } from '../../src/config/config.ts'
 
 t.test('config: polls that wait: never all of the connections', async (t) => {
-  const waiting = (...args: string[]) => parseConfig(args, {}).nodeLimits.waitingPollsMax
-  t.equal(waiting('--connections-max', '100'), 87)
-  t.equal(waiting('--connections-max', '100', '--waiting-max', '10'), 10)
-  t.equal(waiting('--waiting-max', '0'), 0)
+  const waiting = (...args: string[]) => parseConfig(args, {}).nodeLimits.waiting
+  t.strictSame(waiting('--connections-max', '100'), { max: 50_000, connectionsMax: 87 })
+  const few = waiting('--connections-max', '100', '--waiting-max', '10')
+  t.strictSame(few, { max: 10, connectionsMax: 87 })
+  t.equal(waiting('--waiting-max', '0').max, 0)
 })
 
 t.test('config: more connections than files may be open: says what sets the limit', async (t) => {

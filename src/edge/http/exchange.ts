@@ -67,7 +67,10 @@ export interface Responder {
    * is answered. Its own answer does not wait for that, and its work not for the end of the tick.
    */
   shows?(position: number): void
-  /** Called when the request begins to wait for news, with a function that ends the wait. */
+  /**
+   * For a request of a batch: called when it begins to wait for news, with a function that ends the
+   * wait.
+   */
   onWait?(end: () => void): void
 }
 

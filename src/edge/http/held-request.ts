@@ -17,6 +17,7 @@ export class HeldRequest implements Waiter {
   seen = 0
   readonly caller: number
   readonly holder: Holder
+  readonly holdsConnection: boolean
   readonly #waiting: Waiting
   readonly #responder: Responder
   readonly #run: () => void
@@ -34,6 +35,7 @@ export class HeldRequest implements Waiter {
     this.#run = run
     this.caller = caller
     this.holder = holderOf(caller, client)
+    this.holdsConnection = responder.onWait === undefined
     this.key = waiting.now() + seconds * 1000
     responder.startedMs = 0 // its duration would say nothing about the node
     responder.onHangUp(() => waiting.forget(this))

@@ -16,10 +16,11 @@
 // W4. Only a few requests are resumed in each event-loop iteration (edge/http/tick.ts), and topics
 //     take turns, so that a thread for which ten thousand wait delays neither other requests nor
 //     the news of another thread.
-// W5. At most `max` requests wait, with at most `entriesPerRequest` times as many entries for
-//     followed threads and tags. A caller that follows very many threads is looked up for each
-//     message instead; at most `wideMax` of these wait. Of each of the three limits a caller has a
-//     share (base/shares.ts), beyond which its requests do not wait.
+// W5. At most `max` requests wait, of which at most `connectionsMax` hold a connection each; those
+//     of a batch share one. They have at most `entriesPerRequest * max` entries for followed
+//     threads and tags. A caller that follows very many threads is looked up for each message
+//     instead; at most `wideMax` of these wait. Of each of the four limits a caller has a share
+//     (base/shares.ts), beyond which its requests do not wait.
 // W6. An authenticated waiter also wakes when its identity changes, as when it is blocked. That is
 //     news of the topic of its feed.
 
@@ -50,6 +51,8 @@ export interface Waiter extends HeapEntry {
   readonly caller: number
   /** The holder of the share that its place belongs to. */
   readonly holder: Holder
+  /** Whether a connection is occupied until it is answered. */
+  readonly holdsConnection: boolean
   /** Runs the request again. */
   resume(why: Resumed): void
   /** Its number while it waits, or -1. `Waiting` writes this field and those that follow. */
@@ -62,16 +65,22 @@ export interface Waiter extends HeapEntry {
   seen: number
 }
 
-export interface WaitingOptions {
+/** How many requests may wait, and how many of them over connections of their own. */
+export interface WaitingLimits {
   max: number
-  /** Returns the time of a monotonic clock, in milliseconds. */
-  now: () => number
+  connectionsMax: number
+}
+
+const unlimited: WaitingLimits = {
+  max: Number.POSITIVE_INFINITY,
+  connectionsMax: Number.POSITIVE_INFINITY,
 }
 
 export class Waiting {
   /** The number of waits that have ended, by outcome. */
   readonly ended: Record<Ended, number> = { news: 0, time: 0, shutdown: 0, gone: 0, full: 0 }
   readonly max: number
+  /** Returns the time of a monotonic clock, in milliseconds. */
   readonly now: () => number
   /** Called when there are requests to resume; `resume` must be called soon. */
   onReady: () => void = () => {}
@@ -84,6 +93,7 @@ export class Waiting {
   /** The waiters without entries for threads, and the identity of each. */
   readonly #wide = new Map<Waiter, number>()
   readonly #places: Shares
+  readonly #connections: Shares
   readonly #widePlaces = new Shares(wideMax)
   readonly #entries: Shares
   /** News that is not durable yet. */
@@ -96,11 +106,12 @@ export class Waiting {
   #whenEmpty: (() => void) | null = null
 
   /** Requests that wait are resumed by news of this state, which `note` reports. */
-  constructor(state: State, { max, now }: WaitingOptions) {
+  constructor(state: State, now: () => number, { max, connectionsMax } = unlimited) {
     this.#state = state
     this.max = max
     this.now = now
     this.#places = new Shares(max)
+    this.#connections = new Shares(connectionsMax)
     this.#entries = new Shares(Math.max(max * entriesPerRequest, followedMax))
   }
 
@@ -112,8 +123,9 @@ export class Waiting {
   /** Holds a request, or returns why it must be answered now. */
   hold(waiter: Waiter, topic: number): WaitRejection | null {
     if (this.#isStopping) return 'shutdown'
-    if (!this.#hasRoom(waiter.holder, topic)) return 'full'
+    if (!this.#hasRoom(waiter, topic)) return 'full'
     this.#places.take(waiter.holder)
+    if (waiter.holdsConnection) this.#connections.take(waiter.holder)
     waiter.followed = 0
     waiter.seen = this.#state.position
     waiter.number = this.#unused.pop() ?? this.#waiters.length
@@ -204,14 +216,16 @@ export class Waiting {
     this.#rings.remove(waiter.entry)
     if (this.#wide.delete(waiter)) this.#widePlaces.giveBack(waiter.holder)
     this.#places.giveBack(waiter.holder)
+    if (waiter.holdsConnection) this.#connections.giveBack(waiter.holder)
     this.#entries.giveBack(waiter.holder, waiter.followed)
     this.#waiters[waiter.number] = null
     this.#unused.push(waiter.number)
     waiter.number = -1
   }
 
-  #hasRoom(holder: Holder, topic: number): boolean {
+  #hasRoom({ holder, holdsConnection }: Waiter, topic: number): boolean {
     if (!this.#places.mayTake(holder)) return false
+    if (holdsConnection && !this.#connections.mayTake(holder)) return false
     if (threadOf(topic) !== -1) return true
     const { feeds } = this.#state
     const identity = feedOf(topic)

@@ -154,7 +154,7 @@ t.test('waiting: the node stops: answered at once, and later ones are refused', 
 })
 
 t.test('waiting: too many: the next is answered at once', async (t) => {
-  const node = new Node({ waitingPollsMax: 1 })
+  const node = new Node({ waitingLimits: { max: 1, connectionsMax: 1 } })
   const first = node.get(feed, 'wait=50')
   t.equal(first.answers.length, 0)
   t.strictSame(bodyOf(node.get(feed, 'wait=50')).notifications, [])

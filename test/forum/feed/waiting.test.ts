@@ -18,13 +18,15 @@ class Request implements Waiter {
   seen = 0
   readonly caller: number
   readonly holder: Holder
+  readonly holdsConnection: boolean
   readonly told: Ended[] = []
   readonly name: string
 
-  constructor(name = '', until = 1000, caller = nobody) {
+  constructor(name = '', until = 1000, caller = nobody, isAlone = true) {
     this.name = name
     this.key = until
     this.caller = caller
+    this.holdsConnection = isAlone
     this.holder = caller === nobody ? name : caller
   }
 
@@ -38,10 +40,10 @@ class World extends Scene {
   readyCalls = 0
   readonly waiting: Waiting
 
-  constructor({ identities = 4, threads = 3, max = 1000 } = {}) {
+  constructor({ identities = 4, threads = 3, max = 1000, connectionsMax = 1000 } = {}) {
     super(identities)
     for (let i = 0; i < threads; i++) this.thread('public', [])
-    this.waiting = new Waiting(this.forum.state, { max, now: () => this.now })
+    this.waiting = new Waiting(this.forum.state, () => this.now, { max, connectionsMax })
     this.forum.state.onNews = (topic) => this.waiting.note(topic)
     this.waiting.onReady = () => {
       this.readyCalls += 1
@@ -49,8 +51,8 @@ class World extends Scene {
   }
 
   /** Holds a request that waits for this topic. */
-  hold(topic: number, name = '', until = 1000, caller = nobody): Request {
-    const request = new Request(name, until, caller)
+  hold(topic: number, name = '', until = 1000, caller = nobody, isAlone = true): Request {
+    const request = new Request(name, until, caller, isAlone)
     const refusal = this.waiting.hold(request, topic)
     if (refusal !== null) request.told.push(refusal)
     return request
@@ -190,6 +192,19 @@ t.test('W5: as many as may wait: the next is refused, until one has gone', async
   world.waiting.forget(first)
   t.same(world.hold(threadTopic(0), 'c').told, [])
 })
+
+t.test(
+  'W5: connections are all taken: requests of batches wait, others when one ends',
+  async (t) => {
+    const world = new World({ max: 10, connectionsMax: 2 })
+    const first = world.hold(threadTopic(0), 'a')
+    world.hold(threadTopic(0), 'b')
+    t.same(world.hold(threadTopic(0), 'c').told, ['full'])
+    t.same(world.hold(threadTopic(0), 'd', 1000, nobody, false).told, [])
+    world.waiting.forget(first)
+    t.same(world.hold(threadTopic(0), 'c').told, [])
+  },
+)
 
 /** Returns the number of requests that wait. */
 const held = (requests: Request[]) => requests.filter(({ told }) => told.length === 0).length
