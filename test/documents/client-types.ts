@@ -13,7 +13,7 @@ const lineMax = 100
 
 const head = `\
 // Generated from the schemas of the server by \`npm run fix\`; a test keeps it up to date. What the
-// fields mean, and which limits hold: docs/interface.md, "Resources" and "Request fields".
+// fields mean, and which limits hold: docs/interface.md, "Resources" and "Endpoints".
 
 // biome-ignore-all format: lists, filled to be short
 

@@ -5,7 +5,7 @@ import { answersBytesMax, listBytesMax, requestsMax } from '../../src/edge/api/b
 import { commonErrors } from '../../src/edge/api/errors.ts'
 import { errorsOf } from '../../src/edge/api/openapi.ts'
 import type { Route } from '../../src/edge/api/route.ts'
-import { meaningOf, type Schema } from '../../src/edge/api/schema.ts'
+import type { Schema } from '../../src/edge/api/schema.ts'
 import { bodyBytesMax } from '../../src/edge/http/incoming-body.ts'
 import { depthMax, valuesMax } from '../../src/edge/http/parse.ts'
 import { followedTagsMax } from '../../src/forum/feed/machine.ts'
@@ -24,31 +24,30 @@ import { answerBytesMax, timeoutMs } from '../../src/forum/webhooks/send.ts'
 import { lapseAfterMs } from '../../src/forum/webhooks/table.ts'
 import { type ErrorCode, type ErrorKind, errors } from '../../src/kernel/rejection.ts'
 import { type Section, table } from './generated.ts'
-import { fieldsOf, titledSchemas, typeOf } from './schema-words.ts'
+import { answerFieldsOf, fieldsOf, titledSchemas } from './schema-words.ts'
 
 export const interfaceSections: Record<string, Section> = {
-  endpoints: () => endpointTable(operations),
-  requests: () => operations.map(requestTables).filter(Boolean).join('\n\n'),
+  endpoints: () => operations.map(endpoint).join('\n\n'),
   resources: resourceTables,
-  documents: () => endpointTable(routes.filter(isDocument)),
-  open: openTable,
+  documents: documentTable,
+  open: openList,
   errors: errorTable,
   'implied-errors': impliedErrors,
-  'errors-of-endpoints': endpointErrors,
   limits: limitTable,
 }
 
-/** The routes that are always served without a token. */
-function openTable(): string {
-  const open = routes.filter((route) => route.open)
-  return table(
-    ['request', 'what it does'],
-    open.map((route) => [requestLine(route), route.summary]),
-  )
+/** Lists the requests that are always served without a token. */
+function openList(): string {
+  const open = routes.filter((route) => route.open).map(requestLine)
+  return `${open.slice(0, -1).join(', ')} and ${open.at(-1)}.`
 }
 
-function isDocument(route: Route): boolean {
-  return !operations.includes(route)
+function documentTable(): string {
+  const documents = routes.filter((route) => !operations.includes(route))
+  return table(
+    ['request', 'what it answers'],
+    documents.map((route) => [requestLine(route), route.summary]),
+  )
 }
 
 /** Formats a request: `GET /api/threads/{threadId}`. */
@@ -56,12 +55,21 @@ function requestLine({ method, path }: Route): string {
   return `\`${method.toUpperCase()} ${path.replace(/:(\w+)/, '{$1}')}\``
 }
 
-function endpointTable(routes: readonly Route[]): string {
-  const rows = routes.map((route) => {
-    const key = route.idempotent ? 'yes' : ''
-    return [requestLine(route), route.auth, key, route.summary, answersOf(route)]
-  })
-  return table(['request', 'token', 'key', 'what it does', 'answers'], rows)
+const tokenOf: Record<Route['auth'], string> = {
+  none: 'No token',
+  optional: 'Token optional',
+  member: 'Token optional',
+  bearer: 'Token',
+}
+
+/** Describes an operation: what it does, needs, takes and answers. */
+function endpoint(route: Route): string {
+  const { auth, idempotent, summary } = route
+  const key = idempotent === 'optional' ? ', key optional' : idempotent ? ', key' : ''
+  const codes = codeList(ownErrors(route))
+  const refusals = codes === '' ? '' : ` Own codes: ${codes}.`
+  const says = `${summary} ${tokenOf[auth]}${key}. Answers ${answersOf(route)}.${refusals}`
+  return [`### ${requestLine(route)}`, says, ...fieldTables(route)].join('\n\n')
 }
 
 /**
@@ -84,30 +92,43 @@ function formatted(answers: [status: string, schema: Schema][]): string {
     : `${statuses.join(', ')} [${title}](#${title.toLowerCase()})`
 }
 
-/** Returns one table for the query, and one for each form of the body. */
-function requestTables(route: Route): string {
-  const { query, body, checkedLate = [] } = route
-  const head = ['field', 'type and limits', 'required', 'refused with']
-  const of = (what: string, schema: Schema) => {
-    const rows = fieldsOf(schema).map(([name, ...rest]) =>
-      checkedLate.some((late) => name === `\`${late}\``)
-        ? [name, ...rest.slice(0, -1), '[in its order](#publishing-by-get)']
-        : [name, ...rest],
-    )
-    return `${requestLine(route)}, ${what}:\n\n${table(head, rows)}`
-  }
+/** Returns tables of the query and the body. Fields that all kinds of a body have come first. */
+function fieldTables({ query = {}, body = {}, checkedLate = [] }: Route): string[] {
+  const kinds = (body.oneOf ?? [body]).map((form) => {
+    return { kind: form.properties?.kind?.const, rows: fieldsOf(form, () => 'invalid_field') }
+  })
+  const isShared = (row: string[]) => kinds.every(({ rows }) => includes(rows, row))
   return [
-    ...(query === undefined ? [] : [of('query', query)]),
-    ...(body?.oneOf ?? [body]).flatMap((form) =>
-      form?.properties === undefined ? [] : [of(`body${kindOf(form)}`, form)],
-    ),
-  ].join('\n\n')
+    ...tableOf('parameter', fieldsOf(query, parameterCode, checkedLate)),
+    ...tableOf('field', kinds[0]!.rows.filter(isShared)),
+    ...kinds.flatMap(({ kind, rows }) => {
+      const own = rows.filter((row) => !isShared(row))
+      return tableOf(`field of the kind \`${kind}\``, own)
+    }),
+  ]
 }
 
-function kindOf({ properties }: Schema): string {
-  const kind = properties!.kind?.const
-  return kind === undefined ? '' : ` of the kind \`${kind}\``
+/** Whether a table has this row. */
+function includes(rows: readonly string[][], row: readonly string[]): boolean {
+  return rows.some((other) => `${other}` === `${row}`)
 }
+
+function tableOf(what: string, rows: string[][], says = 'type and limits'): string[] {
+  return rows.length === 0 ? [] : [table([what, says], rows)]
+}
+
+function parameterCode({ type }: Schema): ErrorCode {
+  return [type].flat().includes('integer') ? 'invalid_number' : 'invalid_query'
+}
+
+interface Resource {
+  title: string
+  /** Each has the name of a field, and its type with its meaning. */
+  rows: string[][]
+}
+
+/** Fields that at least so many resources have in common are described once. */
+const sharedMin = 3
 
 function resourceTables(): string {
   const found = new Map<string, Schema>()
@@ -116,30 +137,60 @@ function resourceTables(): string {
   }
   // The description of Webhook also covers the schema that may be null.
   found.delete('NoWebhook')
-  return [...found]
-    .map(([title, { properties, required }]) => {
-      const rows = Object.entries(properties!).map(([name, schema]) => [
-        `\`${name}\``,
-        typeOf(schema) + (required?.includes(name) ? '' : ', optional'),
-        meaningOf(schema) ?? '',
-      ])
-      return `### ${title}\n\n${table(['field', 'type', 'meaning'], rows)}`
-    })
-    .join('\n\n')
+  const resources = [...found].map(([title, schema]) => ({ title, rows: answerFieldsOf(schema) }))
+  const shared = sharedRows(resources)
+  return [
+    table(['shared field', 'type and meaning'], shared),
+    ...resources.map((resource) => describeResource(resource, resources, shared)),
+  ].join('\n\n')
+}
+
+/** Returns the fields that many resources have: of each name the most frequent one. */
+function sharedRows(resources: readonly Resource[]): string[][] {
+  const rows = resources.flatMap((resource) => resource.rows)
+  const times = (row: string[]) => rows.filter((other) => includes([other], row)).length
+  const rarestFirst = rows
+    .filter((row) => times(row) >= sharedMin)
+    .toSorted((a, b) => times(a) - times(b))
+  return [...new Map(rarestFirst.map((row) => [row[0]!, row])).values()].toSorted()
+}
+
+/** Names the fields that are described elsewhere, and describes the others. */
+function describeResource(
+  { title, rows }: Resource,
+  resources: readonly Resource[],
+  shared: readonly string[][],
+): string {
+  const part = resources.find((other) => {
+    const { length } = other.rows
+    return (
+      length > sharedMin && length < rows.length && other.rows.every((row) => includes(rows, row))
+    )
+  })
+  const others = rows.filter((row) => !includes(part?.rows ?? [], row))
+  const elsewhere = [
+    ...(part === undefined ? [] : [`the fields of [${part.title}](#${part.title.toLowerCase()})`]),
+    ...others.filter((row) => includes(shared, row)).map(([name]) => name),
+  ]
+  return [
+    `### ${title}`,
+    ...(elsewhere.length === 0 ? [] : [`Has ${elsewhere.join(', ')}.`]),
+    ...tableOf(
+      'field',
+      others.filter((row) => !includes(shared, row)),
+      'type and meaning',
+    ),
+  ].join('\n\n')
 }
 
 function errorTable(): string {
   const rows = Object.entries<ErrorKind>(errors)
     .toSorted(([, a], [, b]) => a.status - b.status)
     .map(([code, { status, message, retryAfter }]) => {
-      return [
-        `${status}`,
-        `\`${code}\``,
-        retryAfter === undefined ? '' : `${retryAfter} s`,
-        message,
-      ]
+      const after = retryAfter === undefined ? '' : `, ${retryAfter} s`
+      return [`${status}${after}`, `\`${code}\``, message]
     })
-  return table(['status', 'code', 'Retry-After', 'message'], rows)
+  return table(['status, `Retry-After`', 'code', 'message'], rows)
 }
 
 /** Returns a route that declares only this part. */
@@ -158,19 +209,21 @@ const implied = Object.entries<Partial<Route>>({
   'writes, or is one of the two below `/api/compat/`': { guarded: true },
 }).map(([what, part]) => ({ what, codes: errorsOf(routeWith(part)) }))
 
+const ofWrites = ['storage_full', 'storage_failed'] as const
+
 function impliedErrors(): string {
   const rows = implied.map(({ what, codes }) => [what, codeList(codes)])
+  rows.push(['writes a record', codeList(ofWrites)])
   return table(['an endpoint that', 'can answer'], rows)
 }
 
-function endpointErrors(): string {
+/** Returns the codes of a route that do not follow from what it is. */
+function ownErrors(route: Route): ErrorCode[] {
   const common = new Set(implied.flatMap(({ codes }) => codes))
-  const rows = operations.flatMap((route) => {
-    const others = errorsOf(route).filter((code) => !common.has(code))
-    const own = new Set([...route.errors, ...others])
-    return own.size === 0 ? [] : [[requestLine(route), codeList([...own])]]
-  })
-  return table(['request', 'codes of its own'], rows)
+  const others = errorsOf(route).filter((code) => !common.has(code))
+  const own = new Set([...route.errors, ...others])
+  if (own.has('storage_full')) for (const code of ofWrites) own.delete(code)
+  return [...own]
 }
 
 function codeList(codes: readonly ErrorCode[]): string {

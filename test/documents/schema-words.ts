@@ -1,21 +1,42 @@
 // Describes schemas in words, for the tables of the documents.
 
-import { notBlank, type Schema } from '../../src/edge/api/schema.ts'
+import { meaningOf, notBlank, type Schema, time } from '../../src/edge/api/schema.ts'
 
 /** An error that no schema declares: the kind selects the schema. */
 const codes: Record<string, string> = { kind: 'invalid_kind' }
 
-/** Returns the rows of a table of request fields: name, type and limits, required, error code. */
-export function fieldsOf(schema: Schema, before = ''): string[][] {
+/**
+ * Returns the rows of a table of request fields: the name; and type, limits and the error code, if
+ * it is not the usual one. For the fields in `late` the document says in words which code it is.
+ */
+export function fieldsOf(
+  schema: Schema,
+  usual: (field: Schema) => string,
+  late: readonly string[] = [],
+  before = '',
+): string[][] {
   const { properties = {}, required = [], oneOf } = schema
   return Object.entries(properties).flatMap(([name, field]) => {
     const path = `${before}${name}`
-    const code = codes[path] ?? field['x-error'] ?? 'invalid_field'
+    const code = codes[path] ?? field['x-error'] ?? usual(field)
     const isOneOf = oneOf?.some((one) => one.required?.includes(name)) ?? false
-    const needed = required.includes(name) ? 'yes' : isOneOf ? 'exactly one' : 'no'
-    const row = [`\`${path}\``, typeOf(field), needed, `\`${code}\``]
-    const parts = field.items?.properties === undefined ? [] : fieldsOf(field.items, `${path}[].`)
-    return [row, ...parts]
+    const says = [
+      typeOf(field),
+      ...(required.includes(name) ? ['required'] : isOneOf ? ['exactly one required'] : []),
+    ].join(', ')
+    const otherwise = code === usual(field) || late.includes(name) ? '' : `; otherwise \`${code}\``
+    const parts =
+      field.items?.properties === undefined ? [] : fieldsOf(field.items, usual, [], `${path}[].`)
+    return [[`\`${path}\``, says + otherwise], ...parts]
+  })
+}
+
+/** Returns the rows of a table of an answer's fields: the name; and type and meaning. */
+export function answerFieldsOf({ properties = {}, required = [] }: Schema): string[][] {
+  return Object.entries(properties).map(([name, field]) => {
+    const type = typeOf(field) + (required.includes(name) ? '' : ', optional')
+    const meaning = field.description === time.description ? '' : `. ${meaningOf(field) ?? ''}`
+    return [`\`${name}\``, type + meaning]
   })
 }
 
@@ -31,6 +52,7 @@ export function titledSchemas(schema: Schema, found: Map<string, Schema>): void 
 export function typeOf(schema: Schema): string {
   const { title, items, uniqueItems, pattern, default: preset, properties } = schema
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``
+  const prefix = /^\^(\w+_)\[a-f0-9\]\{32\}\$$/.exec(pattern ?? '')?.[1]
   const parts: string[] = []
   if (schema.enum !== undefined) {
     parts.push(schema.enum.map((value) => `\`${value}\``).join(', '))
@@ -41,12 +63,19 @@ export function typeOf(schema: Schema): string {
   } else if (items !== undefined) {
     parts.push(`array of ${typeOf(items)}`)
   } else {
-    parts.push([schema.type ?? 'any'].flat().join(' or '))
+    const noun =
+      schema.description === time.description
+        ? 'time'
+        : prefix === undefined
+          ? null
+          : `\`${prefix}…\``
+    const types = [schema.type ?? 'any'].flat()
+    parts.push([noun ?? types[0]!, ...types.slice(1)].join(' or '))
   }
   parts.push(...limitsOf(schema))
   if (uniqueItems) parts.push('all different')
   if (pattern === notBlank) parts.push('not only white space')
-  else if (pattern !== undefined) parts.push(`\`${pattern}\``)
+  else if (pattern !== undefined && prefix === undefined) parts.push(`\`${pattern}\``)
   if (preset !== undefined) parts.push(`default \`${JSON.stringify(preset)}\``)
   return parts.join(', ')
 }
