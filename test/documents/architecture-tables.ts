@@ -5,7 +5,7 @@ import { kindOf } from '../../src/forum/records.ts'
 import type { AnyActorKind } from '../../src/kernel/actor.ts'
 import { table } from './generated.ts'
 
-/** Every kind of actor, with its states and their codes on disk, its context, and its events. */
+/** Every kind of actor, with its states and their codes on disk, and its context. */
 export function actorTable(): string {
   const rows = (actorKinds as readonly AnyActorKind[]).map((kind) => [
     kind.id,
@@ -13,9 +13,8 @@ export function actorTable(): string {
       .map(([state, number]) => `${state} ${number}`)
       .join(', '),
     Object.keys(kind.layout).join(', '),
-    Object.keys(kind.events).join(', '),
   ])
-  return table(['actor', 'states, with their codes on disk', 'context', 'events'], rows)
+  return table(['actor', 'states, with their codes on disk', 'context'], rows)
 }
 
 /** Every kind of record, with its code and version in the log, and its fields after the time. */
