@@ -1,7 +1,7 @@
 // npm run planted -- [NAME…]: plants each bug (patches.ts), or the named ones, in a copy of the
-// last commit, builds it, and runs the predicted tests until one fails. It prints a
-// row of the table of docs/faults.md for each: the test that found it, and after how many seconds
-// of that test. The copy is a worktree of git in a temporary directory.
+// last commit, builds it, and runs the predicted tests until one fails. It prints for each the test
+// that found it, and after how many seconds of that test. The copy is a worktree of git in a
+// temporary directory.
 //
 // Exit code: 0 if all were found; 1 if one survives, does not apply or does not build.
 
@@ -53,7 +53,7 @@ async function find(bug: Planted): Promise<{ isFound: boolean; outcome: string }
     if (!built.isGood) return failed('it does not build')
     for (const { name, args } of attemptsOf(bug)) {
       const { isGood, seconds } = await timed(process.execPath, args)
-      if (!isGood) return { isFound: true, outcome: `\`${name}\` | ${Math.ceil(seconds)} |` }
+      if (!isGood) return { isFound: true, outcome: `${name}, ${Math.ceil(seconds)} s` }
     }
     return failed('nothing found it')
   } finally {
@@ -73,7 +73,7 @@ try {
   for (const bug of bugs) {
     const { isFound, outcome } = await find(bug)
     if (!isFound) missed += 1
-    console.log(`| ${bug.name} | ${bug.mistake} | ${isFound ? outcome : `${outcome} | |`}`)
+    console.log(`${bug.name}: ${bug.mistake} ${outcome}`)
   }
 } finally {
   execFileSync('git', ['worktree', 'remove', '--force', tree], { cwd: top })
