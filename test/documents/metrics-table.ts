@@ -5,6 +5,8 @@ import { instruments } from '../../src/operators/ops/instruments/list.ts'
 import { vitalsOfAll } from '../operators/ops/vitals.ts'
 import { table } from './generated.ts'
 
+type Column = NonNullable<Instrument['columns']>[number]
+
 const growth = { value: '', rate: ' a second', change: ' in that second', p50: '', p99: '' }
 
 export function metricsTable(): string {
@@ -14,18 +16,20 @@ export function metricsTable(): string {
     const labels = labelsOf(instrument)
     const braced = labels.length === 0 ? '' : `{${labels.join()}}`
     const each = kind !== 'gauge' && labels.length > 0 ? `:${labels[0]!.toUpperCase()}` : ''
+    const written = ({ name, as = 'value' }: Column) =>
+      `\`${name}\`${each === '' ? '' : `, \`${name}${each}\``}${growth[as]}`
     return [
       name === '' ? '' : `\`${name}${braced}\`${kind === 'histogram' ? ' (buckets)' : ''}`,
       help,
-      status === undefined ? '' : `\`${status}\`${limit === undefined ? '' : ' *with limit*'}`,
-      columns
-        .map(({ name, as = 'value' }) => {
-          return `\`${name}\`${each === '' ? '' : `, \`${name}${each}\``}${growth[as]}`
-        })
-        .join(', '),
+      [
+        ...(status === undefined
+          ? []
+          : [`\`${status}\`${limit === undefined ? '' : ' *with limit*'}`]),
+        ...(columns.length === 0 ? [] : [`column ${columns.map(written).join(', ')}`]),
+      ].join('; '),
     ]
   })
-  return table(['metric', 'what it is', 'field', 'column'], rows)
+  return table(['metric', 'what it is', 'in `/status.json`'], rows)
 }
 
 /** Returns the names of the labels, as shown by a node that has everything. */
