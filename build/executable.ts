@@ -88,7 +88,10 @@ const thread = await build({
 })
 const { files, inputs } = await programFiles(abi)
 files.set(startedModules.textReader, thread.outputFiles[0]!.contents)
-files.set('../../package.json', readFileSync(join(top, 'package.json')))
+const listed: { path: string }[] = JSON.parse(`${files.get('docs/index.json')}`)
+for (const path of ['package.json', ...listed.map(({ path }) => path)]) {
+  files.set(`../../${path}`, readFileSync(join(top, path)))
+}
 const all = [...Object.keys({ ...script.metafile.inputs, ...thread.metafile.inputs }), ...inputs]
 files.set('THIRD-PARTY', Buffer.from(thirdParty(all, [nodePart(node, version)])))
 

@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
 import { compiledFile } from '../src/edge/api/compiled-schemas.ts'
 import { bindingFile, repackagings } from '../src/edge/http/uws-binding.ts'
-import { servedDocuments } from './documents.ts'
+import { documentList } from './documents.ts'
 
 export const top = join(import.meta.dirname, '../..')
 /** The output of `tsc`. */
@@ -45,9 +45,10 @@ export async function programFiles(
   abi: string,
 ): Promise<{ files: ProgramFiles; inputs: string[] }> {
   copyPlot()
-  const files: ProgramFiles = servedDocuments(top)
+  const index = 'docs/index.json'
+  const files: ProgramFiles = new Map([[index, Buffer.from(documentList(top))]])
   mkdirSync(join(compiled, 'docs'), { recursive: true })
-  for (const [path, contents] of files) writeFileSync(join(compiled, path), contents)
+  writeFileSync(join(compiled, index), files.get(index)!)
   for (const path of [...browserFiles(), 'commit']) {
     const file = join(compiled, path)
     if (existsSync(file)) files.set(path, readFileSync(file))

@@ -2,6 +2,7 @@
 // Commands and queries are functions that take a forum; each resource has a file.
 
 import type { Journal } from '../../wal/journal/journal.ts'
+import { TopCounts } from '../base/top-counts.ts'
 import { timeOf } from '../kernel/clock.ts'
 import { Generations } from '../kernel/generations.ts'
 import type { Rejection } from '../kernel/rejection.ts'
@@ -86,6 +87,8 @@ export interface Forum extends ForumParts {
   /** The names that only callers with a token find. */
   listed: Listed
   activity: Activity
+  /** The identities whose writes rate limits refuse. */
+  refusedCallers: TopCounts<number>
   /** Counts wrong tokens and invitations. */
   guesses: Guesses
   lastSeen: LastSeen
@@ -95,6 +98,9 @@ export interface Forum extends ForumParts {
 
 /** The limit is smaller than the page cache's, because fewer people than agents read. */
 const htmlCacheBytesMax = 8 << 20
+
+/** Operators look at the first few of them. */
+const refusedCallersMax = 64
 
 /** Makes a forum from a recovered state. */
 export function makeForum(parts: ForumParts): Forum {
@@ -127,6 +133,7 @@ export function makeForum(parts: ForumParts): Forum {
     publishers,
     listed: new Listed(parts.state),
     activity: new Activity(parts.state),
+    refusedCallers: new TopCounts<number>(refusedCallersMax),
     guesses: new Guesses(parts.guessesMax ?? 0, () => clock.elapsed()),
     lastSeen: new LastSeen(() => timeOf(parts)),
     registrations: new Registrations(() => clock.elapsed()),

@@ -12,7 +12,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { timeOf } from '../kernel/clock.ts'
-import { networkOf } from '../kernel/network.ts'
+import { networkOf, nobody } from '../kernel/network.ts'
 import type { Action } from '../kernel/quotas.ts'
 import type { Rejection } from '../kernel/rejection.ts'
 import { applyServing } from './apply.ts'
@@ -70,6 +70,7 @@ export function admit(
     const waitMs = Math.max(quotas.waitMs(action, event), mentionsMs)
     // The rejection reveals records that may not be durable yet.
     if (waitMs > 0) {
+      if (requester.caller !== nobody) forum.refusedCallers.count(requester.caller)
       return { rejected: 'rate_limited', position, retryAfter: Math.ceil(waitMs / 1000) }
     }
   }

@@ -111,6 +111,7 @@ async function start(options: Options, teardown: Teardown): Promise<Node> {
   const opened = await openLog(options, prepared, replication, teardown)
   const { forum, journal, epoch, ports } = opened
   const publicUrl = publicUrlOf(config, ports.url, log)
+  vitals.url = isWildcard(publicUrl) ? null : publicUrl
   const onLead = (leading: Journal) => {
     vitals.journal = leading
   }
@@ -139,7 +140,7 @@ async function start(options: Options, teardown: Teardown): Promise<Node> {
   // After it is decided which node appends records: a node that follows appends none.
   const admin = startAdmin(forum, role.gate, {
     ...{ socket, checkpoints, listener, readers, search: search.index, pages },
-    publicUrl: isWildcard(publicUrl) ? null : publicUrl,
+    publicUrl: vitals.url,
   })
   availability.refusal = null
   // All that serves ends at once: readers wait for answers of this process.
@@ -192,8 +193,9 @@ function show(
   sources: readonly { readonly warnings: readonly string[] }[],
   replication: ReplicationStats | null,
 ): void {
-  const { slicedWork, coldReads, pageMaking, waiting, guesses } = forum
-  const shown = { slicedWork, coldReads, pageMaking, waiting, guesses, textDisk, clock, gate }
+  const { slicedWork, coldReads, pageMaking, waiting, guesses, refusedCallers } = forum
+  const counted = { slicedWork, coldReads, pageMaking, waiting, guesses, refusedCallers }
+  const shown = { ...counted, textDisk, clock, gate }
   const warnings = () => sources.flatMap(({ warnings }) => warnings)
   Object.assign(vitals, { ...shown, warnings, replication } satisfies Partial<Vitals>)
 }

@@ -54,6 +54,8 @@ export interface Content {
   searched?: string
   /** Additional elements of the document's head. */
   head?: Html
+  /** Whether the page is a document of the project, and shows nothing that callers wrote. */
+  isManual?: boolean
   /** Whether the page has a form that writes even for visitors who are not signed in (L4). */
   hasForm?: boolean
 }
@@ -97,7 +99,7 @@ function hasProposals({ forum }: Service): boolean {
  * string with one takes twice the memory, and a page of 50 messages with one takes a tenth longer.
  */
 function* frame(
-  { title, main, head = emptyHtml, searched = '', hasForm = false }: Content,
+  { title, main, head = emptyHtml, searched = '', hasForm = false, isManual = false }: Content,
   site: Surroundings,
 ): Generator<Html> {
   const { siteTitle, visitor } = site
@@ -110,14 +112,17 @@ ${siteHeader(site, searched)}<main id="main">
   yield* main
   yield html`
 </main>
-<footer><p>Everything here was written by software agents and people. It is shown as they wrote it,
-and is neither checked nor endorsed.<span id="utc"> Times are UTC.</span> Programs read the same
-from the interface:
+<footer><p>${isManual ? manualNote : authorsNote} Programs read the same from the interface:
 <a href="/llms.txt">/llms.txt</a>, <a href="/openapi.json">/openapi.json</a>.</p></footer>
 </body>
 </html>
 `
 }
+
+const authorsNote = html`Everything here was written by software agents and people. It is shown as
+they wrote it, and is neither checked nor endorsed.<span id="utc"> Times are UTC.</span>`
+const manualNote = html`This describes the version that runs here, as do
+<a href="/docs">the other documents</a>.`
 
 const sendsOrigin = html`<meta name="referrer" content="same-origin">\n` // L4
 /** The content that stands for everything private and everything that does not exist (L2). */

@@ -81,10 +81,11 @@ const attributesOf: Record<string, readonly string[]> = {
   footer: [],
   select: ['id', 'name'],
   option: ['value', 'selected'],
-  section: ['class'],
+  section: ['class', 'aria-label'],
 }
 const empty = ['meta', 'link', 'input', 'br', 'hr']
-const ownScript = /^\/page-[0-9a-f]{16}\/[a-z-]+\.js$/
+/** Those of the pages, and the one that the pages of operators load. */
+const ownScript = /^\/(?:page-[0-9a-f]{16}\/[a-z-]+|enhance)\.js$/
 
 const tag = /<(\/?)([a-z][a-z0-9]*)((?: [a-zA-Z-]+="[^"<>]*")*)>/y
 const attribute = / ([a-zA-Z-]+)="([^"]*)"/g

@@ -32,8 +32,8 @@ for (const process of processes) {
     await scene.call('post', `/api/threads/${id}/replies`, agent.token, { content: 'hello you' })
 
     const page = await person.open(sent.location)
-    const buttons = ['Sign out', 'Stop following this thread', 'Find', 'Publish reply']
-    t.same(textsOn(page, 'button'), buttons)
+    const follow = 'Stop following this thread'
+    t.same(textsOn(page, 'button'), ['Sign out', follow, 'Preview', 'Publish reply', 'Find'])
     t.match(page.text, /<input type="checkbox" name="to" value="agt_/)
     const answer = { content: 'and to you', to: agent.id, do: 'reply' }
     const replied = await person.fill(page, `/t/${id}`, answer)

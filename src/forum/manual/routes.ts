@@ -1,5 +1,8 @@
 // The documents of the project, which a node serves below /docs/ to agents that have no internet:
-// as Markdown; page.ts shows them to people. The build makes them (build/documents.ts).
+// as Markdown; page.ts shows them to people. The build lists them (build/documents.ts).
+//
+// The Markdown is that of the repository without pictures, comments, and links to what is not
+// served.
 
 import { hash } from 'node:crypto'
 import { textOf } from '../../base/program-files.ts'
@@ -9,38 +12,54 @@ import * as is from '../../edge/api/schema.ts'
 
 interface Document {
   name: string
+  /** The path from the top of the project. */
+  path: string
   title: string
   /** The first sentence. */
   about: string
-  /** Changes whenever its Markdown or its HTML changes. */
+  /** Changes whenever its Markdown changes. */
   digest: string
 }
 
 export const listed: readonly Document[] = JSON.parse(textOf('docs/index.json') ?? '[]')
 const byName = new Map(listed.map((each) => [each.name, each]))
-/** The files that were requested: two of each document, at most. */
-const texts = new Map<string, Buffer>()
+/** The documents that were requested. */
+const texts = new Map<string, string>()
 
 /** Returns the document with the name in a path, which may end with `.md`. */
 export function documentOf({ id }: Pick<Call<unknown, unknown>, 'id'>): Document | undefined {
   return byName.get(id.replace(/\.md$/, ''))
 }
 
+const comment = /^<!--.*-->\n/gm
+const picture = /!\[([^\]]*)\]\([^)]*\)/g
+/** A link within the repository: its text, and the file and anchor to which it leads. */
+const link = /\[([^\]]+)\]\((?!https?:|#)([^)#\s]+)(#[\w-]+)?\)/g
+/** The path from a document to another one that is served. */
+const servedPath = /^(?:\.\.\/)?(?:docs\/)?([\w-]+)\.md$/
+
 /**
- * Returns a document in one of its forms. Null if it cannot be read at present, because the process
- * has no file descriptor left, or an upgrade has removed the file.
+ * Returns the Markdown of a document. Null if it cannot be read at present, because the process has
+ * no file descriptor left, or an upgrade has removed the file.
  */
-export function fileOf({ name }: Document, form: 'md' | 'html'): Buffer | null {
-  const path = `docs/${name}.${form}`
-  const known = texts.get(path)
+export function markdownOf({ name, path }: Document): string | null {
+  const known = texts.get(name)
   if (known !== undefined) return known
   try {
-    const text = textOf(path)
-    if (text !== null) texts.set(path, Buffer.from(text))
+    const written = textOf(`../../${path}`)
+    if (written === null) return null
+    const text = written
+      .replace(comment, '')
+      .replace(picture, '*(picture: $1)*')
+      .replace(link, (_whole, shown: string, to: string, anchor = '') => {
+        const target = (servedPath.exec(to)?.[1] ?? '').toLowerCase()
+        return byName.has(target) ? `[${shown}](${target}.md${anchor})` : shown
+      })
+    texts.set(name, text)
+    return text
   } catch {
     return null
   }
-  return texts.get(path) ?? null
 }
 
 const items = listed.map(({ name, title, about }) => `- [${title}](/docs/${name}.md): ${about}\n`)
@@ -49,7 +68,7 @@ export const indexDigest = hash('sha256', index, 'hex').slice(0, 16)
 
 type Asked = Pick<Call<unknown, unknown>, 'ifNoneMatch'>
 
-function answerText({ ifNoneMatch }: Asked, digest: string, body: Buffer | string): Answer {
+function answerText({ ifNoneMatch }: Asked, digest: string, body: string): Answer {
   const etag = `"${digest}"`
   if (isNamed(etag, ifNoneMatch)) return { status: 304, body: '', etag, position: 0 }
   return { status: 200, body, isCached: true, etag, position: 0 }
@@ -89,7 +108,7 @@ export const documentRoute = route({
   run(_service, call) {
     const document = documentOf(call)
     if (document === undefined) return { rejected: 'not_found' }
-    const text = fileOf(document, 'md')
+    const text = markdownOf(document)
     if (text === null) return { rejected: 'overloaded' }
     return answerText(call, document.digest, text)
   },

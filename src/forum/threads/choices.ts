@@ -1,6 +1,7 @@
 // The choice of the identities that a message mentions. A form offers those who write in the
 // thread, and those whose names begin with what was typed into a search field. The button beside
-// this field sends the form only to show it again with the names that were found.
+// this field, and that of the preview, send the form only to show it again with the names that were
+// found.
 
 import { findsEverybody } from '../../edge/api/access.ts'
 import type { Service } from '../../edge/api/route.ts'
@@ -52,8 +53,8 @@ export function chosenIn(body: URLSearchParams): string[] {
 }
 
 /** Returns whether the form is only to be shown again, with the names that were searched for. */
-export function isSearching(body: URLSearchParams): boolean {
-  return body.get('do') === 'find'
+export function isShownAgain(body: URLSearchParams): boolean {
+  return ['find', 'preview'].includes(body.get('do') ?? '')
 }
 
 /** Finds identities whose names begin with what was typed, as far as the caller finds them. */

@@ -3,6 +3,7 @@
 
 import type { Thread } from '../../client/types.ts'
 import type { Answer, Outcome, Route, Service } from '../../edge/api/route.ts'
+import { nobody } from '../../kernel/network.ts'
 import { isRejection } from '../../kernel/rejection.ts'
 import {
   commandOf,
@@ -16,11 +17,12 @@ import {
 } from '../../people/forms.ts'
 import { field, hidden, type Problem, problemNote } from '../../people/html/forms.ts'
 import { emptyHtml, type Html, html } from '../../people/html/html.ts'
+import { markdown } from '../../people/html/markdown.ts'
 import { answerWhole, type Content, needsSignIn, page } from '../../people/layout.ts'
 import { deleteSubscribe, postSubscribe } from '../feed/subscription-routes.ts'
-import { pathTo, privateNote } from '../links.ts'
+import { linksFor, pathTo, privateNote } from '../links.ts'
 import type { Session } from '../sessions/commands.ts'
-import { choices, chosenIn, chosenMax, findIn, isSearching, offeredIn } from './choices.ts'
+import { choices, chosenIn, chosenMax, findIn, isShownAgain, offeredIn } from './choices.ts'
 import type { Publication } from './commands.ts'
 import { labelProblem, tagsField, tagsIn, typeField, typeIn } from './labels.ts'
 import { doubtOf, type NamedIdentities, namedIn } from './named.ts'
@@ -43,6 +45,8 @@ interface Draft {
   found: readonly number[] | null
   /** The names in the text that mention nobody, separated by spaces, if the form says so. */
   doubtful?: string
+  /** Whether the message is shown as it will look. */
+  isPreview?: boolean
 }
 
 /**
@@ -68,11 +72,16 @@ function problemOf(body: URLSearchParams, hasTitle: boolean): Problem | null {
   if (title !== null) return wrong(title, 'title')
   if (hasTitle && !['public', 'private'].includes(textOf(body, 'visibility')))
     return wrong('Choose who can read it.')
-  const content = rejectText('a message', textOf(body, 'content'), contentMax)
-  if (content !== null) return wrong(content, 'content')
+  const content = rejectContent(body)
+  if (content !== null) return content
   const label = labelProblem(body)
   if (label !== null) return label
   return chosenIn(body).length <= chosenMax ? null : tooMany
+}
+
+function rejectContent(body: URLSearchParams): Problem | null {
+  const text = rejectText('a message', textOf(body, 'content'), contentMax)
+  return text === null ? null : { status: 400, text, field: 'content' }
 }
 
 /** A form that publishes a text. */
@@ -94,11 +103,14 @@ interface Form {
 function publish(service: Service, call: SignedCall, form: Form): Outcome | Promise<Outcome> {
   const { body, session } = call
   const { show, hasTitle } = form
-  if (isSearching(body)) {
+  if (isShownAgain(body)) {
+    const isPreview = body.get('do') === 'preview'
     return findIn(service, call, session.identity).then((names) => {
       if (isRejection(names)) return names
       const { found, position } = names
-      return { ...answerWhole(service, session, show({ body, problem: null, found })), position }
+      const problem = isPreview ? rejectContent(body) : null
+      const draft = { body, problem, found, isPreview: isPreview && problem === null }
+      return { ...answerWhole(service, session, show(draft)), position }
     })
   }
   const problem = problemOf(body, hasTitle)
@@ -143,9 +155,26 @@ function pageOf({ forum }: Service, { message, position }: Publication): Answer 
 
 const hint = `Markdown is formatted. At most ${contentMax} characters. @name mentions somebody.`
 
-const messageField = (label: string, { body, problem }: Draft, rows: number) => {
+/**
+ * Returns the field for the message, with the buttons that show it as it will look and publish it.
+ * The first button of a form is also that of the Enter key, so it is one that publishes nothing.
+ */
+function messageField(
+  { forum }: Service,
+  session: Session | null,
+  { label, rows, publish }: { label: string; rows: number; publish: string },
+  { body, problem, isPreview }: Draft,
+): Html {
   const value = textOf(body, 'content')
-  return field({ name: 'content', label, value, problem, rows, hint, more: html` required=""` })
+  const shown = { name: 'content', label, value, problem, rows, hint, more: html` required=""` }
+  const { pathOf } = linksFor(forum, session?.identity ?? nobody)
+  const preview = html`<section class="preview" aria-label="Preview">
+<div class="content">${isPreview ? markdown(value, pathOf) : emptyHtml}</div></section>
+`
+  return html`${isPreview ? preview : emptyHtml}${field(shown)}
+<p class="buttons"><button name="do" value="preview" formnovalidate="">Preview</button>
+<button name="do" value="publish">${publish}</button></p>
+`
 }
 
 // A new thread.
@@ -176,20 +205,19 @@ ${label}</label>
   const legend = 'Mention, or bring into a private thread'
   const isSignedIn = session !== null
   const { state } = service.forum
+  const of = { label: 'Message', rows: 10, publish: 'Publish' }
+  const message = messageField(service, session, of, draft)
+  const labels = html`${tagsField(body, problem)}${typeField(body, problem)}`
   const main = html`<h1>New thread</h1>
 ${problemNote(problem)}<form class="entry" method="post" action="/new">
-${hiddenOf(service, session, draft)}${field(title)}${messageField(
-  'Message',
-  draft,
-  10,
-)}${tagsField(body, problem)}${typeField(body, problem)}<fieldset><legend>Who can read it</legend>
+${hiddenOf(service, session, draft)}${field(title)}${message}${labels}<fieldset>
+<legend>Who can read it</legend>
 <p class="choices">${who('public', 'Everybody')}${who(
     'private',
     'Only you and those you choose below',
   )}</p>
 </fieldset>
-${choices(state, { ...draft, isSignedIn, legend, offered: [] })}<p><button>Publish</button></p>
-</form>`
+${choices(state, { ...draft, isSignedIn, legend, offered: [] })}</form>`
   return { title: 'New thread', main: [main] }
 }
 
@@ -272,12 +300,11 @@ function replyForm(service: Service, session: Session | null, id: string, draft:
   const mention = choices(state, { ...draft, isSignedIn, legend: 'Mention', offered })
   const type = typeField(draft.body, draft.problem)
   return html`${notes}<form class="entry" method="post" action="/t/${id}">
-${unseen}${messageField('Your reply', draft, 6)}${type}${mention}<p>${replyButton}</p>
-</form>
+${unseen}${messageField(service, session, ofReply, draft)}${type}${mention}</form>
 `
 }
 
-const replyButton = html`<button name="do" value="reply">Publish reply</button>`
+const ofReply = { label: 'Your reply', rows: 6, publish: 'Publish reply' }
 
 function replyContent(
   service: Service,

@@ -41,6 +41,8 @@ export interface Administered {
   erasure(position: number): Erasure
   /** Resolves with the number of the message with this id, or -1. */
   findMessage(id: string): Promise<number | Rejection>
+  /** The identities whose writes rate limits refuse (forum/write.ts). */
+  refusedCallers: Forum['refusedCallers']
   /** Resolves with the text of the message with this number. */
   textOf(message: number): Promise<string | Rejection>
 }

@@ -1,4 +1,5 @@
-// The HTML of the operators' pages, which are complete without scripts and contain none.
+// The HTML of the operators' pages, which are complete without scripts. The one that they load says
+// times as readers do, and copies tokens (people/browser/enhance.ts).
 
 import type { Invitation } from '../../forum/invitations/table.ts'
 import { factRow, headOf, wideTable } from '../../people/html/document.ts'
@@ -22,7 +23,8 @@ const moderation = 'Moderation'
 
 /** Returns the whole document; `session` is null for a visitor without one. */
 function page(title: string, session: BrowserSession | null, main: Html): string {
-  const head = headOf({ title: `${title} – Agent Forum`, style: '/pages.css', icon: '/icon.svg' })
+  const files = { style: '/pages.css', icon: '/icon.svg', more: script }
+  const head = headOf({ title: `${title} – Agent Forum`, ...files })
   const signOut = html`<form class="account" method="post" action="/admin/sign-out">
 ${session === null ? emptyHtml : tokenOf(session)}<button>Sign out</button></form>
 `
@@ -38,6 +40,8 @@ ${main}</main>
 </html>
 `.text
 }
+
+const script = html`<script type="module" src="/enhance.js"></script>\n`
 
 function tokenOf({ formToken }: BrowserSession): Html {
   return forms.hidden('form', formToken)
@@ -187,6 +191,8 @@ function fields(problem: Problem | null, of: string, all: readonly Field[]): Htm
 const selected = html` selected=""`
 
 interface Overview extends Parts {
+  /** The sections that show what is new (recent.ts). */
+  recent: Html
   acts: ActsPage
   invitations: readonly Invitation[]
 }
@@ -194,13 +200,14 @@ interface Overview extends Parts {
 const words = { locked: 'Locked', removed: 'Removed', blocked: 'Blocked' } as const
 
 /** Returns the first page: acts in effect, invitations, and forms for commands. */
-export function mainPage({ session, problem, acts, invitations }: Overview): string {
+export function mainPage({ session, problem, acts, invitations, recent }: Overview): string {
   const isGuest = problem?.sent?.get('kind') === 'guest'
   const main = html`${forms.problemNote(problem)}<form class="entry" action="/admin">
 <h2>Look at something</h2>
 ${field(problem, subject)}
 <p><button>Show</button></p>
 </form>
+${recent}
 <form class="entry" method="post" action="/admin/invite">
 <h2>Invite</h2>
 ${tokenOf(session)}${fields(problem, 'invite', [uses, days, reason])}
@@ -243,10 +250,16 @@ function invitationsSection(invitations: readonly Invitation[]): Html {
 <td>${used} of ${uses}</td><td>${time(expiresAt)}</td><td>${reason}</td></tr>\n`
   })
   const heads = ['Id', 'State', 'Used', 'Until', 'Reason']
-  return section('invitations', 'Invitations', heads, rows, emptyHtml)
+  return section('invitations', 'Invitations', heads, rows)
 }
 
-function section(id: string, title: string, heads: string[], rows: Html[], more: Html): Html {
+export function section(
+  id: string,
+  title: string,
+  heads: string[],
+  rows: Html[],
+  more = emptyHtml,
+): Html {
   return html`<section><h2 id="${id}">${title}</h2>
 ${rows.length === 0 ? html`<p>None.</p>` : wideTable(id, heads, rows)}
 ${more}</section>

@@ -1,7 +1,7 @@
 // The pages of the operators' port on which operators moderate and control access. They do what
 // `agent-forum admin` does, by the same commands (commands.ts) and so with the same records.
 //
-//   GET  /admin                  acts, invitations and forms; or how to sign in
+//   GET  /admin                  what is new, acts, invitations and forms; or how to sign in
 //   GET  /admin?id=ID            a thread, message, identity or invitation, with its actions
 //   POST /admin/COMMAND          runs it; redirects to ?id=ID, or shows a code or token
 //   GET  /admin/sign-in?code=…   a button, whose POST with the code begins a session, once
@@ -15,7 +15,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Logger } from 'pino'
 import { messageOf } from '../../../wal/errors.ts'
 import { isRejection } from '../../kernel/rejection.ts'
-import { policyOf } from '../../people/html/document.ts'
+import { ownScripts, policyOf } from '../../people/html/document.ts'
 import { html } from '../../people/html/html.ts'
 import { type BrowserSession, BrowserSessions, sessionSeconds } from './browser-sessions.ts'
 import { type Administered, actsPage, runCommand } from './commands.ts'
@@ -30,13 +30,14 @@ import {
   subjectPage,
 } from './page-parts.ts'
 import { type ErrorJson, integer } from './protocol.ts'
+import { recentSections } from './recent.ts'
 import { bodyOf } from './socket.ts'
 import { findSubject } from './subjects.ts'
 
 const bodyBytesMax = 16 * 1024
 const finalCommands = new Set(['remove-message', 'rotate-token', 'revoke-invite'])
 /** The policy of these pages: their forms may be sent only to this port. */
-const formPolicy = policyOf('', "'self'")
+const formPolicy = policyOf(ownScripts, "'self'")
 
 /** An answer for operators/ops/serve.ts; `headers` are added to those of all its answers. */
 interface PageAnswer {
@@ -197,7 +198,9 @@ export class OperatorPages {
     const shownProblem = problem ?? (found === null ? null : { status: 404, text: found, sent })
     const after = Number(fields.get('after') ?? 0)
     const acts = actsPage(node.state, Number.isSafeInteger(after) ? after : 0)
-    const overview = { session, problem: shownProblem, acts, invitations: node.invitations() }
+    const recent = await recentSections(node)
+    const invitations = node.invitations()
+    const overview = { session, problem: shownProblem, acts, invitations, recent }
     return shown(shownProblem?.status ?? 200, mainPage(overview))
   }
 

@@ -173,7 +173,7 @@ interface AdminOptions {
   publicUrl: string | null
 }
 
-export type Admin = Omit<Administered, 'state'> & { stop(): void }
+export type Admin = Omit<Administered, 'state' | 'refusedCallers'> & { stop(): void }
 
 /** Makes the socket run commands, and opens the pages of the operators' port. */
 export function startAdmin(forum: Forum, gate: Gate, options: AdminOptions): Admin {
@@ -186,6 +186,7 @@ export function startAdmin(forum: Forum, gate: Gate, options: AdminOptions): Adm
   }
   const administered: Administered = {
     state: forum.state,
+    refusedCallers: forum.refusedCallers,
     invitations: () => listInvitations(forum),
     administer: (run) => administer(forum, gate, run),
     moderate: async (command, about) => {

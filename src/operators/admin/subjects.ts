@@ -175,7 +175,7 @@ export function idLink(id: string): Html {
   return html`<a href="/admin?id=${id}"><code>${id}</code></a>`
 }
 
-function identityLink(state: Administered['state'], identity: number): Html {
+export function identityLink(state: Administered['state'], identity: number): Html {
   return html`<bdi>${nameOf(state, identity)}</bdi> ${idLink(state.identities.id(identity))}`
 }
 

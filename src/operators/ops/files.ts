@@ -13,14 +13,15 @@ export interface File {
 const scriptType = 'text/javascript; charset=utf-8'
 const styleType = 'text/css; charset=utf-8'
 
-/** The module main.js and all modules that it imports, directly or indirectly. */
+/** The modules of the dashboard and of the pages below /admin, with all that they import. */
 const modules = [
+  'enhance',
   'while-visible',
   'dashboard/charts',
   'dashboard/elements',
   'dashboard/history',
   'dashboard/main',
-  'dashboard/routes',
+  'dashboard/sparks',
   'dashboard/status',
   'dashboard/units',
 ]
@@ -79,7 +80,8 @@ header {
   padding-block: 1rem;
 }
 h1 { font-size: 1.25rem; margin: 0; }
-h2 { font-size: 1rem; margin: 0; }
+h2 { font-size: 1rem; margin: 1.25rem 0 0.5rem; }
+h3 { font-size: 1rem; margin: 0; }
 p { margin: 0; }
 .state { font-weight: 600; }
 .state::before {
@@ -90,47 +92,70 @@ p { margin: 0; }
 .state[data-state='starting'], .state[data-state='draining'] { color: var(--warn); }
 .state[data-state='degraded'], .state[data-state='silent'] { color: var(--bad); }
 .about { color: var(--soft); }
-.notice {
-  border-inline-start: 4px solid var(--bad); padding: 0.5rem 1rem; margin-bottom: 1rem;
-  background: var(--panel);
+.problems {
+  border-inline-start: 4px solid var(--bad); padding: 0.5rem 1rem; margin: 0 0 1rem;
+  background: var(--panel); list-style: none;
 }
-.panels {
-  display: grid; gap: 1rem;
-  grid-template-columns: repeat(auto-fill, minmax(min(100%, 24rem), 1fr));
+.problems:empty { display: none; }
+.problems .section { color: var(--soft); font-size: 0.8125rem; margin-inline-start: 0.5rem; }
+.panels { display: grid; gap: 1rem; }
+@media (min-width: 46rem) {
+  .panels { grid-template-columns: 1fr 1fr; }
+  .panels > :last-child:nth-child(odd), .details > * { grid-column: 1 / -1; }
+}
+@media (min-width: 70rem) {
+  .panels { grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); }
+  .panels > :last-child:nth-child(odd) { grid-column: auto; }
+  .details { grid-template-columns: 2fr 1fr; }
+  .details > :nth-child(n) { grid-column: auto; }
+  .panels > :only-child {
+    display: grid; grid-template-columns: 2fr 1fr; column-gap: 2rem; align-items: start;
+  }
+  .panels > :only-child h3 { grid-column: 1 / -1; }
 }
 main.stale .chart { filter: grayscale(1); opacity: 0.5; }
 .panel {
   background: var(--panel); border: 1px solid var(--line); border-radius: 0.5rem;
-  padding: 0.875rem 1rem; min-width: 0;
-}
-.panel-routes { grid-column: 1 / -1; }
-.panel-title {
-  display: flex; flex-wrap: wrap; gap: 0.5rem; justify-content: space-between;
-  align-items: baseline;
+  padding: 0.875rem 1rem; min-width: 0; display: flex; flex-direction: column;
 }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: start; padding: 0.2rem 0; vertical-align: top; }
 th { font-weight: 400; color: var(--soft); padding-inline-end: 1rem; }
 td { text-align: end; overflow-wrap: anywhere; }
 tr + tr > * { border-top: 1px solid var(--line); }
-.caption, .note { color: var(--soft); font-size: 0.8125rem; }
-.caption { margin-bottom: 0.25rem; }
-.note { margin-top: 0.5rem; }
-#headline { display: flex; flex-wrap: wrap; gap: 0.75rem 2.5rem; margin-block: 0 1.25rem; }
-#headline > div { display: flex; flex-direction: column-reverse; }
-#headline dt { color: var(--soft); font-size: 0.8125rem; }
-#headline dd { margin: 0; font-size: 1.5rem; font-weight: 600; line-height: 1.2; }
+.caption { color: var(--soft); font-size: 0.8125rem; margin-bottom: 0.25rem; }
+#figures {
+  display: grid; gap: 0.75rem 1.5rem; margin-block: 0 1.25rem;
+  grid-template-columns: repeat(2, minmax(0, 1fr));
+}
+@media (min-width: 46rem) { #figures { grid-template-columns: repeat(4, minmax(0, 1fr)); } }
+@media (min-width: 70rem) { #figures { grid-template-columns: repeat(8, minmax(0, 1fr)); } }
+#figures dt { color: var(--soft); font-size: 0.8125rem; }
+#figures dd { margin: 0; font-size: 1.375rem; font-weight: 600; line-height: 1.2; }
+#figures dd span { display: block; font-size: 0.8125rem; }
+#figures .near { color: var(--bad); }
+.spark svg { display: block; width: 100%; height: 1.75rem; }
+.spark path {
+  fill: none; stroke: var(--line-1); stroke-width: 1.25; vector-effect: non-scaling-stroke;
+}
 .facts { margin-top: 0.5rem; }
-.facts td { font-weight: 600; }
+.facts td { font-weight: 600; white-space: nowrap; }
 td.bad { color: var(--bad); }
 .scroll { overflow: auto; max-height: 30rem; margin-top: 0.5rem; }
 .wide th, .wide td { padding-inline-end: 1.25rem; white-space: nowrap; }
 .wide td { font-weight: 400; }
 .wide thead th { text-align: end; }
+#errors :is(th, td) { text-align: start; }
 .wide thead th:first-child { text-align: start; }
 .wide tbody th { color: var(--text); }
 .wide th:last-child, .wide td:last-child { padding-inline-end: 0.25rem; }
-.chart { height: 10rem; }
+.drawing { flex: 1; display: flex; flex-direction: column; }
+.box { position: relative; flex: 1; min-height: 10rem; }
+.chart { position: absolute; inset: 0; }
+.no-data {
+  position: absolute; inset: 40% 0 auto; text-align: center; color: var(--soft);
+  font-size: 0.8125rem; pointer-events: none;
+}
 .legend {
   display: flex; flex-wrap: wrap; gap: 0 1rem; list-style: none; margin: 0.25rem 0 0; padding: 0;
   font-size: 0.8125rem; color: var(--soft);
@@ -143,15 +168,7 @@ td.bad { color: var(--bad); }
 .color-0 { background: var(--line-1); } .color-1 { background: var(--line-2); }
 .color-2 { background: var(--line-3); } .color-3 { background: var(--line-4); }
 .color-4 { background: var(--line-5); } .color-5 { background: var(--line-6); }
-.color-limit {
-  background: repeating-linear-gradient(90deg, var(--soft) 0 0.25rem, transparent 0.25rem 0.4rem);
-}
 details { margin-top: 0.5rem; font-size: 0.8125rem; }
 summary { color: var(--soft); cursor: pointer; }
-select {
-  font: inherit; font-size: 0.8125rem; color: var(--text); background: var(--ground);
-  border: 1px solid var(--soft); border-radius: 0.25rem; padding: 0.15rem 0.25rem;
-  max-width: 100%;
-}
 footer { color: var(--soft); font-size: 0.8125rem; padding-block: 1.5rem; }
 `

@@ -4,8 +4,9 @@
 //   /metrics         its family: name, kind, help                 (prometheus.ts)
 //   /status.json     its field, with its limit                    (status.ts)
 //   the samples      its columns: value, rate, change, quantile   (samples.ts)
-//   the dashboard    its facts, and the lines of its columns      (panels.ts)
 //   docs/metrics.md  all of this                                  (npm run fix)
+//
+// The dashboard shows what /status.json has (panels.ts).
 //
 // I1. An instrument is read for each answer of this port that shows it and, if it has columns, once
 //     a second. The code that it measures is unaware of it.
@@ -15,24 +16,7 @@
 
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Histogram } from '../../base/histogram.ts'
-import { latency } from '../../people/browser/dashboard/units.ts'
 import type { Vitals } from './vitals.ts'
-
-/** A part of the dashboard: the numbers at its top, or a panel (panels.ts). */
-export type Place =
-  | 'headline'
-  | 'requests'
-  | 'times'
-  | 'log'
-  | 'syncs'
-  | 'waiting'
-  | 'memory'
-  | 'loop'
-  | 'refusals'
-  | 'checkpoints'
-  | 'search'
-  | 'readers'
-  | 'replication'
 
 export interface Sample {
   value: number
@@ -70,7 +54,6 @@ interface Shown {
   /** SECTION.FIELD in /status.json, or a SECTION that has a field for each label. */
   status?: string
   columns?: readonly ColumnOf[]
-  facts?: readonly FactOf[]
 }
 
 /**
@@ -85,46 +68,9 @@ export interface ColumnOf {
   name: string
   /** The value (the default), its growth per second or since the last sample, or a quantile. */
   as?: 'value' | 'rate' | 'change' | 'p50' | 'p99'
-  line?: LineOf
-}
-
-/** A fact of a panel. An instrument with labels has one for each label whose value is above 0. */
-export interface FactOf {
-  on: Place
-  /** The column whose newest sample is shown instead of the current value. */
-  column?: string
-  name: string | ((vitals: Vitals) => string)
-  /** Formats the value for people; null is a value that is unknown, or is not a number. */
-  show(value: number | null, vitals: Vitals): string
-  /** Whether the value needs attention; by default, whether it is at nine tenths of its limit. */
-  isBad?(value: number | null, vitals: Vitals): boolean
-}
-
-/** A line of a chart. */
-interface LineOf {
-  on: Place
-  /** The label of the line of all labels together; without it there is no such line. */
-  label?: string
-  /** The number of labels with a line of their own: those with the greatest values have one. */
-  most?: number
-  /** The label of the line that shows the limit. */
-  limit?: string
 }
 
 export type Instrument = (Numeric | Distributed) & Shown & { name: string; help: string }
-
-/** Returns the reading of an instrument, which is taken on first use; null for a distribution. */
-export type Readings = (instrument: Instrument) => Reading
-
-/** Returns the readings for one answer, in which no instrument is read twice. */
-export function readingsOf(vitals: Vitals, delays: Delays): Readings {
-  const known = new Map<Instrument, Reading>()
-  return (instrument) => {
-    if (instrument.kind === 'histogram') return null
-    if (!known.has(instrument)) known.set(instrument, instrument.read(vitals, delays))
-    return known.get(instrument)
-  }
-}
 
 /** A number that goes up and down. */
 export const gauge = numeric('gauge')
@@ -185,36 +131,12 @@ export function firstLabel({ labels }: Sample | Distribution): string {
   return ''
 }
 
-export function fact(
-  on: Place,
-  name: FactOf['name'],
-  show: FactOf['show'],
-  isBad?: FactOf['isBad'],
-): FactOf {
-  return { on, name, show, ...(isBad && { isBad }) }
-}
-
-/** Declares a fact that shows the newest sample of a column. */
-export function latest(column: string, ...rest: Parameters<typeof fact>): FactOf {
-  return { column, ...fact(...rest) }
-}
-
-/**
- * Declares the columns `${prefix}p50` and `${prefix}p99` of a distribution of times, on a panel.
- */
-export function quantiles(prefix: string, on: Place, more: FactOf[] = []): Shown {
-  const [p50, p99] = [`${prefix}p50`, `${prefix}p99`]
-  return {
-    columns: [
-      { name: p50, as: 'p50', line: { on, label: 'p50' } },
-      { name: p99, as: 'p99', line: { on, label: 'p99' } },
-    ],
-    facts: [
-      latest(p50, on, 'Half are faster than', latency),
-      latest(p99, on, '99 of 100 are faster than', latency),
-      ...more,
-    ],
-  }
+/** Returns the columns of a distribution of times. */
+export function quantiles(prefix: string): ColumnOf[] {
+  return [
+    { name: `${prefix}p50`, as: 'p50' },
+    { name: `${prefix}p99`, as: 'p99' },
+  ]
 }
 
 /** Returns the number, or null if it is unknown or is that of a limit that is not set. */

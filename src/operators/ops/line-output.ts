@@ -13,6 +13,7 @@
 import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import { codeOf } from '../../../wal/errors.ts'
+import type { LogLine } from '../../people/browser/dashboard/status.ts'
 import type { LogOutput } from './vitals.ts'
 
 const retryMs = 250
@@ -23,6 +24,8 @@ const noBytes = Buffer.alloc(0)
 /** Writes whole lines to standard output (1) or standard error (2). */
 export class LineOutput implements LogOutput {
   linesDropped = 0
+  /** Filled by the log (log.ts). */
+  readonly newest: LogLine[] = []
   readonly #file: number
   readonly #droppedLine: (lines: number) => string
   /** The rest of a partially written line, which must be written next. */

@@ -7,11 +7,14 @@
 // P1. In lines for people, those of level info appear only after the greeting, and all others at
 //     any time, so that people always see what is wrong.
 // P2. A value that others may have chosen can neither control the terminal nor begin a line.
+// P3. The newest lines of level warning and above are kept for the dashboard, by their names only:
+//     values may be those of callers.
 
 import { isatty } from 'node:tty'
-import pino, { type Logger } from 'pino'
+import pino, { type Logger, type LoggerOptions } from 'pino'
 import type { Notice } from '../../../wal/journal/journal.ts'
 import { codeOf, hidden } from '../../base/hidden-characters.ts'
+import type { LogLine } from '../../people/browser/dashboard/status.ts'
 import { LineOutput } from './line-output.ts'
 
 export interface Log {
@@ -27,7 +30,8 @@ export interface Log {
 export function openLog(level: string, format = 'json'): Log {
   if (format === 'text' || (format === 'auto' && isatty(1))) return openText(level)
   const output = new LineOutput(1, droppedLine)
-  return { log: pino({ level, base: null }, output), output, greet: null }
+  const log = pino({ level, base: null, hooks: keepingNewest(output) }, output)
+  return { log, output, greet: null }
 }
 
 function openText(level: string): Log {
@@ -37,12 +41,32 @@ function openText(level: string): Log {
     const line = JSON.parse(json)
     if (isGreeted || line.level !== pino.levels.values.info) output.write(lineOf(line))
   }
-  const log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, { write })
+  const timestamp = pino.stdTimeFunctions.isoTime
+  const log = pino({ level, base: null, timestamp, hooks: keepingNewest(output) }, { write })
   const greet = (text: string) => {
     isGreeted = true
     output.write(text)
   }
   return { log, output, greet: log.isLevelEnabled('info') ? greet : null }
+}
+
+/** The number of lines that are kept (P3). */
+const newestMax = 10
+
+/** Returns the hooks of a log that keep its newest lines. */
+function keepingNewest({ newest }: LineOutput): NonNullable<LoggerOptions['hooks']> {
+  const { levels } = pino
+  return {
+    logMethod(args, method, level) {
+      if (level >= levels.values.warn) {
+        const at = Math.round(performance.timeOrigin + performance.now())
+        const name = levels.labels[level] as LogLine['level']
+        newest.unshift({ at, level: name, event: `${args.at(-1)}` })
+        newest.length = Math.min(newest.length, newestMax)
+      }
+      method.apply(this, args)
+    },
+  }
 }
 
 const words: Record<number, string> = {

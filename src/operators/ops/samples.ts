@@ -248,18 +248,26 @@ export class QuantileWindow {
 
   /** Returns the value below which the share `q` of the values lies, or NaN if there were none. */
   quantile(q: number): number {
-    const recent = this.#recent
-    let total = 0
-    for (const count of recent) total += count
-    if (total === 0) return Number.NaN
-    let left = q * total
-    for (let i = 0; i < this.#bounds.length; i++) {
-      if (left <= recent[i] && recent[i] > 0) {
-        const begin = i === 0 ? 0 : this.#bounds[i - 1]
-        return begin + ((this.#bounds[i] - begin) * left) / recent[i]
-      }
-      left -= recent[i]
-    }
-    return this.#bounds[this.#bounds.length - 1]
+    return quantileOf(this.#bounds, this.#recent, q)
   }
+}
+
+/** Returns a quantile of a histogram (Q2), or NaN if it has no values. */
+export function quantileOf(
+  bounds: readonly number[],
+  counts: ArrayLike<number>,
+  q: number,
+): number {
+  let total = 0
+  for (let i = 0; i < counts.length; i++) total += counts[i]
+  if (total === 0) return Number.NaN
+  let left = q * total
+  for (let i = 0; i < bounds.length; i++) {
+    if (left <= counts[i] && counts[i] > 0) {
+      const begin = i === 0 ? 0 : bounds[i - 1]
+      return begin + ((bounds[i] - begin) * left) / counts[i]
+    }
+    left -= counts[i]
+  }
+  return bounds[bounds.length - 1]
 }

@@ -17,6 +17,7 @@ import { isAddress, isLoopback, isOwnHost } from '../../edge/http/host-check.ts'
 import { portError } from '../../edge/http/port-error.ts'
 import { ownScripts, policyOf } from '../../people/html/document.ts'
 import { withCommit } from './commit.ts'
+import { DiskSpace } from './disk-space.ts'
 import { dashboardFiles, type File } from './files.ts'
 import { LoopDelay } from './instrument.ts'
 import { dashboardPage } from './page.ts'
@@ -63,6 +64,7 @@ export interface Pages {
 interface Reached {
   opsHost: string
   opsPort: number
+  data: string
   publicUrl: string | null
   allowedHosts: ReadonlySet<string> | null
 }
@@ -71,7 +73,7 @@ interface Reached {
  * Serves until `stop` is called. Rejects with a sentence when it cannot listen on the port.
  */
 export async function serveOperators(
-  { opsHost: host, opsPort: port, publicUrl, allowedHosts }: Reached,
+  { opsHost: host, opsPort: port, data, publicUrl, allowedHosts }: Reached,
   vitals: Vitals,
   pages: Pages,
 ): Promise<Listener> {
@@ -98,8 +100,12 @@ export async function serveOperators(
   const { port: opened } = server.address() as AddressInfo
   pages.listen(originOf(host, opened))
   const sampling = setInterval(() => samples.take(performance.now()), sampleEveryMs).unref()
+  const disk = new DiskSpace()
+  vitals.disk = disk
+  const endWatch = disk.watch(data, () => performance.now())
   const stop = () => {
     clearInterval(sampling)
+    endWatch()
     loopDelay.stop()
     server.close()
     server.closeAllConnections()

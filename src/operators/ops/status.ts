@@ -1,62 +1,56 @@
 // Makes /status.json, whose shape people/browser/dashboard/status.ts declares.
 
 import type { Meter } from '../../edge/http/meter.ts'
-import type { Ready, RouteAnswers, Status } from '../../people/browser/dashboard/status.ts'
-import { duration } from '../../people/browser/dashboard/units.ts'
+import type {
+  Ready,
+  RouteAnswers,
+  Sections,
+  Status,
+} from '../../people/browser/dashboard/status.ts'
+import { commit } from './commit.ts'
 import {
+  type Delays,
   finite,
   firstLabel,
   type Instrument,
   type Reading,
-  type Readings,
-  readingsOf,
   samplesOf,
 } from './instrument.ts'
 import { instruments } from './instruments/list.ts'
-import { factsOn, panelsOf } from './panels.ts'
 import { readiness, warningsOf } from './readiness.ts'
-import type { Samples } from './samples.ts'
+import { quantileOf, type Samples } from './samples.ts'
 import { answersOf, type Vitals } from './vitals.ts'
 
 /**
  * Returns the status, with the samples after number `after`; `nowMs` is that of performance.now().
  */
 export function statusOf(vitals: Vitals, samples: Samples, after: number, nowMs: number): Status {
-  const { version, http, durability, meter } = vitals
-  const uptime = Math.round(nowMs / 10) / 100
-  const [ready, latest] = [readyOf(vitals), samples.latest()]
-  const readings = readingsOf(vitals, samples.loopDelay)
-  const look = { vitals, readings, latest }
+  const { version, http, durability, meter, url, logOutput } = vitals
   return {
     format: 1,
     node: {
       version,
+      commit,
       node_version: process.version,
       http,
       durability,
       started_at: Math.round(performance.timeOrigin),
-      uptime_seconds: uptime,
+      uptime_seconds: Math.round(nowMs / 10) / 100,
+      url,
     },
-    ready,
+    ready: readyOf(vitals),
     routes: routesOf(meter),
-    ...sectionsOf(vitals, readings),
-    latest,
+    latest: samples.latest(),
     series: samples.since(after),
-    page: {
-      state: stateNames[ready.state],
-      uptime: duration(uptime),
-      headline: factsOn('headline', look),
-      panels: panelsOf(look),
-    },
+    refused_callers: vitals.refusedCallers.top(callersMax).map(([identity, refused]) => {
+      return { identity, refused }
+    }),
+    log_lines: [...logOutput.newest],
+    ...(sectionsOf(vitals, samples.loopDelay) as unknown as Sections),
   }
 }
 
-const stateNames = {
-  starting: 'Starting',
-  serving: 'Serving',
-  degraded: 'Degraded',
-  draining: 'Stopping',
-} as const
+const callersMax = 10
 
 function readyOf(vitals: Vitals): Ready {
   const { text } = readiness(vitals, false)
@@ -76,6 +70,7 @@ function routesOf({ routes }: Meter): RouteAnswers[] {
       answers: answersOf(route),
       refused: route.answers[4],
       failed: route.answers[5],
+      p99_seconds: finite(quantileOf(route.times.bounds, route.times.counts, 0.99)),
     }))
     .filter(({ answers }) => answers > 0)
     .sort((a, b) => b.answers - a.answers)
@@ -86,11 +81,11 @@ type Section = Record<string, unknown>
 /**
  * Returns the sections with their instruments' fields; null for one whose subject the node lacks.
  */
-function sectionsOf(vitals: Vitals, readings: Readings): Record<string, Section | null> {
+function sectionsOf(vitals: Vitals, delays: Delays): Record<string, Section | null> {
   const sections: Record<string, Section | null> = {}
   for (const shown of instruments.filter(({ status }) => status !== undefined)) {
     const [name, field] = shown.status!.split('.') as [string, string?]
-    const reading = readings(shown)
+    const reading = shown.kind === 'histogram' ? null : shown.read(vitals, delays)
     const fields =
       field === undefined ? labelled(reading) : { [field]: fieldOf(shown, reading, vitals) }
     const isAbsent = reading === null || reading === undefined

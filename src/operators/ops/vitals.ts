@@ -3,10 +3,12 @@
 
 import type { Journal } from '../../../wal/journal/journal.ts'
 import { Histogram } from '../../base/histogram.ts'
+import { TopCounts } from '../../base/top-counts.ts'
 import type { Availability } from '../../edge/http/edge-options.ts'
 import type { Load } from '../../edge/http/load.ts'
 import type { Meter, RouteMeter } from '../../edge/http/meter.ts'
 import type { State } from '../../forum/state.ts'
+import type { LogLine } from '../../people/browser/dashboard/status.ts'
 
 /** Statistics of this process's checkpoints; `position` may be that of the one it started from. */
 export interface CheckpointStats {
@@ -29,6 +31,8 @@ export interface LogOutput {
   readonly linesDropped: number
   /** Warnings for the operator, one sentence each. */
   readonly warnings: string[]
+  /** The newest lines of level warning and above, newest first. */
+  readonly newest: readonly LogLine[]
 }
 
 /** Statistics of this process's scrubs of page files. */
@@ -182,6 +186,8 @@ export interface Vitals extends EarlyVitals {
   }
   /** The number of callers that were not let in, by reason (forum/identities/guesses.ts). */
   guesses: { readonly notLetIn: Readonly<Record<string, number>> }
+  /** The numbers of the identities whose writes rate limits refuse (forum/write.ts). */
+  refusedCallers: Pick<TopCounts<number>, 'top'>
   coldReads: ColdReadStats
   textDisk: TextDiskStats
   /** Returns warnings about problems that do not keep the node from answering. */
@@ -189,6 +195,10 @@ export interface Vitals extends EarlyVitals {
   clock: ClockStats
   /** The readers beside this process, or null if there are none. */
   readers: ReadersStats | null
+  /** The room of the data directory (disk-space.ts). */
+  disk: { readonly freeBytes: number | null; readonly fullInSeconds: number | null }
+  /** Where callers reach the forum; null until it serves, and on all addresses. */
+  url: string | null
   /** The search, or null if it is off. */
   search: SearchStats | null
   /** The replication, or null if the log is not replicated. */
@@ -245,7 +255,7 @@ export const noCheckpoints: Readonly<CheckpointStats> = {
 }
 
 /** The output of a log that is not written to standard output. */
-export const allWritten: LogOutput = { linesDropped: 0, warnings: [] }
+export const allWritten: LogOutput = { linesDropped: 0, warnings: [], newest: [] }
 
 /** The statistics of a process that has scrubbed nothing. */
 export const noScrub: Readonly<ScrubStats> = {
@@ -275,11 +285,14 @@ export function newVitals(early: EarlyVitals): Vitals {
     pageMaking: { length: 0, refused: 0 },
     waiting: { length: 0, max: 0, ended: {} },
     guesses: { notLetIn: {} },
+    refusedCallers: new TopCounts(0),
     coldReads: noColdReads,
     textDisk: { reads: new Histogram([]), rebuilt: 0, lost: 0 },
     warnings: () => [],
     clock: { stepsBack: 0, stepsAhead: 0, behindMs: () => 0, warnings: () => [] },
     readers: null,
+    disk: { freeBytes: null, fullInSeconds: null },
+    url: null,
     search: null,
     replication: null,
   }

@@ -206,8 +206,15 @@ textarea {
   display: block; padding: 0.5rem 0.6rem; border: 1px solid var(--soft); border-radius: 0.25rem;
   background: var(--ground); color: var(--text); font: inherit; resize: vertical;
 }
-.entry > p > button { background: var(--link); border-color: var(--link); color: var(--ground); }
-.entry > p > button:hover { background: var(--text); color: var(--ground); }
+.entry > p > button:last-of-type {
+  background: var(--link); border-color: var(--link); color: var(--ground);
+}
+.entry > p > button:last-of-type:hover { background: var(--text); color: var(--ground); }
+.buttons { display: flex; flex-wrap: wrap; gap: 0.75rem; }
+.preview {
+  border: 1px dashed var(--soft); border-radius: 0.375rem; padding: 0.75rem 0.875rem;
+  background: var(--raised);
+}
 .hint { display: block; margin-top: 0.375rem; color: var(--soft); font-size: 0.875rem; }
 .problem { color: var(--wrong); font-weight: 600; }
 span.problem { display: block; margin-top: 0.375rem; font-size: 0.9375rem; }

@@ -66,6 +66,7 @@ const derived: { [Part in keyof Derived]: (forum: Forum) => unknown } = {
   pageMaking: ({ pageMaking }) => pageMaking.length,
   htmlCache: ofThisProcess, // its keys name the content (people/layout.ts)
   guesses: ofThisProcess,
+  refusedCallers: ofThisProcess,
   lastSeen: ofThisProcess,
   registrations: ofThisProcess,
 }

@@ -165,6 +165,25 @@ t.test('operators: a thread, an agent, a message: as the command line does', asy
   t.match(operator.page.text, /value="nonsense&quot;&gt;"/)
 })
 
+t.test('operators: what is new: each with a link to act on it', async (t) => {
+  const operator = await start(t, ['--messages-per-day-per-identity', '2'])
+  const ana = await operator.forum.identity({ display_name: '<b>ana' })
+  const { thread_id, message_id } = (await ana.thread({ content: `<i>${'long '.repeat(40)}` })).body
+  const { body } = await ana.reply(thread_id, 'to be removed')
+  for (let i = 0; i < 3; i++) t.equal((await ana.reply(thread_id)).status, 429)
+  await operator.signIn()
+  t.match(await operator.admin('remove-message', body.message_id, '--no-wait'), { code: 0 })
+  const { text } = await operator.go('/admin')
+  t.match(text, new RegExp(`&lt;i&gt;long .*…</bdi> <a href="/admin\\?id=${message_id}">`))
+  t.match(text, '<bdi>removed</bdi>')
+  t.match(
+    text,
+    new RegExp(`<td>3</td><td><bdi>&lt;b&gt;ana</bdi> <a href="/admin\\?id=${ana.id}">`),
+  )
+  t.match(text, /Newest identities.*&lt;b&gt;ana.*persistent/s)
+  t.match(operator.page.headers['content-security-policy'], "script-src 'self'")
+})
+
 t.test('operators: invitations and tokens: shown once', async (t) => {
   const operator = await start(t, ['--registration', 'invited'])
   const { anonymous } = operator.forum

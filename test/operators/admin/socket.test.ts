@@ -7,6 +7,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import pino from 'pino'
 import t, { type Test } from 'tap'
+import { TopCounts } from '../../../src/base/top-counts.ts'
 import {
   actsOfNode,
   erasureOfNode,
@@ -38,6 +39,7 @@ function newDirectory(t: Test): string {
 }
 
 const withoutAccess = {
+  refusedCallers: new TopCounts<number>(1),
   invitations: () => [],
   administer: async () => assertNever(),
   findMessage: async () => -1,

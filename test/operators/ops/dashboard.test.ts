@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
+import { groupsOf } from '../../../src/operators/ops/panels.ts'
 import { metrics } from '../../../src/operators/ops/prometheus.ts'
 import type { Status } from '../../../src/people/browser/dashboard/status.ts'
 import { startForum } from '../../api/harness.ts'
@@ -60,15 +61,17 @@ t.test('operator: a node in use: its dashboard and what it is made from', async 
       t.equal(response.headers.get(name), value, name)
     }
     const page = await response.text()
-    for (const { title } of (await statusAt(port)).page.panels) {
-      t.match(page, new RegExp(`<h2 id="\\w+-title">${title}</h2>`))
+    for (const { title, panels } of groupsOf(await statusAt(port))) {
+      t.match(page, `-title">${title}</h2>`)
+      for (const { id, title } of panels) t.match(page, `<h3 id="${id}-panel">${title}</h3>`)
     }
     t.match(page, '<tr><th scope="row">Durable position</th><td>42</td></tr>')
     t.match(page, '<tr><th scope="row">reply</th>')
     t.match(page, 'data-state="serving">Serving</p>')
+    t.match(page, '<a href="https://f.example">Forum</a>')
     t.notMatch(page, /on-no-dashboard|(?:thr|agt|msg)_/)
     t.notMatch(page, /\bstyle=|\bon\w+=|<script>|<style/)
-    t.notMatch(page, /(?:src|href)="(?!\/)/)
+    t.notMatch(page, /(?:src|href)="(?!\/|https:\/\/f\.example">)/)
   })
 
   await t.test('files: those that the page and its scripts name: there, with types', async (t) => {

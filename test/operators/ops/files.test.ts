@@ -7,7 +7,7 @@ import { dashboardFiles } from '../../../src/operators/ops/files.ts'
 
 const sources = new URL('../../../../src/people/browser/', import.meta.url)
 /** These scripts belong to the pages for people. */
-const ofPages = ['/news.ts', '/enhance.ts']
+const ofPages = ['/news.ts']
 
 t.test('a build of these sources alone: has each script that the dashboard serves', async (t) => {
   const served = [...dashboardFiles().keys()].filter((path) => {

@@ -15,7 +15,10 @@ const noPages: Pages = {
 }
 
 async function serve(t: Test, opsHost: string, allowedHosts: string[] = []): Promise<number> {
-  const reached = { opsHost, opsPort: 0, publicUrl: null, allowedHosts: new Set(allowedHosts) }
+  const reached = {
+    ...{ opsHost, opsPort: 0, data: t.testdir(), publicUrl: null },
+    allowedHosts: new Set(allowedHosts),
+  }
   const { port, stop } = await serveOperators(reached, vitalsOf('starting', null), noPages)
   t.teardown(stop)
   return port

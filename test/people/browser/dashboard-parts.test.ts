@@ -1,17 +1,9 @@
-// The parts of the dashboard that need no browser: units, panels, its history, its tables.
+// The parts of the dashboard's script that need no browser: units, and its history.
 
 import t from 'tap'
-import { Histogram } from '../../../src/base/histogram.ts'
-import { LoopDelay } from '../../../src/operators/ops/instrument.ts'
-import { dashboardPage } from '../../../src/operators/ops/page.ts'
-import { Samples } from '../../../src/operators/ops/samples.ts'
-import { statusOf } from '../../../src/operators/ops/status.ts'
 import { byMinute, History } from '../../../src/people/browser/dashboard/history.ts'
-import { routeHeads, routeRows } from '../../../src/people/browser/dashboard/routes.ts'
 import { type Series, samplesMax } from '../../../src/people/browser/dashboard/status.ts'
 import * as units from '../../../src/people/browser/dashboard/units.ts'
-import type { Journal } from '../../../wal/journal/journal.ts'
-import { follower, someReaders, vitalsOf } from '../../operators/ops/vitals.ts'
 
 function series(first: number, columns: Series['columns'], length: number): Series {
   const at = Array.from({ length }, (_, i) => first + i)
@@ -86,115 +78,10 @@ t.test('minutes: values and times: the mean, and the longest', async (t) => {
   const at = [10, 30, 70, 80, 140]
   const columns = { waiting: [1, 3, 5, 6, 7], p99: [0.1, 0.3, null, 0.2, null] }
   history.add({ first: 1, last: 5, at, columns })
-  const lines = ['waiting', 'p99', 100].map((column) => ({ label: '', column }))
+  const lines = ['waiting', 'p99'].map((column) => ({ label: '', column }))
   t.strictSame(byMinute(history, 600, lines), [
-    { minute: 12, values: [7, null, 100] },
-    { minute: 11, values: [5.5, 0.2, 100] },
-    { minute: 10, values: [2, 0.3, 100] },
+    { minute: 12, values: [7, null] },
+    { minute: 11, values: [5.5, 0.2] },
+    { minute: 10, values: [2, 0.3] },
   ])
-})
-
-function newStatus(change: (vitals: ReturnType<typeof vitalsOf>) => void) {
-  const vitals = vitalsOf('starting', null)
-  const delay = new LoopDelay()
-  const samples = new Samples(vitals, delay, 0)
-  change(vitals)
-  samples.take(1000)
-  delay.stop()
-  return statusOf(vitals, samples, 0, 1000)
-}
-
-function factsOf(status: ReturnType<typeof newStatus>, id: string) {
-  const { facts } = status.page.panels.find((panel) => panel.id === id)!
-  return Object.fromEntries(facts.map(({ name, value, isBad }) => [name, isBad ? [value] : value]))
-}
-
-t.test('panels: a node that starts: everything is known to be unknown', async (t) => {
-  const status = newStatus(() => {})
-  t.match(status.ready, { state: 'starting', text: /^starting: 0% of the checkpoint/ })
-  t.match(factsOf(status, 'log'), { 'Durable position': units.unknown, Storage: 'not open yet' })
-  t.match(factsOf(status, 'refusals'), { 'By a limit, since the start': 'none' })
-  t.match(factsOf(status, 'checkpoints'), { 'Position of the newest': 'none yet', Age: '–' })
-  t.notOk(status.page.panels.some(({ id }) => id === 'replication'))
-  t.same(routeRows(status), [])
-  t.equal(status.page.headline.length, 8)
-})
-
-t.test('page: a node that starts: says how far it is; one that serves: says no more', async (t) => {
-  const starting = dashboardPage(newStatus(() => {}))
-  t.match(starting, 'data-state="starting">Starting</p>')
-  t.match(starting, '<p class="notice" id="readiness">starting: 0% of the checkpoint read')
-  const serving = newStatus((vitals) => {
-    vitals.availability.refusal = null
-  })
-  t.match(dashboardPage(serving), '<p class="notice" id="readiness" hidden>ok</p>')
-  const degraded = newStatus((vitals) => {
-    vitals.availability.refusal = null
-    vitals.warnings = () => ['disk: <slow>']
-  })
-  t.match(dashboardPage(degraded), 'id="readiness">degraded: disk: &lt;slow&gt;</p>')
-  t.match(degraded.ready, { state: 'degraded', warnings: ['disk: <slow>'] })
-})
-
-t.test('panels: limits nearly reached, refusals, failures: what is bad', async (t) => {
-  const status = newStatus((vitals) => {
-    vitals.load.connections = () => 90
-    Object.assign(vitals.load.limits, { connectionsMax: 100 })
-    vitals.load.refused.slow_bodies = 2
-    vitals.checkpoints = { ...vitals.checkpoints, failed: 1 }
-    vitals.meter.none.answers[5] = 3
-  })
-  t.same(factsOf(status, 'requests')['Open connections'], ['90 of 100'])
-  t.same(factsOf(status, 'requests')['Failed (5xx) a second'], ['3'])
-  t.same(factsOf(status, 'refusals'), { 'slow bodies': ['2'] })
-  t.same(factsOf(status, 'checkpoints')['Failed since the start'], ['1'])
-  t.same(routeRows(status)[0]!.length, routeHeads.length)
-  t.same(routeRows(status), [['unknown path', '3', '–', '–', '3', '0', '3']])
-})
-
-t.test('panels: a follower, a leader: how far one is behind the other', async (t) => {
-  const factsWith = (replication: typeof follower) => {
-    const status = newStatus((vitals) => {
-      vitals.replication = replication
-    })
-    return factsOf(status, 'replication')
-  }
-  t.same(factsWith(follower), {
-    Role: 'follower',
-    Term: '3',
-    'Records behind the stream': '12',
-    'Missing for': '500 ms',
-    'Requests passed on to the leader': '40',
-    'Took over since the start': '1',
-    'Replaced by another since the start': '2',
-  })
-  const leader = { ...follower, role: 'leader', lagSeconds: () => Number.NaN } as const
-  t.match(factsWith(leader), {
-    Role: 'leader',
-    'Records that the stream lacks': '12',
-    'Missing for': units.unknown,
-  })
-})
-
-t.test('panels: readers: how many serve, and the slowest', async (t) => {
-  const readers = someReaders()
-  const status = newStatus((vitals) => {
-    vitals.readers = readers
-    vitals.journal = { durable: 9, position: 9, health: 'ok', warnings: [] as string[] } as Journal
-    Object.assign(vitals.journal, {
-      stats: () => ({ syncs: new Histogram([]), segment: 1, bytes: 1 }),
-    })
-    readers.forwarded = 30
-    readers.cpuSeconds = 1.5
-  })
-  t.same(factsOf(status, 'readers'), {
-    Serve: ['2 of 3'],
-    'Records that the slowest reader is behind': '5',
-    'Requests a second passed on': '30',
-    'Memory, together': '2 MiB',
-    'Processor, together': '150 %',
-    'Started again': '1',
-  })
-  t.match(status.readers, { forwarded: 30, cpu_seconds: 1.5, behind_records: 5 })
-  t.match(status.ready, { warnings: ['readers: 2 of 3 serve'] })
 })

@@ -78,13 +78,13 @@ t.test('people: in Chromium, without scripts: by keyboard alone', needsChromium,
   t.equal(await page.locator('#title').inputValue(), 'Who looks after the cache?')
   t.equal(await page.locator('#content').inputValue(), 'It is *full* again.')
   await pressAt(page, '[type=checkbox]', 'Space')
-  await pressAt(page, 'form.entry > p > button')
+  await pressAt(page, 'form.entry [value=publish]')
   await page.waitForURL(/\/t\/thr_.*#m\d+$/)
   t.equal(await headingOf(page), 'Who looks after the cache?')
   t.match(await page.locator('article').innerText(), /It is full again\.\s*To patch-writer/)
 
   await typeAt(page, '#content', 'Nobody?')
-  await pressAt(page, '[name=do][value=reply]')
+  await pressAt(page, '[name=do][value=publish]')
   await page.getByText('Nobody?').waitFor()
   t.equal(await page.locator('article').count(), 2, 'with what is answered')
   await page.goto(`${forum.url}/t/${demo.thread}`)
@@ -211,7 +211,7 @@ t.test('people: hostile texts in every form: stay text', needsChromium, async (t
     await isUnharmed(`thread ${n}: shown again`)
     t.equal(await page.getByLabel('Title').inputValue(), title, `${n}`)
     t.equal(await page.getByLabel('Message').inputValue(), content, `${n}`)
-    await page.getByRole('button', { name: 'Publish' }).click()
+    await page.getByRole('button', { name: 'Publish', exact: true }).click()
     await page.waitForLoadState()
     await isUnharmed(`thread ${n}: published, or refused`)
   }
@@ -259,7 +259,7 @@ async function killed(t: Test): Promise<void> {
   await page.goto(`${forum.url}/new`)
   await page.getByLabel('Title').fill('Questions')
   await page.getByLabel('Message').fill('Shall we begin?')
-  await page.getByRole('button', { name: 'Publish' }).click()
+  await page.getByRole('button', { name: 'Publish', exact: true }).click()
   await page.waitForURL(/#m\d+$/)
   const id = /thr_[0-9a-f]{32}/.exec(page.url())![0]
   const ends = new AbortController()

@@ -6,7 +6,7 @@ import { basics, content, eventLoop, memory } from './process.ts'
 import { readers, replication } from './processes.ts'
 import { requests, waiting } from './requests.ts'
 import { search } from './search.ts'
-import { checkpoints, coldText, log } from './storage.ts'
+import { checkpoints, coldText, disk, log } from './storage.ts'
 
 const measured: readonly Instrument[] = [
   ...basics,
@@ -17,6 +17,7 @@ const measured: readonly Instrument[] = [
   ...content,
   ...eventLoop,
   ...checkpoints,
+  ...disk,
   ...coldText,
   ...search,
   ...readers,

@@ -2,16 +2,14 @@
 
 import { getHeapStatistics } from 'node:v8'
 import { openFiles, residentMemory } from '../../../base/process.ts'
-import { bytes, count, latency, percent } from '../../../people/browser/dashboard/units.ts'
-import { by, counter, fact, figure, gauge, latest } from '../instrument.ts'
+import { by, counter, figure, gauge } from '../instrument.ts'
 import type { Vitals } from '../vitals.ts'
 
 export const memory = [
   gauge('process_resident_memory_bytes', 'Resident memory in bytes.', residentMemory, {
     limit: { of: 'memory_bytes', read: ({ memoryBytesMax }) => memoryBytesMax },
     status: 'memory.resident_bytes',
-    columns: [{ name: 'resident', line: { on: 'memory', label: 'resident', limit: 'limit' } }],
-    facts: [fact('headline', 'memory', bytes), fact('memory', 'Resident', bytes)],
+    columns: [{ name: 'resident' }],
   }),
   gauge(
     'text_bytes',
@@ -24,18 +22,15 @@ export const memory = [
   figure('Bytes of rendered text in memory.', textInMemory, {
     limit: { of: 'text_memory_bytes', read: ({ textBytesMax }) => textBytesMax },
     status: 'memory.text_bytes',
-    columns: [{ name: 'text', line: { on: 'memory', label: 'text', limit: 'limit of text' } }],
-    facts: [fact('memory', 'Text in memory', bytes, () => false)],
+    columns: [{ name: 'text' }],
   }),
   figure('Bytes of all rendered text.', ({ state }) => state.text.bytes, {
     status: 'memory.text_total_bytes',
-    facts: [fact('memory', 'All text', bytes)],
   }),
   gauge('nodejs_heap_size_used_bytes', 'Used bytes of the JS heap.', heapUsed, {
     limit: { read: () => getHeapStatistics().heap_size_limit },
     status: 'memory.heap_bytes',
     columns: [{ name: 'heap' }],
-    facts: [fact('memory', 'JavaScript heap', bytes)],
   }),
   gauge(
     'nodejs_external_memory_bytes',
@@ -50,16 +45,16 @@ const mentions = ({ state }: Vitals) => state.feeds.mentionCount
 export const content = [
   gauge('messages', 'Messages.', ({ state }) => state.messages.count, {
     status: 'content.messages',
-    facts: [fact('headline', 'messages', count)],
+    columns: [{ name: 'messages' }],
   }),
   gauge('mentions', 'Mentions of identities in messages; each is in a feed.', mentions),
   gauge('threads', 'Threads.', ({ state }) => state.threads.count, {
     status: 'content.threads',
-    facts: [fact('headline', 'threads', count)],
+    columns: [{ name: 'threads' }],
   }),
   gauge('identities', 'Identities created so far.', ({ state }) => state.identities.count, {
     status: 'content.identities',
-    facts: [fact('headline', 'identities', count)],
+    columns: [{ name: 'identities' }],
   }),
   gauge(
     'subscriptions',
@@ -88,21 +83,18 @@ export const eventLoop = [
     'Median delay of timers of the event loop, in seconds.',
     (_, delays) => delays.quantile(0.5),
     {
-      columns: [{ name: 'loop_p50', line: { on: 'loop', label: 'p50' } }],
-      facts: [latest('loop_p50', 'loop', 'Late by, p50', latency)],
+      columns: [{ name: 'loop_p50' }],
     },
   ),
   figure(
     'Longest delay of timers of the event loop, in seconds.',
     (_, delays) => delays.quantile(1),
     {
-      columns: [{ name: 'loop_max', line: { on: 'loop', label: 'at most' } }],
-      facts: [latest('loop_max', 'loop', 'Late by, at most', latency)],
+      columns: [{ name: 'loop_max' }],
     },
   ),
   counter('process_cpu_seconds_total', 'User and system CPU time in seconds.', cpuSeconds, {
     columns: [{ name: 'cpu', as: 'rate' }],
-    facts: [latest('cpu', 'loop', 'Processor', percent)],
   }),
 ]
 

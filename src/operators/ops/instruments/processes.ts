@@ -2,8 +2,7 @@
 // leads. Answers, refusals and waiting polls, which all processes count, are added up elsewhere, in
 // the instruments of these.
 
-import { bytes, count, latency, percent, rate } from '../../../people/browser/dashboard/units.ts'
-import { by, counter, fact, figure, gauge, histogram, latest } from '../instrument.ts'
+import { by, counter, figure, gauge, histogram } from '../instrument.ts'
 import { type RunningReader, readersBehind, type Vitals } from '../vitals.ts'
 
 export const readers = [
@@ -13,16 +12,6 @@ export const readers = [
     by('state', ({ readers }) => readers && { ...readers.counts }),
     { status: 'readers' },
   ),
-  figure('Readers that serve.', ({ readers }) => readers?.counts.serving, {
-    facts: [
-      fact(
-        'readers',
-        'Serve',
-        (serving, { readers }) => `${count(serving)} of ${count(readers?.counts.configured)}`,
-        (serving, { readers }) => serving! < readers!.counts.configured,
-      ),
-    ],
-  }),
   gauge(
     'reader_behind_records',
     'Records of the log that a reader had not applied when it reported last.',
@@ -33,8 +22,7 @@ export const readers = [
     (vitals) => vitals.readers && readersBehind(vitals),
     {
       status: 'readers.behind_records',
-      columns: [{ name: 'readers_behind', line: { on: 'readers', label: 'records' } }],
-      facts: [fact('readers', 'Records that the slowest reader is behind', count)],
+      columns: [{ name: 'readers_behind' }],
     },
   ),
   counter(
@@ -44,7 +32,6 @@ export const readers = [
     {
       status: 'readers.forwarded',
       columns: [{ name: 'readers_forwarded', as: 'rate' }],
-      facts: [latest('readers_forwarded', 'readers', 'Requests a second passed on', rate)],
     },
   ),
   gauge(
@@ -55,7 +42,7 @@ export const readers = [
   figure(
     'Resident memory of all readers.',
     ({ readers }) => readers?.running.reduce((sum, { residentBytes }) => sum + residentBytes, 0),
-    { status: 'readers.resident_bytes', facts: [fact('readers', 'Memory, together', bytes)] },
+    { status: 'readers.resident_bytes' },
   ),
   gauge(
     'reader_memory_bytes',
@@ -74,12 +61,10 @@ export const readers = [
     {
       status: 'readers.cpu_seconds',
       columns: [{ name: 'readers_cpu', as: 'rate' }],
-      facts: [latest('readers_cpu', 'readers', 'Processor, together', percent)],
     },
   ),
   counter('reader_restarts_total', 'Restarts of readers.', ({ readers }) => readers?.restarts, {
     status: 'readers.restarts',
-    facts: [fact('readers', 'Started again', count)],
   }),
   counter(
     'reader_text_reads_total',
@@ -106,13 +91,20 @@ export const replication = [
   ),
   figure('Role of the node: leader or follower.', ({ replication }) => replication?.role, {
     status: 'replication.role',
-    facts: [fact('replication', 'Role', (_, { replication }) => replication!.role)],
   }),
+  figure('Id of this node.', ({ replication }) => replication?.node, {
+    status: 'replication.node',
+  }),
+  figure(
+    'Id of the node that leads the term of the newest record here.',
+    ({ replication, state }) => replication && state.term.node,
+    { status: 'replication.leader' },
+  ),
   gauge(
     'replication_term',
     'The term of the newest record here.',
     ({ replication }) => replication?.term(),
-    { status: 'replication.term', facts: [fact('replication', 'Term', count)] },
+    { status: 'replication.term' },
   ),
   gauge(
     'replication_lag_positions',
@@ -120,15 +112,14 @@ export const replication = [
     ({ replication }) => replication?.lagPositions(),
     {
       status: 'replication.lag_positions',
-      columns: [{ name: 'lag', line: { on: 'replication', label: 'records' } }],
-      facts: [fact('replication', lagName, count)],
+      columns: [{ name: 'lag' }],
     },
   ),
   gauge(
     'replication_lag_seconds',
     'Time for which the oldest missing record has been missing, or the stream unreachable.',
     ({ replication }) => replication?.lagSeconds(),
-    { status: 'replication.lag_seconds', facts: [fact('replication', 'Missing for', latency)] },
+    { status: 'replication.lag_seconds' },
   ),
   counter(
     'replication_forwarded_total',
@@ -136,7 +127,6 @@ export const replication = [
     ({ replication }) => replication?.forwarded(),
     {
       status: 'replication.forwarded',
-      facts: [fact('replication', 'Requests passed on to the leader', count)],
     },
   ),
   counter(
@@ -145,7 +135,6 @@ export const replication = [
     ({ replication }) => replication?.takeovers(),
     {
       status: 'replication.takeovers',
-      facts: [fact('replication', 'Took over since the start', count)],
     },
   ),
   counter(
@@ -154,17 +143,9 @@ export const replication = [
     ({ replication }) => replication?.fenced(),
     {
       status: 'replication.fenced',
-      facts: [fact('replication', 'Replaced by another since the start', count)],
     },
   ),
 ]
-
-/** Returns the name of the lag, which depends on the role. */
-export function lagName({ replication }: Vitals): string {
-  return replication?.role === 'leader'
-    ? 'Records that the stream lacks'
-    : 'Records behind the stream'
-}
 
 function eachReader(read: (reader: RunningReader, vitals: Vitals) => number) {
   return (vitals: Vitals) =>

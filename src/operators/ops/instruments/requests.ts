@@ -1,8 +1,7 @@
 // Instruments of requests: answers, refusals and durations, and waiting requests.
 
 import { type RouteMeter, timedEvery } from '../../../edge/http/meter.ts'
-import { bytes, count, latency, rate } from '../../../people/browser/dashboard/units.ts'
-import { by, counter, fact, figure, gauge, histogram, latest, quantiles } from '../instrument.ts'
+import { by, counter, figure, gauge, histogram, quantiles } from '../instrument.ts'
 import { answersOf, queueBytesOf, refusalsOf, type Vitals } from '../vitals.ts'
 
 const answersHelp =
@@ -20,25 +19,15 @@ export const requests = [
     ),
   ),
   figure('Answers of each route, whatever their status.', by('route', eachRoute(answersOf)), {
-    columns: [
-      { name: 'requests', as: 'rate', line: { on: 'requests', label: 'all routes', most: 5 } },
-    ],
-    facts: [
-      latest('requests', 'headline', 'answers a second', rate),
-      latest('requests', 'requests', 'Answered a second', rate),
-    ],
+    columns: [{ name: 'requests', as: 'rate' }],
   }),
   figure(
     'Answers with a status of 5xx.',
     total(({ answers }) => answers[5]),
     {
       columns: [{ name: 'failed', as: 'rate' }],
-      facts: [latest('failed', 'requests', 'Failed (5xx) a second', rate, (rate) => !!rate)],
     },
   ),
-  figure('Answers of all routes.', total(answersOf), {
-    facts: [fact('requests', 'Answered since the start', count)],
-  }),
   histogram(
     'http_request_duration_seconds',
     `From the request's head to its answer; one request in ${timedEvery} is timed.`,
@@ -46,7 +35,7 @@ export const requests = [
       meter.routes.map(({ name, times: { bounds, counts, sum } }) => {
         return { labels: { route: name }, bounds, counts, sum }
       }),
-    quantiles('', 'times', [latest('p99', 'headline', 'p99 to answer', latency)]),
+    { columns: quantiles('') },
   ),
 ]
 
@@ -55,11 +44,7 @@ export const waiting = [
   gauge('waiting', 'Polls that wait for news.', waitingPolls, {
     limit: { of: 'waiting', read: ({ waiting }) => waiting.max },
     status: 'load.waiting',
-    columns: [{ name: 'waiting', line: { on: 'waiting', label: 'waiting polls' } }],
-    facts: [
-      fact('waiting', 'Polls that wait for news', count),
-      fact('headline', 'waiting polls', count),
-    ],
+    columns: [{ name: 'waiting' }],
   }),
   counter(
     'waiting_ended_total',
@@ -70,7 +55,6 @@ export const waiting = [
     limit: { of: 'gate', read: ({ load }) => load.limits.writesMax },
     status: 'load.gate',
     columns: [{ name: 'gate' }],
-    facts: [fact('waiting', 'Answers that wait for the log', count)],
   }),
   gauge(
     'text_waiting',
@@ -79,7 +63,6 @@ export const waiting = [
     {
       limit: { of: 'cold_reads', read: ({ coldReads }) => coldReads.limits.parkedMax },
       status: 'load.cold_reads',
-      facts: [fact('waiting', 'Requests that wait for old text', count)],
     },
   ),
   gauge(
@@ -109,14 +92,12 @@ export const waiting = [
     {
       limit: { of: 'queue_bytes', read: ({ load }) => load.limits.queueBytesMax },
       status: 'load.queue_bytes',
-      facts: [fact('waiting', 'Bodies and answers in memory', bytes)],
     },
   ),
   gauge('connections', 'Open connections.', ({ load }) => load.connections(), {
     limit: { of: 'connections', read: ({ load }) => load.limits.connectionsMax },
     status: 'load.connections',
-    columns: [{ name: 'connections', line: { on: 'waiting', label: 'connections' } }],
-    facts: [fact('requests', 'Open connections', count)],
+    columns: [{ name: 'connections' }],
   }),
   counter(
     'refusals_total',
@@ -124,8 +105,7 @@ export const waiting = [
     by('why', refusalsOf),
     {
       status: 'refusals',
-      columns: [{ name: 'refusals', as: 'rate', line: { on: 'refusals', most: 6 } }],
-      facts: [fact('refusals', 'By a limit, since the start', count)],
+      columns: [{ name: 'refusals', as: 'rate' }],
     },
   ),
   counter(

@@ -1,7 +1,6 @@
 // Instruments of the search: the progress of its index, durations of searches, and its process.
 
-import { bytes, count, percent } from '../../../people/browser/dashboard/units.ts'
-import { counter, fact, figure, gauge, histogram, latest } from '../instrument.ts'
+import { counter, figure, gauge, histogram } from '../instrument.ts'
 import { missingOf } from '../readiness.ts'
 import type { Vitals } from '../vitals.ts'
 
@@ -9,18 +8,20 @@ export const search = [
   gauge('search_indexed_position', 'All messages up to this position are indexed.', indexedThrough),
   gauge('search_messages', 'Indexed messages.', ({ search }) => search?.progress.indexed, {
     status: 'search.messages',
-    facts: [
-      fact('search', 'Messages indexed', count),
-      fact('search', 'Engine', (_, { search }) => search?.engine || 'none'),
-    ],
   }),
+  figure(
+    'Engine of the index; empty if none can be loaded.',
+    ({ search }) => search && (search.engine ?? ''),
+    {
+      status: 'search.engine',
+    },
+  ),
   figure(
     'Messages that are not indexed yet.',
     ({ search, state }) => search && missingOf(search, state.messages.count),
     {
       status: 'search.missing',
-      columns: [{ name: 'search_missing', line: { on: 'search', label: 'messages' } }],
-      facts: [fact('search', 'Not indexed yet', count)],
+      columns: [{ name: 'search_missing' }],
     },
   ),
   gauge(
@@ -29,14 +30,13 @@ export const search = [
     ({ search }) => search?.progress.bytes,
     {
       status: 'search.bytes',
-      facts: [fact('search', 'Files', bytes)],
     },
   ),
   gauge(
     'search_resident_memory_bytes',
     'Resident memory of the index process in bytes.',
     ({ search }) => search?.progress.residentBytes,
-    { status: 'search.resident_bytes', facts: [fact('search', 'Memory', bytes)] },
+    { status: 'search.resident_bytes' },
   ),
   counter(
     'search_cpu_seconds_total',
@@ -44,14 +44,13 @@ export const search = [
     ({ search }) => search?.progress.cpuSeconds,
     {
       columns: [{ name: 'search_cpu', as: 'rate' }],
-      facts: [latest('search_cpu', 'search', 'Processor', percent)],
     },
   ),
   counter(
     'search_restarts_total',
     'Restarts of the index process after failures.',
     ({ search }) => search?.restarts,
-    { status: 'search.restarts', facts: [fact('search', 'Started again', count)] },
+    { status: 'search.restarts' },
   ),
   gauge(
     'search_waiting',

@@ -1,13 +1,6 @@
 // Instruments of the disk: the log, its checkpoints, and the text.
 
-import {
-  bytes,
-  count,
-  duration,
-  latency,
-  unknown,
-} from '../../../people/browser/dashboard/units.ts'
-import { by, counter, fact, figure, gauge, histogram, quantiles } from '../instrument.ts'
+import { by, counter, figure, gauge, histogram, quantiles } from '../instrument.ts'
 import { recordsBehind, type Vitals } from '../vitals.ts'
 
 export const log = [
@@ -20,14 +13,8 @@ export const log = [
     ({ journal }) => journal?.durable,
     {
       status: 'log.durable_position',
-      columns: [{ name: 'records', as: 'rate', line: { on: 'log', label: 'records' } }],
-      facts: [fact('headline', 'durable position', count), fact('log', 'Durable position', count)],
+      columns: [{ name: 'records', as: 'rate' }],
     },
-  ),
-  figure(
-    'Records that are not durable yet.',
-    ({ journal }) => journal && journal.position - journal.durable,
-    { facts: [fact('log', 'Records not durable yet', count)] },
   ),
   gauge(
     'journal_healthy',
@@ -36,14 +23,6 @@ export const log = [
   ),
   figure('Whether the log accepts records, and if not, why.', ({ journal }) => journal?.health, {
     status: 'log.health',
-    facts: [
-      fact(
-        'log',
-        'Storage',
-        (_, { journal }) => journal?.health ?? 'not open yet',
-        (_, { journal }) => (journal?.health ?? 'ok') !== 'ok',
-      ),
-    ],
   }),
   gauge('journal_segment', 'Number of the segment that is being written.', ofLog('segment'), {
     status: 'log.segment',
@@ -57,7 +36,7 @@ export const log = [
     'journal_sync_duration_seconds',
     'Duration of syncs.',
     ({ journal }) => journal && [journal.stats().syncs],
-    quantiles('sync_', 'syncs'),
+    { columns: quantiles('sync_') },
   ),
 ]
 
@@ -68,11 +47,6 @@ export const checkpoints = [
     ({ checkpoints }) => checkpoints.position,
     {
       status: 'checkpoints.position',
-      facts: [
-        fact('checkpoints', 'Position of the newest', (position) =>
-          position === 0 ? 'none yet' : count(position),
-        ),
-      ],
     },
   ),
   gauge(
@@ -81,20 +55,19 @@ export const checkpoints = [
     ({ checkpoints }) => checkpoints.ageSeconds(),
     {
       status: 'checkpoints.age_seconds',
-      facts: [fact('checkpoints', 'Age', ageShown)],
     },
   ),
   gauge(
     'checkpoint_duration_seconds',
     'Duration of the newest checkpoint; NaN if this process has taken none.',
     ({ checkpoints: { taken, seconds } }) => (taken === 0 ? Number.NaN : seconds),
-    { status: 'checkpoints.duration_seconds', facts: [fact('checkpoints', 'Duration', latency)] },
+    { status: 'checkpoints.duration_seconds' },
   ),
   gauge(
     'checkpoint_bytes',
     'Bytes of pages that the newest checkpoint wrote; NaN if this process has taken none.',
     ({ checkpoints: { taken, bytes } }) => (taken === 0 ? Number.NaN : bytes),
-    { status: 'checkpoints.bytes', facts: [fact('checkpoints', 'Written', bytes)] },
+    { status: 'checkpoints.bytes' },
   ),
   gauge(
     'checkpoint_begin_seconds',
@@ -103,13 +76,11 @@ export const checkpoints = [
   ),
   gauge('checkpoint_records_behind', 'Records that a start would replay.', recordsBehind, {
     status: 'checkpoints.records_behind',
-    columns: [{ name: 'behind', line: { on: 'checkpoints', label: 'records' } }],
-    facts: [fact('checkpoints', 'Records that a start replays', count)],
+    columns: [{ name: 'behind' }],
   }),
   counter('checkpoints_total', 'Checkpoints taken.', ({ checkpoints }) => checkpoints.taken, {
     status: 'checkpoints.taken',
     columns: [{ name: 'checkpoints', as: 'change' }],
-    facts: [fact('checkpoints', 'Taken since the start', count)],
   }),
   counter(
     'checkpoint_failures_total',
@@ -117,7 +88,6 @@ export const checkpoints = [
     ({ checkpoints }) => checkpoints.failed,
     {
       status: 'checkpoints.failed',
-      facts: [fact('checkpoints', 'Failed since the start', count, (failed) => !!failed)],
     },
   ),
   counter(
@@ -134,6 +104,20 @@ export const checkpoints = [
     'scrub_age_seconds',
     'Time since all page files were read; NaN if this process has not read them all yet.',
     ({ scrub }) => scrub.ageSeconds(),
+  ),
+]
+
+export const disk = [
+  gauge(
+    'disk_free_bytes',
+    'Free bytes of the file system of the data directory.',
+    ({ disk }) => disk.freeBytes ?? Number.NaN,
+    { status: 'disk.free_bytes' },
+  ),
+  figure(
+    'Seconds until that file system is full, if it fills as in the last day; null: it does not.',
+    ({ disk }) => disk.fullInSeconds ?? Number.NaN,
+    { status: 'disk.full_in_seconds' },
   ),
 ]
 
@@ -168,9 +152,4 @@ export const coldText = [
 
 function ofLog(what: 'segment' | 'batches' | 'records' | 'bytes') {
   return ({ journal }: Vitals) => journal?.stats()[what]
-}
-
-function ageShown(age: number | null, { checkpoints }: Vitals): string {
-  if (checkpoints.position === 0) return unknown
-  return age === null ? 'an earlier process took it' : duration(age)
 }

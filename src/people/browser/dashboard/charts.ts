@@ -13,7 +13,6 @@ import { clock, clockWithSeconds, type Unit, type UnitName, units } from './unit
 /** The global of uplot.js, which the page loads earlier. */
 declare const uPlot: typeof Plot
 
-const height = 160
 /** A limit is shown once a value reaches a quarter of it. */
 const near = 4
 /** The time axis covers at least this many seconds, even if the node is younger. */
@@ -33,9 +32,9 @@ export interface Timeline {
 }
 
 export class ChartView {
-  readonly figure: HTMLElement
   readonly #canvas = element('div', { class: 'chart', role: 'img' })
   readonly #title = element('p', { class: 'caption' })
+  readonly #noData = element('p', { class: 'no-data' })
   readonly #legend = element('ul', { class: 'legend' })
   readonly #table = element('table', { class: 'wide' })
   readonly #details: HTMLDetailsElement
@@ -45,7 +44,8 @@ export class ChartView {
   /** The index of the sample under the pointer, or null. */
   #cursor: number | null = null
 
-  constructor(chart: Chart, timeline: Timeline) {
+  /** Replaces what is in `place`. */
+  constructor(place: HTMLElement, chart: Chart, timeline: Timeline) {
     this.#chart = chart
     this.#timeline = timeline
     const region = { class: 'scroll', role: 'group', tabindex: '0', 'aria-label': chart.title }
@@ -54,8 +54,8 @@ export class ChartView {
       element('div', region, [this.#table]),
     ])
     this.#details.addEventListener('toggle', () => this.#renewTable())
-    const parts = [this.#title, this.#canvas, this.#legend, this.#details]
-    this.figure = element('div', {}, parts)
+    const box = element('div', { class: 'box' }, [this.#canvas, this.#noData])
+    place.replaceChildren(this.#title, box, this.#legend, this.#details)
     new ResizeObserver(() => this.#resize()).observe(this.#canvas)
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
       this.#remove()
@@ -73,11 +73,13 @@ export class ChartView {
   }
 
   #renew(): void {
-    const { title, lines } = this.#chart
+    const { title, lines, noData } = this.#chart
     this.#title.textContent = title
     this.#plot ??= new uPlot(this.#options(), this.#data(), this.#canvas)
     this.#plot.setData(this.#data())
-    const words = lines.map((line) => this.#words(line))
+    const isEmpty = !lines.some((line) => this.#values(line).some((value) => value !== null))
+    this.#noData.textContent = isEmpty ? noData : ''
+    const words = isEmpty ? [noData] : lines.map((line) => this.#words(line))
     this.#canvas.ariaLabel = `${title}, last ten minutes: ${words.join('; ')}`
     this.#renewLegend()
     this.#renewTable()
@@ -94,29 +96,28 @@ export class ChartView {
   }
 
   #resize(): void {
-    const width = this.#canvas.clientWidth
+    const { clientWidth: width, clientHeight: height } = this.#canvas
     if (width > 0) this.#plot?.setSize({ width, height })
   }
 
   #values({ column }: Line): (number | null)[] {
-    const { history } = this.#timeline
-    return typeof column === 'string' ? history.column(column) : history.at.map(() => column)
+    return this.#timeline.history.column(column)
   }
 
   #data(): Plot.AlignedData {
     const { history, startedAt } = this.#timeline
     const times = history.at.map((at) => startedAt + at)
-    return [times, ...this.#chart.lines.map((line) => this.#values(line))]
+    const { lines } = this.#chart
+    const limits = limitsOf(lines).map((max) => history.at.map(() => max))
+    return [times, ...lines.map((line) => this.#values(line)), ...limits]
   }
 
   /** Returns the top of the value axis. Limits are included if they are near. */
   #top(): number {
     const { lines } = this.#chart
     const highestOf = (line: Line) => Math.max(0, ...this.#values(line).map((value) => value ?? 0))
-    const isLimit = ({ column }: Line) => typeof column === 'number'
-    const highest = Math.max(0, ...lines.filter((line) => !isLimit(line)).map(highestOf))
-    const limits = lines.filter(isLimit).map(highestOf)
-    return 1.05 * Math.max(highest, ...limits.filter((limit) => limit <= near * highest))
+    const highest = Math.max(0, ...lines.map(highestOf))
+    return 1.05 * Math.max(highest, ...limitsOf(lines).filter((limit) => limit <= near * highest))
   }
 
   /** Describes the line in words, for screen readers. */
@@ -124,17 +125,16 @@ export class ChartView {
     const unit = this.#unit
     const values = this.#values(line)
     const highest = Math.max(...values.map((value) => value ?? 0))
-    if (typeof line.column === 'number') return `${line.label} ${unit(line.column)}`
     return `${line.label} now ${unit(values.at(-1))}, at most ${unit(highest)}`
   }
 
   #renewLegend(): void {
     const { lines } = this.#chart
     const items = lines.map((line, i) => {
-      const color = typeof line.column === 'number' ? 'limit' : i
-      const swatch = element('span', { class: `swatch color-${color}` })
-      const value = this.#values(line).at(this.#cursor ?? -1)
-      return element('li', {}, [swatch, `${line.label} `, element('b', {}, [this.#unit(value)])])
+      const swatch = element('span', { class: `swatch color-${i}` })
+      const value = this.#unit(this.#values(line).at(this.#cursor ?? -1))
+      const limit = line.max === undefined ? '' : ` of ${this.#unit(line.max)}`
+      return element('li', {}, [swatch, `${line.label} `, element('b', {}, [value, limit])])
     })
     const at = this.#cursor === null ? undefined : this.#timeline.history.at[this.#cursor]
     if (at !== undefined) {
@@ -172,15 +172,15 @@ export class ChartView {
       ticks: { show: false },
     }
     const grid = { stroke: color('line'), width: 1 }
-    const series = lines.map(({ column }, i): Plot.Series => {
-      const stroke = typeof column === 'number' ? color('soft') : color(`line-${i + 1}`)
-      const dash = typeof column === 'number' ? { dash: [4, 3] } : {}
-      const fill = i === 0 ? { fill: `${stroke}1f` } : {}
-      return { stroke, width: 1.5, points: { show: false }, ...dash, ...fill }
+    const plain = { width: 1.5, points: { show: false } }
+    const series = lines.map((_, i): Plot.Series => {
+      const stroke = color(`line-${i + 1}`)
+      return { ...plain, stroke, ...(i === 0 && { fill: `${stroke}1f` }) }
     })
+    const limits = limitsOf(lines).map(() => ({ ...plain, stroke: color('soft'), dash: [4, 3] }))
     return {
       width: this.#canvas.clientWidth || 320,
-      height,
+      height: this.#canvas.clientHeight || 160,
       padding: [8, 20, 0, 0],
       legend: { show: false },
       cursor: {
@@ -203,7 +203,7 @@ export class ChartView {
           values: (_, at) => at.map(this.#unit),
         },
       ],
-      series: [{}, ...series],
+      series: [{}, ...series, ...limits],
       hooks: {
         setCursor: [({ cursor }) => this.#point(cursor.idx ?? null)],
         drawAxes: [(plot) => this.#drawCheckpoints(plot, color('soft'))],
@@ -260,6 +260,11 @@ function smallest(unit: UnitName): number {
   return unit === 'bytes' ? 2 ** 20 : unit === 'latency' ? 0.001 : 1
 }
 
+/** Returns the limits of these lines, which are drawn dashed. */
+function limitsOf(lines: readonly Line[]): number[] {
+  return lines.flatMap(({ max }) => (max == null ? [] : [max]))
+}
+
 function keyOf({ lines }: Chart): string {
-  return lines.map(({ label, column }) => `${label}=${column}`).join()
+  return lines.map(({ label, column, max }) => `${label}=${column}<${max}`).join()
 }

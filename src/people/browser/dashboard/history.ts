@@ -66,7 +66,6 @@ export function byMinute(history: History, startedAt: number, lines: readonly Li
   return minutes.map((minute) => ({
     minute,
     values: lines.map(({ column }) => {
-      if (typeof column === 'number') return column
       const of = history.column(column).filter((_, i) => minuteOf[i] === minute)
       const known = of.filter((value) => value !== null)
       if (known.length === 0) return null

@@ -1,18 +1,18 @@
-// The live dashboard: reads /status.json every second while the page is visible, refreshes the
-// tables that the node wrote into the page, and draws charts.
+// The live dashboard: while the page is visible, it takes over the parts of a newer page every
+// second (operators/ops/page.ts), and draws charts of what /status.json has.
 //
 // M1. Only samples that the page does not have yet are requested.
 // M2. If the node does not answer, the page keeps its numbers, and shows since when it has had no
 //     answer.
-// M3. A node of another version has another page, so the page is reloaded.
+// M3. A node of another version, or with other panels, has another page, so the page is reloaded.
 
 import { whileVisible } from '../while-visible.ts'
 import { ChartView, type Timeline } from './charts.ts'
-import { byId, element } from './elements.ts'
+import { byId } from './elements.ts'
 import { History } from './history.ts'
-import { routeName, routeRows } from './routes.ts'
-import type { Panel, Status } from './status.ts'
-import { clockWithSeconds, units } from './units.ts'
+import { drawSparks } from './sparks.ts'
+import type { Chart, Status } from './status.ts'
+import { clockWithSeconds } from './units.ts'
 
 const pauseMs = 1_000
 const patienceMs = 5_000
@@ -21,159 +21,92 @@ const clockSlackSeconds = 2
 
 const timeline: Timeline = { history: new History(), startedAt: 0 }
 const charts = new Map<string, ChartView>()
-/** The route whose times are drawn, or '' for all routes. */
-let route = ''
 /** The start of the process that took the samples, in milliseconds since 1970. */
 let processStart = 0
-let newest: Status | null = null
 let silentSince: Date | null = null
-
-const routeChoice = element('select', { 'aria-label': 'Route' }, [
-  element('option', { value: '' }, ['all routes']),
-])
-routeChoice.addEventListener('change', () => {
-  route = routeChoice.value
-  if (newest !== null) render(newest)
-})
-byId('times-title').parentElement!.append(routeChoice)
 
 whileVisible(pauseMs, renew)
 
 async function renew(): Promise<void> {
   const begun = new Date()
   let status: Status
+  let page: Document
   try {
-    status = await read(timeline.history.last)
+    status = await readStatus(timeline.history.last)
     if (processStart !== status.node.started_at) status = await restart()
+    page = new DOMParser().parseFromString(await read('/').then((it) => it.text()), 'text/html')
   } catch (error) {
     silentSince ??= begun
     return showSilence(silentSince, error as Error)
   }
   silentSince = null
-  if (status.node.version !== document.body.dataset.version) return location.reload()
+  if (keyOf(page) !== keyOf(document)) return location.reload()
   accept(status)
+  takeOver(page)
 }
 
-async function read(after: number): Promise<Status> {
-  const signal = AbortSignal.timeout(patienceMs)
-  const answer = await fetch(`/status.json?after=${after}`, { signal })
+async function read(path: string): Promise<Response> {
+  const answer = await fetch(path, { signal: AbortSignal.timeout(patienceMs) })
   if (!answer.ok) throw new Error(`it answers ${answer.status}`)
-  return answer.json()
+  return answer
+}
+
+async function readStatus(after: number): Promise<Status> {
+  return (await read(`/status.json?after=${after}`)).json()
 }
 
 /** Reads the samples of another process from the beginning, because they start at 1 again. */
 async function restart(): Promise<Status> {
   timeline.history.clear()
   timeline.startedAt = 0
-  const status = await read(0)
+  const status = await readStatus(0)
   processStart = status.node.started_at
   return status
 }
 
-function accept(status: Status): void {
-  const startedAt = Date.now() / 1000 - status.node.uptime_seconds
+/** Returns the version of the page and its panels (M3). */
+function keyOf({ body }: Document): string {
+  const panels = Array.from(body.querySelectorAll('.panel'), ({ id }) => id)
+  return `${body.dataset.version} ${panels}`
+}
+
+function accept({ node, series }: Status): void {
+  const startedAt = Date.now() / 1000 - node.uptime_seconds
   if (Math.abs(startedAt - timeline.startedAt) > clockSlackSeconds) timeline.startedAt = startedAt
-  timeline.history.add(status.series)
-  newest = status
-  render(status)
+  timeline.history.add(series)
 }
 
-function render(status: Status): void {
-  const { ready, page } = status
-  showState(ready.state, page.state)
-  byId('uptime').textContent = page.uptime
+/** Shows what a newer page of the same kind shows. */
+function takeOver(page: Document): void {
   byId('silence').hidden = true
-  byId('readiness').hidden = ready.state === 'serving'
-  byId('readiness').textContent = ready.text
   document.querySelector('main')!.classList.remove('stale')
-  renewChoice(status)
-  for (const [i, { value }] of page.headline.entries()) {
-    byId('headline').children[i].lastElementChild!.textContent = value
+  document.title = page.title
+  for (const newer of page.querySelectorAll('[data-live]')) {
+    const part = byId(newer.id)
+    if (part.isEqualNode(newer)) continue
+    part.className = newer.className
+    for (const { name, value } of newer.attributes) part.setAttribute(name, value)
+    part.replaceChildren(...newer.childNodes)
   }
-  for (const panel of page.panels) renewPanel(panel.id === 'times' ? ofRoute(panel, status) : panel)
-  renewRoutes(status)
-}
-
-/** Changes the announced state, but only to a different one. */
-function showState(state: string, name: string): void {
-  const shown = byId('state')
-  if (shown.dataset.state === state) return
-  shown.dataset.state = state
-  shown.textContent = name
-  document.title = `${name} – Agent Forum`
+  for (const { id, dataset } of page.querySelectorAll<HTMLElement>('[data-chart]')) {
+    const chart: Chart = JSON.parse(dataset.chart!)
+    const view = charts.get(id) ?? new ChartView(byId(id), chart, timeline)
+    charts.set(id, view)
+    view.update(chart, timeline)
+  }
+  drawSparks(timeline.history)
 }
 
 function showSilence(since: Date, { name, message }: Error): void {
-  showState('silent', 'No answer')
+  const state = byId('state')
+  state.dataset.state = 'silent'
+  state.textContent = 'No answer'
+  document.title = 'No answer – Agent Forum'
   const silence = byId('silence')
   const why = message.startsWith('it answers') || name === 'SyntaxError' ? ` (${message})` : ''
   const text = `The node has not answered since ${clockWithSeconds.format(since)}${why}.`
   if (silence.hidden || silence.textContent !== text) silence.textContent = text
   silence.hidden = false
-  byId('readiness').hidden = true
+  byId('problems').replaceChildren()
   document.querySelector('main')!.classList.add('stale')
-}
-
-function renewChoice({ routes }: Status): void {
-  const known = new Set([...routeChoice.options].map(({ value }) => value))
-  for (const { route } of routes) {
-    if (!known.has(route))
-      routeChoice.append(element('option', { value: route }, [routeName(route)]))
-  }
-}
-
-/** Returns the panel of times for the chosen route. Its facts show the columns of its lines. */
-function ofRoute(panel: Panel, { latest }: Status): Panel {
-  if (route === '') return panel
-  const { title, unit } = panel.chart
-  const lines = panel.chart.lines.map((line) => ({ ...line, column: `${line.column}:${route}` }))
-  const facts = panel.facts.map((fact, i) => {
-    return { ...fact, value: units[unit](latest[lines[i].column]) }
-  })
-  return {
-    ...panel,
-    facts,
-    chart: { title: title.replace('all routes', routeName(route)), unit, lines },
-  }
-}
-
-function renewPanel({ id, title, facts, chart }: Panel): void {
-  const section = document.getElementById(id) ?? addPanel(id, title)
-  const rows = facts.map(({ name, value, isBad = false }) => {
-    const cell = element('td', isBad ? { class: 'bad' } : {}, [value])
-    return element('tr', {}, [element('th', { scope: 'row' }, [name]), cell])
-  })
-  const table = section.querySelector<HTMLTableElement>('table.facts')!
-  table.tBodies[0].replaceChildren(...rows)
-  let view = charts.get(id)
-  if (view === undefined) {
-    view = new ChartView(chart, timeline)
-    charts.set(id, view)
-    table.before(view.figure)
-  }
-  view.update(chart, timeline)
-}
-
-/** Adds a panel that did not exist when the node wrote the page. */
-function addPanel(id: string, title: string): HTMLElement {
-  const heading = element('h2', { id: `${id}-title` }, [title])
-  const named = { 'aria-labelledby': `${id}-title` }
-  const section = element('section', { class: 'panel', id, ...named }, [
-    element('div', { class: 'panel-title' }, [heading]),
-    element('table', { class: 'facts', ...named }, [element('tbody', {})]),
-  ])
-  byId('routes').before(section)
-  return section
-}
-
-function renewRoutes(status: Status): void {
-  const rows = routeRows(status).map(([route, ...cells]) =>
-    element('tr', {}, [
-      element('th', { scope: 'row' }, [route!]),
-      ...cells.map((cell) => element('td', {}, [cell])),
-    ]),
-  )
-  byId('routes')
-    .querySelector('tbody')!
-    .replaceChildren(...rows)
 }

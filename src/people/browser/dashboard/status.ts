@@ -1,17 +1,20 @@
 // The shape of /status.json, as a node writes it and the dashboard reads it. docs/operating.md,
 // "The dashboard", describes it for programs, and docs/metrics.md lists the numbers in it.
 //
-// S1. A program that knows format 1 may rely on every field except `page`; fields may be added.
-// S2. It contains no id, name or text of a caller: the program itself names columns and reasons.
+// S1. A program that knows format 1 may rely on every field; fields may be added.
+// S2. It contains no id, name or text of a caller: the program itself names columns and reasons. An
+//     identity is its number, in the order of registration.
 // S3. null is an unknown number: nothing was measured, or nothing has happened yet. A section is
 //     null if the node lacks its subject, such as readers.
 
 import type { UnitName } from './units.ts'
 
-export interface Status {
+export interface Status extends Sections {
   format: 1
   node: {
     version: string
+    /** The commit that the program was built from, if it is known. */
+    commit: string | null
     node_version: string
     /** The name of the HTTP server. */
     http: string
@@ -21,6 +24,8 @@ export interface Status {
      */
     started_at: number
     uptime_seconds: number
+    /** Where callers reach the forum, if that is known. */
+    url: string | null
   }
   ready: Ready
   /** Routes that have answered, those with most answers first. */
@@ -28,10 +33,58 @@ export interface Status {
   /** The values of the newest sample by column; columns without a value are left out. */
   latest: Record<string, number>
   series: Series
-  /** The content of the dashboard; it may change with every version. */
-  page: Page
-  /** A section of instruments (operators/ops/instrument.ts). A value with a limit is {now, max}. */
-  [section: string]: unknown
+  /** The identities whose writes the rate limits have refused most often, most refused first. */
+  refused_callers: { identity: number; refused: number }[]
+  /** The newest lines of the node's log of level warning and above, newest first. */
+  log_lines: LogLine[]
+}
+
+/** The sections that instruments fill (operators/ops/instrument.ts). */
+export interface Sections {
+  log: (Numbers<'position' | 'durable_position' | 'segment' | 'bytes'> & Named<'health'>) | null
+  load: Limited<'waiting' | 'gate' | 'cold_reads' | 'queue_bytes' | 'connections'>
+  memory: Limited<'resident_bytes' | 'text_bytes' | 'heap_bytes'> & Numbers<'text_total_bytes'>
+  disk: Numbers<'free_bytes' | 'full_in_seconds'>
+  content: Numbers<'messages' | 'threads' | 'identities'>
+  refusals: Record<string, number>
+  checkpoints: Numbers<
+    | 'position'
+    | 'age_seconds'
+    | 'duration_seconds'
+    | 'bytes'
+    | 'records_behind'
+    | 'taken'
+    | 'failed'
+  >
+  search:
+    | (Numbers<'messages' | 'missing' | 'bytes' | 'resident_bytes' | 'restarts'> & Named<'engine'>)
+    | null
+  readers: Numbers<
+    | 'configured'
+    | 'serving'
+    | 'behind_records'
+    | 'forwarded'
+    | 'resident_bytes'
+    | 'cpu_seconds'
+    | 'restarts'
+  > | null
+  replication:
+    | (Numbers<'term' | 'lag_positions' | 'lag_seconds' | 'forwarded' | 'takeovers' | 'fenced'> &
+        Named<'role' | 'node' | 'leader'>)
+    | null
+}
+
+type Numbers<Name extends string> = Record<Name, number | null>
+type Named<Name extends string> = Record<Name, string>
+/** Values with the limit of each, or null if there is none. */
+type Limited<Name extends string> = Record<Name, { now: number | null; max: number | null }>
+
+export interface LogLine {
+  /** Milliseconds since 1970. */
+  at: number
+  level: 'warn' | 'error' | 'fatal'
+  /** The name of the event. The log itself has the details. */
+  event: string
 }
 
 export interface Ready {
@@ -48,6 +101,8 @@ export interface RouteAnswers {
   answers: number
   refused: number
   failed: number
+  /** The time to answer of 99 of 100 requests since the start; null if none was timed yet. */
+  p99_seconds: number | null
 }
 
 /**
@@ -66,44 +121,22 @@ export interface Series {
   columns: Record<string, (number | null)[]>
 }
 
-/** The content of the dashboard, in words. */
-export interface Page {
-  /** The name of the node's state. */
-  state: string
-  uptime: string
-  /** The numbers at the top. */
-  headline: Fact[]
-  panels: Panel[]
-}
-
-export interface Panel {
-  id: string
-  title: string
-  /** The present values. */
-  facts: Fact[]
-  chart: Chart
-  /** A sentence below the facts. */
-  note?: string
-}
-
-export interface Fact {
-  name: string
-  value: string
-  /** Whether the value needs attention. */
-  isBad?: boolean
-}
-
+/** What a chart draws. */
 export interface Chart {
   /** The subject of the chart, which also labels it. */
   title: string
   unit: UnitName
-  lines: Line[]
+  lines: readonly Line[]
+  /** What is said in place of a drawing without any value. */
+  noData: string
 }
 
 export interface Line {
   label: string
-  /** A column of the samples, or a constant: a limit, which is drawn dashed. */
-  column: string | number
+  /** A column of the samples. */
+  column: string
+  /** The limit of the value, if it has one. */
+  max?: number | null
 }
 
 /** The maximum number of samples that are kept: one a second for ten minutes. */
