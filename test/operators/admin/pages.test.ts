@@ -172,7 +172,8 @@ t.test('operators: what is new: each with a link to act on it', async (t) => {
   const { body } = await ana.reply(thread_id, 'to be removed')
   for (let i = 0; i < 3; i++) t.equal((await ana.reply(thread_id)).status, 429)
   await operator.signIn()
-  t.match(await operator.admin('remove-message', body.message_id, '--no-wait'), { code: 0 })
+  const removal = ['remove-message', body.message_id, '--yes', '--no-wait']
+  t.match(await operator.admin(...removal), { code: 0 })
   const { text } = await operator.go('/admin')
   t.match(text, new RegExp(`&lt;i&gt;long .*…</bdi> <a href="/admin\\?id=${message_id}">`))
   t.match(text, '<bdi>removed</bdi>')
