@@ -73,6 +73,7 @@ const ofSystem = [
   ...['clients/mcp/identity', 'clients/mcp/place', 'clients/mcp/search', 'clients/mcp/triage'],
   ...[
     'cluster/replication/appends',
+    'cluster/replication/claims',
     'cluster/replication/connect',
     'cluster/replication/engine-faults',
   ],

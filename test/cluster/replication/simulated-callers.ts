@@ -1,11 +1,13 @@
 // The callers of simulated nodes: writers that repeat a write at any node, sometimes at both at
-// once, until it is answered, and readers of threads and feeds at every node. All answers and pages
-// are reported to sightings.ts; an answer may come much later, or never.
+// once, until it is answered, claimers (simulated-claimers.ts), and readers of threads and feeds at
+// every node. All answers and pages are reported to sightings.ts; an answer may come much later, or
+// never.
 
 import type { Request } from '../../simulate/asking.ts'
 import type { Caller, Write } from './checked-swarm.ts'
 import { itemsOf } from './listed.ts'
 import { type Final, type Shown, Sightings } from './sightings.ts'
+import { SimulatedClaimers } from './simulated-claimers.ts'
 import type { SimulatedNode, World } from './simulated-node.ts'
 
 const address = '10.0.0.1'
@@ -14,6 +16,7 @@ const threadsMax = 12
 
 export class SimulatedCallers {
   readonly seen = new Sightings()
+  readonly claimers: SimulatedClaimers
   readonly #world: World
   readonly #nodes: readonly SimulatedNode[]
   readonly #callers: Caller[] = []
@@ -26,10 +29,12 @@ export class SimulatedCallers {
   constructor(world: World, nodes: readonly SimulatedNode[]) {
     this.#world = world
     this.#nodes = nodes
+    this.claimers = new SimulatedClaimers(world)
   }
 
-  get openWrites(): number {
-    return this.#open.size
+  /** Whether a write has no answer yet. */
+  get areOpen(): boolean {
+    return this.#open.size > 0 || this.claimers.hasOpenResults
   }
 
   /** Whether there are identities, and a thread that the watcher follows. */
@@ -45,7 +50,9 @@ export class SimulatedCallers {
     if (!this.arePrepared) this.#prepare(node)
     else if (this.#mayRegister && this.#world.random() < 0.2) this.prepareWebhook(node)
     else if (this.#world.random() < 0.1) this.#post(node)
-    else if (this.#world.random() < 0.6) this.#write(node)
+    else if (this.#world.random() < 0.3) {
+      this.claimers.act(node, this.#callers, this.#threads)
+    } else if (this.#world.random() < 0.6) this.#write(node)
     else this.#read(node)
   }
 
@@ -59,11 +66,12 @@ export class SimulatedCallers {
     this.#world.receiver.whetherAllDelivered(node, this.#callers[1]!.token, done)
   }
 
-  /** Repeats a write whose outcome is unknown. */
+  /** Repeats writes whose outcome is unknown. */
   tryAgain(node: SimulatedNode): void {
     const open = [...this.#open]
     const write = open[this.#below(open.length)]
     if (write !== undefined) this.#send(node, write)
+    this.claimers.tryAgain(node)
   }
 
   /** The threads that have been acknowledged by now, and the watcher's feed. */
@@ -100,7 +108,9 @@ export class SimulatedCallers {
     const [, watcher] = this.#callers
     if (watcher === undefined) {
       const request: Request = { method: 'post', path: '/api/identities', body: {}, address }
+      const report = this.claimers.seen.sent(request)
       node.ask(request, (status, body) => {
+        report(status, body)
         if (status === 201 && this.#callers.length < 2) this.#callers.push(JSON.parse(body))
       })
       return

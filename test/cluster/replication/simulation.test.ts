@@ -67,6 +67,10 @@ const mustHappen = [
   'write: 201',
   'write: 200',
   'write: 503',
+  'claim: 201',
+  'claim: claimed',
+  'claim: claim_lost',
+  'claim: not_holder',
 ]
 const mustHappenInMany = [
   'reply lost',

@@ -188,7 +188,7 @@ class Simulation {
     )
     for (const node of this.mayLose ? [] : this.nodes) {
       await this.until(`writes through ${node.name}`, () => {
-        if (callers.arePrepared && callers.openWrites === 0) return true
+        if (callers.arePrepared && !callers.areOpen) return true
         if (this.chance(0.1)) callers.arePrepared ? callers.tryAgain(node) : callers.act()
         return false
       })
@@ -281,7 +281,9 @@ class Simulation {
       }
       return finals.size === 2
     })
-    assert.deepEqual(this.callers.seen.differences(finals), [])
+    const { seen, claimers } = this.callers
+    assert.deepEqual(seen.differences(finals), [])
+    assert.deepEqual(claimers.differences(finals.get('first')!), [])
   }
 
   /** Lets everything proceed until the condition holds. */
