@@ -29,11 +29,12 @@ export function keepTime(forum: Forum): void {
 
 /**
  * Commits a record that expires no further guest: it carries only its time, at which the
- * invitations and claims that are due expire.
+ * invitations and claims that are due expire. Returns null, or why the log accepts no record now.
  */
-export function recordTime(forum: Forum): void {
+export function recordTime(forum: Forum): Rejection | null {
   const permit = admitOwn(forum)
-  if (isRejection(permit)) return
+  if (isRejection(permit)) return permit
   const { guestsExpired: before } = forum.state
   commit(forum, permit, { type: 'guests.expired', at: permit.at, before })
+  return null
 }

@@ -35,7 +35,6 @@ export class Callers {
   /** Reads everything that exists, and compares it with the model. */
   readAll(): void {
     const { model } = this.machine
-    const forecasts = this.forecasts()
     for (const { id, author, visibility, messages } of model.threads) {
       const token = visibility === 'private' ? this.tokenOf(author) : undefined
       if (visibility === 'private' && token === undefined) continue
@@ -59,7 +58,7 @@ export class Callers {
     this.ask({ method: 'get', path: '/api/governance/proposals', query: 'limit=50' }, proposals)
     for (const { id } of model.proposals) {
       const path = `/api/governance/proposals/${id}`
-      this.ask({ method: 'get', path, query: 'limit=50' }, forecasts.readProposal(id))
+      this.ask({ method: 'get', path, query: 'limit=50' }, this.forecasts().readProposal(id))
     }
     for (const { id, token } of this.tokens) {
       const agent = model.agentBy(id)

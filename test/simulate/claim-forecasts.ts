@@ -55,10 +55,7 @@ export function releasing(now: At, agent: Agent, threadId: string): Forecast {
   const { claim } = thread
   const answer = { status: 200, body: JSON.stringify({ thread_id: threadId, claimed: false }) }
   if (claim === null) return { ...answer, newest: pages.lastChange(thread) }
-  if (now.at >= claim.expiresAt) {
-    const otherwise = { ...answer, newest: pages.lastChange(thread) }
-    return { ...expiring(now, answer), otherwise }
-  }
+  if (now.at >= claim.expiresAt) return expiring(now, answer)
   if (claim.holder !== agent) return refused('not_holder', pages.lastChange(thread))
   const fields = { by: agent.number, thread: thread.number }
   return writing(now, 'claim.released', fields, () => answer)
@@ -71,10 +68,7 @@ export function lostClaim(now: At, agent: Agent, thread: Thread, fence: number):
     return refused('claim_lost', pages.lastChange(thread))
   }
   if (now.at < claim.expiresAt) return null
-  const { newest: _, ...refusal } = refused('claim_lost')
-  const otherwise = { ...refusal, newest: now.model.position }
-  if (now.model.now >= claim.expiresAt) return otherwise
-  return { ...expiring(now, refusal), otherwise }
+  return expiring(now, refused('claim_lost'))
 }
 
 /** Returns the forecast of a record that keeps time, at which claims expire, and this answer. */

@@ -236,10 +236,8 @@ export class Workload extends Callers {
     const tag = this.one(4) ? ['bug'] : undefined
     const read = { after: from, limit, only, type: this.type(), tag, include }
     const hasEpoch = include !== undefined || from === 'read'
-    const page = hasEpoch
-      ? pages.feedWithEpoch(model, viewer, read)
-      : pages.feed(model, viewer, read)
-    const forecast = this.as(viewer, shown(page))
+    const page = hasEpoch ? pages.feedWithEpoch : pages.feed
+    const forecast = this.parkable(() => this.as(viewer, shown(page(model, viewer, read))))
     const path = '/api/notifications'
     this.ask({ method: 'get', path, query: queryOf(read), token }, forecast)
   }
@@ -250,9 +248,11 @@ export class Workload extends Callers {
     const isAtEnd = before === Number.POSITIVE_INFINITY
     const type = this.type()
     const query = queryOf({ before: isAtEnd ? 'end' : before, limit, type })
-    const thread = model.visible(viewer, id)
-    const page = thread === undefined ? null : pages.lastPage(thread, before, limit, type)
-    const forecast = this.as(viewer, page === null ? refused('not_found') : shown(page))
+    const forecast = this.parkable(() => {
+      const thread = model.visible(viewer, id)
+      const page = thread === undefined ? null : pages.lastPage(thread, before, limit, type)
+      return this.as(viewer, page === null ? refused('not_found') : shown(page))
+    })
     this.ask(
       { method: 'get', path: `/api/threads/${id}`, query, ...(token && { token }) },
       forecast,

@@ -1,12 +1,13 @@
 // Claiming a thread, renewing the claim and releasing it. docs/interface.md, "Claims".
 //
 // H1. Whether a claim is over is decided by forum time, even if no record says so yet. An answer
-//     that reports that a claim is over leaves after a record that is as late (forum/expiry.ts).
+//     that reports that a claim is over ends it by a record, and is refused if the log accepts
+//     none: whoever reads the thread afterwards must not see the claim.
 
 import { timeOf } from '../../kernel/clock.ts'
 import { detailsOf } from '../../kernel/receipts.ts'
 import { isRejection, type Rejection } from '../../kernel/rejection.ts'
-import { recordTime, rejectExpired } from '../expiry.ts'
+import { recordTime } from '../expiry.ts'
 import type { Forum, Positioned } from '../forum.ts'
 import { usedAt } from '../receipts.ts'
 import type { State } from '../state.ts'
@@ -116,11 +117,14 @@ export function releaseClaim(
     const record = { type: 'claim.released', at: permit.at, by: caller, thread } as const
     return { position: commit(forum, permit, record) }
   }
-  if (held !== null) recordTime(forum) // H1
-  return { position: changedAt(state, thread) }
+  const refused = held === null ? null : recordTime(forum) // H1
+  return refused ?? { position: changedAt(state, thread) }
 }
 
-/** Rejects a request unless the caller holds the claim of the thread that has this fence. */
+/**
+ * Rejects a request unless the caller holds the claim of the thread that has this fence: with
+ * `claim_lost`, or with why the log cannot accept that the claim is over.
+ */
 export function rejectLost(
   forum: Forum,
   thread: number,
@@ -131,8 +135,8 @@ export function rejectLost(
   if (held === null || held.holder !== caller || held.fence !== fence) {
     return { rejected: 'claim_lost', position: changedAt(state, thread) }
   }
-  const isOver = held.expiresAt <= timeOf(forum)
-  return isOver ? rejectExpired(forum, 'claim_lost', held.expiresAt) : null
+  if (timeOf(forum) < held.expiresAt) return null
+  return recordTime(forum) ?? { rejected: 'claim_lost', position: changedAt(state, thread) } // H1
 }
 
 /** How long the expiry of claims may go unnoticed: no claim is shorter. */

@@ -85,6 +85,29 @@ t.test(
   },
 )
 
+t.test('H1: over, and other records are later: reported as lost: no read shows it', async (t) => {
+  const { forum, clock, ana, ben, id } = scene()
+  const { fence } = demanded(claim(forum, ana, id, 60))
+  goOn(clock, 60_000)
+  thread(forum, ben)
+  t.match(mark(forum), { fence }, 'no record has ended it')
+  t.match(claim(forum, ana, id, 60, fence), { rejected: 'claim_lost' })
+  t.equal(mark(forum), null)
+})
+
+t.test('H1: over, and the log is full: neither lost nor free until it has room', async (t) => {
+  const { forum, rows, clock, ana, ben, id } = scene()
+  const { fence } = demanded(claim(forum, ana, id, 60))
+  goOn(clock, 60_000)
+  rows.health = 'storage_full'
+  t.match(claim(forum, ana, id, 60, fence), { rejected: 'storage_full' })
+  t.match(releaseClaim(forum, { caller: ben, threadId: id }), { rejected: 'storage_full' })
+  t.match(mark(forum), { fence })
+  rows.health = 'ok'
+  demanded(releaseClaim(forum, { caller: ben, threadId: id }))
+  t.equal(mark(forum), null)
+})
+
 t.test('release: of one whose time is over: recorded as expired', async (t) => {
   const { forum, clock, ana, ben, id } = scene()
   demanded(claim(forum, ana, id, 60))
