@@ -16,6 +16,7 @@ import { type Config, parseConfig } from '../../src/config/config.ts'
 import type { Handler } from '../../src/edge/http/exchange.ts'
 import type { Forum, Positioned } from '../../src/forum/forum.ts'
 import { decode, type ForumRecord } from '../../src/forum/records.ts'
+import type { State } from '../../src/forum/state.ts'
 import type { Post, Sent } from '../../src/forum/webhooks/send.ts'
 import type { QuotaLimits } from '../../src/kernel/quotas.ts'
 import { isRejection, type Rejection } from '../../src/kernel/rejection.ts'
@@ -157,6 +158,16 @@ export class Machine {
 
   #timeFrom(at: number): void {
     this.#timed = { at, elapsedMs: this.time.elapsedMs }
+  }
+
+  /** The state of the node, which is up. */
+  get state(): State {
+    let state: State | null = null
+    void this.#node!.administer((forum) => {
+      state = forum.state
+      return { position: 0 }
+    })
+    return state!
   }
 
   /** Notes that an answer or a wakeup showed the record at this position, and so all before it. */

@@ -46,6 +46,7 @@ const mustHappen = [
   'the storage failed',
   'restart: the newest records were lost',
   'restart: from a checkpoint',
+  'restart: its state is the fold of its log',
   'log: checkpoint_failed',
   'log: segments_dropped',
   'log: torn_tail_cut',

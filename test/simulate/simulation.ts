@@ -6,15 +6,17 @@
 //         iterates, the disk completes operations, receivers answer, time passes. It ends in a loss
 //         of power, a kill, a failed sync or a clean stop, often in the middle of an operation,
 //         sometimes during a recovery. A model predicts the answer to every request; after every
-//         start everything is read and compared with the model. At the end, every pending delivery
-//         is made, and what callers saw of threads and their claims must be explained by one order
-//         (test/histories/), which uses no model.
+//         start the state is compared with the fold of the log, and everything is read and compared
+//         with the model. At the end, every pending delivery is made, and what callers saw of
+//         threads and their claims must be explained by one order (test/histories/), which uses no
+//         model.
 
 import assert from 'node:assert/strict'
 import { pack, unpack } from 'msgpackr'
 import { apply } from '../../src/forum/apply.ts'
 import { decode, encode } from '../../src/forum/records.ts'
 import { State, type StateOptions } from '../../src/forum/state.ts'
+import { assertIsFold, isBeingSaved, keySeedOf } from '../forum/contents.ts'
 import { hourMs } from '../forum/doubles.ts'
 import { stateHash } from '../forum/state-hash.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
@@ -116,6 +118,11 @@ async function comeUp(machine: Machine): Promise<void> {
     machine.crash(machine.chance(0.5) ? 'power' : 'kill')
   }
   assert.ok(await machine.start(), `it starts without an operator: ${machine.failure}`)
+  const { state } = machine
+  if (isBeingSaved(state)) return
+  const fold = folded(machine, emptyState(machine, { seed: keySeedOf(state) }))
+  assertIsFold(state, fold, 'a start from a checkpoint and the log after it')
+  machine.count('restart: its state is the fold of its log')
 }
 
 async function takeStep(machine: Machine, callers: Workload, quiet: number): Promise<void> {
@@ -235,9 +242,9 @@ function foldedHash(machine: Machine): string {
   return stateHash(folded(machine, emptyState(machine)))
 }
 
-/** Returns an empty state with the limits of this machine; `uses` as in `StateOptions.for`. */
-export function emptyState({ config }: Machine, uses: StateOptions['for'] = 'commands'): State {
-  return new State({ retentionMs: 24 * hourMs, seed: 1, limits: config.limits, for: uses })
+/** Returns an empty state with the limits of this machine. */
+export function emptyState({ config }: Machine, options: Partial<StateOptions> = {}): State {
+  return new State({ retentionMs: 24 * hourMs, seed: 1, limits: config.limits, ...options })
 }
 
 /** Applies all surviving records after the state's position to the state, and returns it. */

@@ -2,10 +2,11 @@
 //         has acknowledged or shown belongs to one history, which all of them have in the end.
 // Method: a swarm writes to and reads from both nodes (checked-swarm.ts), while a fault comes and
 //         goes. Afterwards one node leads, the other follows, and everything is compared: the
-//         answers and pages (sightings.ts), and the logs of the two nodes, record by record. The
-//         faults are in faults.ts. In the system tests one pair of nodes lives through a few of
-//         them; in the deep run a new pair for each fault lives through it many times.
-//         TEST_FAULT=killed selects the faults whose names contain that word.
+//         answers and pages (sightings.ts), the logs of the two nodes, record by record, and what
+//         both show when they have started again from these logs. The faults are in faults.ts. In
+//         the system tests one pair of nodes lives through a few of them; in the deep run a new
+//         pair for each fault lives through it many times. TEST_FAULT=killed selects the faults
+//         whose names contain that word.
 
 import t, { type Test } from 'tap'
 import { chosenSeed, isDeep, sizeOf, timeoutMs } from '../../depth.ts'
@@ -53,6 +54,9 @@ async function compareAfter(t: Test, cluster: Cluster, stream: string, chosen: r
   t.ok(swarm.seen.pages.length > 0, `${swarm.seen.pages.length} pages seen`)
   for (const node of nodes) t.equal(await node.stop(), 0, `${node.name} stops`)
   t.equal(await logDifference(nodes), null, 'the logs are the same')
+  for (const node of nodes) node.start()
+  await settled(nodes)
+  t.same(await swarm.differences(), [], 'started again from their logs, they show the same')
   t.comment(Object.fromEntries(swarm.outcomes))
   const lostEnds = nodes.reduce((sum, node) => sum + node.lostEnds, 0)
   if (lostEnds > 0) t.comment(`the servers lost the end of the stream ${lostEnds} times`)

@@ -9,10 +9,10 @@ import { CheckpointSchedule } from '../../../src/engine/storage/checkpoints.ts'
 import { apply } from '../../../src/forum/apply.ts'
 import { decode } from '../../../src/forum/records.ts'
 import { State } from '../../../src/forum/state.ts'
-import { factsOf } from '../../../src/kernel/saved.ts'
 import { recover } from '../../../src/node/recovery.ts'
 import type { Disk } from '../../../wal/disk.ts'
 import { eachEncoded } from '../../../wal/journal/format.ts'
+import { keySeedOf } from '../../forum/contents.ts'
 
 const usual = parseConfig([], {})
 const silent = { info() {}, warn() {}, error() {} } as unknown as Logger
@@ -35,9 +35,8 @@ export async function recoveredState(data: string, disk: Disk): Promise<State> {
  * of keys.
  */
 export function foldOf(messages: readonly StreamMessage[], like: State): State {
-  const [seed] = factsOf(like)['receipts.'] as [number]
   const retentionMs = usual.idempotencyHours * 3_600_000
-  const state = new State({ retentionMs, seed, limits: usual.limits })
+  const state = new State({ retentionMs, seed: keySeedOf(like), limits: usual.limits })
   const unpackr = new Unpackr({ useRecords: false, copyBuffers: true, int64AsType: 'number' })
   for (const { first, last, bytes } of messages) {
     let position = first

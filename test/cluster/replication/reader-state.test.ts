@@ -34,9 +34,9 @@ async function fromCheckpoint(machine: Machine): Promise<{ state: State; loaded:
   disk.manual = false
   const quiet = { form: formVersion, onNotice: () => {} }
   const checkpoints = new Checkpoints({ disk, dir: '/simulated', ...quiet })
-  let state = emptyState(machine, 'reads')
+  let state = emptyState(machine, { for: 'reads' })
   const loaded = await checkpoints.load(null, () => {
-    state = emptyState(machine, 'reads')
+    state = emptyState(machine, { for: 'reads' })
     return checkpointTarget(state)
   })
   return { state: folded(machine, state), loaded }
@@ -108,7 +108,7 @@ t.test('reader: after any life of a node: it holds and answers what the node doe
   for (let seed = 1; seed <= seeds; seed++) {
     const { machine, tokens } = await simulate(seed)
     const whole = folded(machine, emptyState(machine))
-    const reader = folded(machine, emptyState(machine, 'reads'))
+    const reader = folded(machine, emptyState(machine, { for: 'reads' }))
     const { state: later, loaded } = await fromCheckpoint(machine)
     if (loaded > 0) fromCheckpoints += 1
     const expected = Object.entries(hashesOf(whole)).filter(([name]) => !leftOut.test(name))

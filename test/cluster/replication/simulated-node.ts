@@ -5,6 +5,8 @@
 import type { Logger } from 'pino'
 import { parseConfig } from '../../../src/config/config.ts'
 import type { Handler } from '../../../src/edge/http/exchange.ts'
+import type { Forum } from '../../../src/forum/forum.ts'
+import type { State } from '../../../src/forum/state.ts'
 import type { Post, Sent } from '../../../src/forum/webhooks/send.ts'
 import { type Node, startNode } from '../../../src/node/server.ts'
 import { readingOf } from '../../kernel/text/simulated-reading.ts'
@@ -45,6 +47,8 @@ export class SimulatedNode {
   #life = 0
   /** Whether it has begun to lead in the current life. */
   leads = false
+  /** Whether its state was compared with the stream since it has begun to lead. */
+  isCompared = false
   isStopped = false
   /** Requests that arrived while it was stopped. */
   readonly #waiting: (() => void)[] = []
@@ -135,6 +139,17 @@ export class SimulatedNode {
     )
   }
 
+  /** The state of a node that decides; null if it does not. */
+  get state(): State | null {
+    let state: State | null = null
+    const look = (forum: Forum) => {
+      state = forum.state
+      return { position: 0 }
+    }
+    if (this.isUp) this.#as(() => void this.#node!.administer(look))
+    return state
+  }
+
   /** Sends a request, if the node listens. */
   ask(request: Request, answer: (status: number, body: string) => void): void {
     const life = this.#life
@@ -210,7 +225,10 @@ export class SimulatedNode {
 
   #noted(event: string | undefined, fields: Record<string, unknown> | string): void {
     const name = event ?? `${fields}`
-    if (name === 'leading') this.leads = true
+    if (name === 'leading') {
+      this.leads = true
+      this.isCompared = false
+    }
     if (name === 'waits_for_leader') {
       const { why } = fields as { why: string }
       this.waits = { why, sinceMs: performance.now() }

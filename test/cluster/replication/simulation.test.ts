@@ -62,6 +62,7 @@ const mustHappen = [
   'wakeups: all delivered',
   'log: following',
   'log: took_over',
+  'takeover: the state is the fold of the stream',
   'log: checkpoint_uploaded',
   'log: stream_trimmed',
   'write: 201',

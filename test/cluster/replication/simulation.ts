@@ -8,6 +8,7 @@
 //         late, processes are stopped, the engine has no majority or no room. Then everything is
 //         repaired, both nodes recover, and the answers and pages that callers received are
 //         compared (sightings.ts), and the states of both nodes with the fold of the raw stream.
+//         The state of each node that begins to lead is compared with that fold as well.
 //         A webhook must have received every wakeup (simulated-receiver.ts).
 //         Where a disaster may have lost what was shown, even the callers themselves, only the
 //         states are compared.
@@ -16,6 +17,7 @@ import assert from 'node:assert/strict'
 // A start loads this module only when it is needed; here loading it must not take time.
 import '../../../src/cluster/replication/replication.ts'
 import type { State } from '../../../src/forum/state.ts'
+import { assertIsFold, isBeingSaved } from '../../forum/contents.ts'
 import { hashesOf } from '../../forum/state-hash.ts'
 import type { Simulated } from '../../simulate/simulation.ts'
 import { settled, VirtualTime } from '../../simulate/virtual-time.ts'
@@ -81,8 +83,10 @@ class Simulation {
     for (let step = 0; step < steps; step++) {
       await this.step()
       this.restartFailed()
+      this.compareLeaders()
     }
     await this.mend()
+    this.compareLeaders()
     if (!this.mayLose) await this.wakeUp()
     await this.compare()
   }
@@ -230,6 +234,23 @@ class Simulation {
       for (let turns = 0; turns < 4; turns++) await this.world.time.turn()
     }
     return found
+  }
+
+  /**
+   * Compares the state of each node that has begun to lead with the fold of the stream, once the
+   * stream has all of it.
+   */
+  compareLeaders(): void {
+    if (this.disasters.count > 0) return
+    const { everything } = this.world.engine
+    for (const node of this.nodes.filter(({ leads, isCompared }) => leads && !isCompared)) {
+      const { state } = node
+      const isThere = state !== null && (everything.at(-1)?.last ?? 0) >= state.position
+      if (!isThere || isBeingSaved(state)) continue
+      assertIsFold(state, foldOf(everything, state), `${node.name} has begun to lead`)
+      node.isCompared = true
+      this.world.count('takeover: the state is the fold of the stream')
+    }
   }
 
   async compare(): Promise<void> {
