@@ -1,13 +1,14 @@
 // A node that stops while its process continues, including before it serves.
 
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import pino from 'pino'
 import t from 'tap'
 import { parseConfig } from '../../src/config/config.ts'
 import { startNode } from '../../src/node/server.ts'
 import { dataDirectory } from '../api/process.ts'
+import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
 
 for (const http of ['auto', 'node']) {
@@ -38,6 +39,24 @@ t.test('node: stopped while its log is read: gives up, and leaves all as it was'
   await t.rejects(start(AbortSignal.abort(new Error('a signal'))), { message: 'a signal' })
   t.notOk(existsSync(`${data}/lock`))
   const again = await start(new AbortController().signal)
+  t.equal((await fetch(`${again.url}/api/status`)).status, 200)
+  await again.stop()
+})
+
+t.test('node: its start fails once the log is read: its port and its log are free', async (t) => {
+  const data = dataDirectory(t)
+  const config = parseConfig(['--data', data, '--port', String(await freePort())], {})
+  const start = () => startNode(config, '0.0.0', pino({ level: 'silent' }))
+  const first = await start()
+  await first.stop()
+  const file = `${data}/secret`
+  const secret = readFileSync(file)
+  writeFileSync(file, 'short')
+  await t.rejects(start(), /secret/)
+  t.notOk(existsSync(`${data}/lock`))
+  t.notOk(existsSync(`${data}/admin.sock`))
+  writeFileSync(file, secret)
+  const again = await start()
   t.equal((await fetch(`${again.url}/api/status`)).status, 200)
   await again.stop()
 })
