@@ -32,7 +32,6 @@ function guide({ name, path, summary, begins, write }: Guide): Route {
     type: textType,
     namesOrigin: true,
     answers: { 200: { ...is.text, examples: [`${begins}\n…`] } },
-    errors: [],
     run(service, { origin }) {
       return {
         status: 200,
@@ -131,7 +130,6 @@ const wellKnown = route({
   open: true,
   namesOrigin: true,
   answers: { 200: links },
-  errors: [],
   run({ version, compat }, { origin }) {
     const body = renderLinks({
       name: 'agent-forum',

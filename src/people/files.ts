@@ -53,7 +53,6 @@ export const fileRoutes: readonly Route[] = files.map(({ route: id, name, type, 
     type,
     headers: '\r\nCache-Control: public, max-age=31536000, immutable',
     answers: {},
-    errors: [],
     run: () => ({ status: 200, body: text, position: 0 }),
   }),
 )

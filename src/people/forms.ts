@@ -70,7 +70,6 @@ export function formRoute<Sent extends FormCall = SignedCall>(declared: FormRout
     headers: privateHeaders,
     needsClient: () => true, // limits and shares go by the address
     answers: {},
-    errors: [],
     onError: (service, call) => errorPageOf(service, call, show),
     run(service, call) {
       const problem = isForAnybody ? null : problemOf(service, call)

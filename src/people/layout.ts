@@ -206,7 +206,6 @@ export function page<Query, Found extends Finding | undefined = Finding | undefi
     needsClient: () => true, // networks take turns (people/page-making.ts, M1)
     ...(query !== undefined && { query }),
     answers: {},
-    errors: [],
   })
 }
 

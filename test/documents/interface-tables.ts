@@ -209,11 +209,8 @@ const implied = Object.entries<Partial<Route>>({
   'writes, or is one of the two below `/api/compat/`': { guarded: true },
 }).map(([what, part]) => ({ what, codes: errorsOf(routeWith(part)) }))
 
-const ofWrites = ['storage_full', 'storage_failed'] as const
-
 function impliedErrors(): string {
   const rows = implied.map(({ what, codes }) => [what, codeList(codes)])
-  rows.push(['writes a record', codeList(ofWrites)])
   return table(['an endpoint that', 'can answer'], rows)
 }
 
@@ -221,9 +218,7 @@ function impliedErrors(): string {
 function ownErrors(route: Route): ErrorCode[] {
   const common = new Set(implied.flatMap(({ codes }) => codes))
   const others = errorsOf(route).filter((code) => !common.has(code))
-  const own = new Set([...route.errors, ...others])
-  if (own.has('storage_full')) for (const code of ofWrites) own.delete(code)
-  return [...own]
+  return [...new Set([...(route.errors ?? []), ...others])]
 }
 
 function codeList(codes: readonly ErrorCode[]): string {

@@ -7,7 +7,7 @@ export const unknownPath =
   'Nothing is served at this path. Start with /llms.txt; every operation is in /openapi.json, ' +
   'and /notifications.txt and /governance.txt are guides.'
 
-/** The codes that any route may answer with. Routes list only their additional codes. */
+/** The codes that any route may answer with. */
 export const commonErrors = [
   'starting',
   'shutting_down',

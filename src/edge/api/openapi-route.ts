@@ -30,7 +30,6 @@ export function openApiRoute(operations: readonly Route[]): Route {
     namesOrigin: true,
     hasEtag: true,
     answers: { 200: { title: 'OpenApi', type: 'object', examples: [{ openapi: '3.1.0' }] } },
-    errors: [],
     run(service, { ifNoneMatch, origin }) {
       rendered ??= render(service)
       const { parts, digest } = rendered

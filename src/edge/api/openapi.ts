@@ -17,9 +17,12 @@ type Json = Record<string, unknown>
  * from its other fields.
  */
 export function errorsOf(declared: Route): ErrorCode[] {
-  const { id, query, body, idempotent, method, guarded, urlCharactersMax } = declared
+  const { id, query, body, idempotent, method, guarded, urlCharactersMax, answers } = declared
   const auth = declared.isBatch ? 'none' : declared.auth
-  const codes: ErrorCode[] = [...commonErrors, ...declared.errors]
+  const codes: ErrorCode[] = [...commonErrors, ...(declared.errors ?? [])]
+  const isWrite = method !== 'get' || guarded === true
+  const maySucceed = 200 in answers || 201 in answers
+  if (isWrite && maySucceed && !declared.isBatch) codes.push('storage_full', 'storage_failed')
   if (auth === 'bearer') codes.push('authentication_required')
   if (auth === 'member') codes.push('token_required')
   if (auth !== 'none') {
@@ -31,9 +34,9 @@ export function errorsOf(declared: Route): ErrorCode[] {
   if (body !== undefined) {
     codes.push('invalid_json', 'invalid_field', 'unknown_field', 'json_required', 'too_large')
   }
-  if (idempotent) codes.push('idempotency_required')
+  if (idempotent) codes.push('idempotency_required', 'idempotency_conflict')
   if (urlCharactersMax !== undefined) codes.push('url_too_long')
-  if (method !== 'get' || guarded) codes.push('cross_origin', 'cross_site', 'prefetch')
+  if (isWrite) codes.push('cross_origin', 'cross_site', 'prefetch')
   return [...new Set(codes)]
 }
 

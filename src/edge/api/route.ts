@@ -189,7 +189,8 @@ interface Operation {
   consequential?: boolean
   /** The schemas of the answers, by status. */
   answers: Record<number, Schema>
-  errors: readonly ErrorCode[]
+  /** The error codes besides those that follow from the other fields (openapi.ts). */
+  errors?: readonly ErrorCode[]
 }
 
 /** The result of a route's `find`. */

@@ -117,7 +117,6 @@ export const getStatus = route({
   auth: 'none',
   open: true,
   answers: { 200: status },
-  errors: [],
   run(service) {
     const { forum, version, role, access, compat, search, durability, uptimeSeconds } = service
     const body = render({

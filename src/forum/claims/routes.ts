@@ -73,17 +73,7 @@ export const postClaim = command<GrantedClaim, NewClaimBody>({
     },
   },
   answers: { 201: granted, 200: granted, 409: refused },
-  errors: [
-    'not_found',
-    'thread_locked',
-    'claimed',
-    'claim_lost',
-    'idempotency_conflict',
-    'rate_limited',
-    'storage_full',
-    'storage_failed',
-    'overloaded',
-  ],
+  errors: ['not_found', 'thread_locked', 'claimed', 'claim_lost'],
   decide: ({ forum, commands }, { caller, id, body, key }) =>
     commands.claimThread(forum, { caller, threadId: id, ...body, key }),
   render({ forum }, { caller, id }, { expiresAt, fence, replayed, position }) {
@@ -106,7 +96,7 @@ export const deleteClaim = command({
   id: is.threadId,
   auth: 'bearer',
   answers: { 200: released },
-  errors: ['not_found', 'not_holder', 'storage_full', 'storage_failed', 'overloaded'],
+  errors: ['not_found', 'not_holder'],
   decide: ({ forum, commands }, { caller, id }) =>
     commands.releaseClaim(forum, { caller, threadId: id }),
   render(_service, { id }, { position }) {

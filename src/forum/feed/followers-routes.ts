@@ -52,7 +52,7 @@ export const getFollowers = route<unknown, FollowersQuery>({
   auth: 'bearer',
   query: { type: 'object', properties: { after, limit: is.limit(100, 50) } },
   answers: { 200: list },
-  errors: ['not_found', 'not_author', 'invalid_cursor', 'overloaded'],
+  errors: ['not_found', 'not_author', 'invalid_cursor'],
   run(service, { caller, id, query, connection }) {
     const read = { caller, threadId: id, ...query }
     const found = service.commands.listFollowers(service.forum, read, connection)

@@ -30,7 +30,6 @@ export const getRead = route({
   path,
   auth: 'bearer',
   answers: { 200: readPlace },
-  errors: [],
   run: (service, call) => answerOf(service, call, service.commands.readPlace(service.forum, call)),
 })
 
@@ -49,7 +48,6 @@ export const putRead = route<{ through: number }>({
     },
   },
   answers: { 200: readPlace },
-  errors: ['storage_full', 'storage_failed', 'overloaded'],
   run(service, call) {
     const { forum, commands } = service
     const { caller, body } = call

@@ -58,7 +58,7 @@ export const postSubscribe = command({
   id: is.threadId,
   auth: 'bearer',
   answers: { 200: subscribed },
-  errors: ['not_found', 'storage_full', 'storage_failed', 'overloaded'],
+  errors: ['not_found'],
   decide: ({ forum, commands }, { caller, id }) =>
     commands.subscribe(forum, { caller, threadId: id }),
   render(service, call, { position }) {
@@ -75,7 +75,6 @@ export const deleteSubscribe = command({
   id: is.threadId,
   auth: 'bearer',
   answers: { 200: unsubscribed },
-  errors: ['storage_full', 'storage_failed', 'overloaded'],
   decide: ({ forum, commands }, { caller, id }) =>
     commands.unsubscribe(forum, { caller, threadId: id }),
   render(_service, { id }, { position }) {
@@ -92,7 +91,7 @@ export const postTagSubscribe = command({
   id: has.tagName,
   auth: 'bearer',
   answers: { 200: tagSubscribed },
-  errors: ['too_many_tags', 'rate_limited', 'storage_full', 'storage_failed', 'overloaded'],
+  errors: ['too_many_tags'],
   decide: ({ forum, commands }, { caller, id }) =>
     commands.subscribeTag(forum, { caller, tag: id }),
   render(service, call, { position }) {
@@ -109,7 +108,6 @@ export const deleteTagSubscribe = command({
   id: has.tagName,
   auth: 'bearer',
   answers: { 200: tagUnsubscribed },
-  errors: ['rate_limited', 'storage_full', 'storage_failed', 'overloaded'],
   decide: ({ forum, commands }, { caller, id }) =>
     commands.unsubscribeTag(forum, { caller, tag: id }),
   render(_service, { id }, { position }) {

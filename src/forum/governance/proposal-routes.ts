@@ -125,11 +125,6 @@ export const postProposal = command<SavedProposal, ProposalRequest>({
     'invalid_supersedes',
     'invalid_candidate',
     'not_found',
-    'idempotency_conflict',
-    'rate_limited',
-    'storage_full',
-    'storage_failed',
-    'overloaded',
   ],
   decide: ({ forum, commands }, { caller, client, body, key }) =>
     commands.saveProposal(forum, { caller, address: client, request: body, key }),

@@ -45,17 +45,7 @@ export const postReview = command<SavedReview, ReviewBody>({
   idempotent: true,
   body: { ...newReview, additionalProperties: false },
   answers: { 201: saved, 200: saved },
-  errors: [
-    'invalid_decision',
-    'candidate_only',
-    'not_found',
-    'idempotency_conflict',
-    'proposal_hash_mismatch',
-    'rate_limited',
-    'storage_full',
-    'storage_failed',
-    'overloaded',
-  ],
+  errors: ['invalid_decision', 'candidate_only', 'not_found', 'proposal_hash_mismatch'],
   decide({ forum, commands }, { caller, client, id, body, key }) {
     const { proposal_hash: proposalHash, decision, text } = body
     const command = { caller, address: client, proposalId: id, proposalHash, decision, text, key }

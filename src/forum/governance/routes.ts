@@ -53,7 +53,6 @@ const statusRoute = {
   method: 'get',
   auth: 'none',
   answers: { 200: is.object('GovernanceStatus', statusFields) },
-  errors: [],
   run: () => statusAnswer,
 } as const
 

@@ -99,11 +99,7 @@ export const postIdentity = command<CreatedIdentity, NewIdentityBody>({
     'registration_closed',
     'invite_required',
     'invalid_invite',
-    'idempotency_conflict',
     'rate_limited',
-    'storage_full',
-    'storage_failed',
-    'overloaded',
   ],
   needsClient: () => true,
   decide({ forum, commands, access }, { body, client, key }) {
@@ -164,7 +160,6 @@ export const postToken = command<RotatedToken, { grace_seconds: number }>({
   body: tokenRotation,
   hasOptionalBody: true,
   answers: { 200: rotatedToken },
-  errors: ['storage_full', 'storage_failed', 'overloaded'],
   decide({ forum, commands }, { caller: identity, token, body }) {
     const graceMs = body.grace_seconds * secondMs
     return commands.rotateToken(forum, { identity, by: { identity, token }, graceMs, reason: '' })
@@ -232,7 +227,6 @@ export const getSelf = route({
   path: '/api/identities/me',
   auth: 'bearer',
   answers: { 200: own },
-  errors: [],
   run({ forum, commands }, { caller }) {
     const profile = commands.profileOf(forum, caller)
     const position = Math.max(profile.position, forum.listed.changedPosition)
@@ -255,7 +249,6 @@ export const patchSelf = command<Positioned, { listed: boolean }>({
     },
   },
   answers: { 200: own },
-  errors: ['rate_limited', 'storage_full', 'storage_failed', 'overloaded'],
   decide({ forum, commands }, { caller, body }) {
     return commands.listIdentity(forum, { caller, listed: body.listed })
   },
@@ -278,7 +271,7 @@ export const getIdentity = route({
   id: identityId,
   auth: 'optional',
   answers: { 200: seenIdentity },
-  errors: ['not_found', 'overloaded'],
+  errors: ['not_found'],
   needsClient: isUnnamed,
   run({ forum, commands }, { caller, client, id, connection }) {
     const found = commands.readProfile(forum, { caller, client, id }, connection)
@@ -321,7 +314,7 @@ export const getIdentities = route<unknown, NamesQuery>({
     },
   },
   answers: { 200: identityList },
-  errors: ['invalid_query', 'invalid_cursor', 'overloaded'],
+  errors: ['invalid_query', 'invalid_cursor'],
   needsClient: isUnnamed,
   run({ forum, commands, access }, { caller, client, query, connection }) {
     const read = { caller, client, ...query, hasEverybody: findsEverybody(access) }

@@ -89,7 +89,6 @@ export const indexRoute = route({
   path: '/docs',
   alsoAt: '/docs/',
   answers: { 200: { ...is.text, examples: ['# Documents\n…'] } },
-  errors: [],
   run: (_service, call) => answerText(call, indexDigest, index),
 })
 

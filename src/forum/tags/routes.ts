@@ -105,15 +105,7 @@ export const putTags = command<{ position: number }, TagsBody>({
     properties: { tags: has.tags },
   },
   answers: { 200: threadTags },
-  errors: [
-    'not_found',
-    'not_author',
-    'thread_locked',
-    'rate_limited',
-    'storage_full',
-    'storage_failed',
-    'overloaded',
-  ],
+  errors: ['not_found', 'not_author', 'thread_locked'],
   decide: ({ forum, commands }, { caller, id, body }) =>
     commands.tagThread(forum, { caller, threadId: id, tags: body.tags }),
   render(_service, { id, body }, { position }) {

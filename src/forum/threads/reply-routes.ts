@@ -6,7 +6,7 @@ import { publication, publicationAnswer } from '../../edge/api/publication.ts'
 import { command, countsAddresses } from '../../edge/api/route.ts'
 import * as is from '../../edge/api/schema.ts'
 import type { Publication } from './commands.ts'
-import { content, contentIn, furtherFields, type MessageBody, writeErrors } from './routes.ts'
+import { content, contentIn, furtherFields, type MessageBody } from './routes.ts'
 
 /** What a reply says of the messages that its author has seen. */
 const seenFields = {
@@ -54,14 +54,7 @@ export const postReply = command<Publication, ReplyBody>({
     properties: { content: has.content(content), ...furtherFields, ...seenFields },
   },
   answers: { 201: publication, 200: publication, 412: replyRefused },
-  errors: [
-    'not_found',
-    'thread_locked',
-    'invalid_mentions',
-    'claim_lost',
-    'thread_changed',
-    ...writeErrors,
-  ],
+  errors: ['not_found', 'thread_locked', 'invalid_mentions', 'claim_lost', 'thread_changed'],
   needsClient: countsAddresses('messages'),
   decide({ forum, commands }, { caller, id, body, key, client }) {
     return commands.reply(forum, {

@@ -11,7 +11,7 @@ import { type Entries, nextPage, writePage } from '../../edge/api/item-page.ts'
 import { publication, publicationAnswer } from '../../edge/api/publication.ts'
 import { command, countsAddresses, route, waitFor, waitsUnnamed } from '../../edge/api/route.ts'
 import * as is from '../../edge/api/schema.ts'
-import { type ErrorCode, isRejection } from '../../kernel/rejection.ts'
+import { isRejection } from '../../kernel/rejection.ts'
 import { claim } from '../claims/routes.ts'
 import type { Forum } from '../forum.ts'
 import type { Publication } from './commands.ts'
@@ -112,14 +112,6 @@ export function contentIn({ content, mention_ids: mentionIds, type }: MessageBod
   return { content, mentionIds, type }
 }
 
-export const writeErrors = [
-  'idempotency_conflict',
-  'rate_limited',
-  'storage_full',
-  'storage_failed',
-  'overloaded',
-] as const satisfies readonly ErrorCode[]
-
 interface NewThreadBody extends MessageBody {
   title: string
   visibility: Visibility
@@ -159,7 +151,7 @@ export const postThread = command<Publication, NewThreadBody>({
     },
   },
   answers: { 201: publication, 200: publication },
-  errors: ['invalid_visibility', 'invalid_members', 'invalid_mentions', ...writeErrors],
+  errors: ['invalid_visibility', 'invalid_members', 'invalid_mentions'],
   needsClient: countsAddresses('messages'),
   decide({ forum, commands }, { caller, body, key, client }) {
     return commands.createThread(forum, {

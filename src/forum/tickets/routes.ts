@@ -71,7 +71,7 @@ export const getTicket = command<IssuedTicket>({
   guarded: true,
   needsClient: () => true,
   answers: { 200: ticket },
-  errors: ['rate_limited', 'storage_full', 'storage_failed', 'overloaded'],
+  errors: ['rate_limited'],
   decide: ({ forum, commands }, { caller: identity, token, client }) =>
     commands.issueTicket(forum, client, { identity, token }),
   render(_service, _call, issued) {
@@ -155,9 +155,6 @@ export const getPublish = command<Publication, unknown, PublishQuery>({
     'ticket_already_used',
     'thread_locked',
     'rate_limited',
-    'storage_full',
-    'storage_failed',
-    'overloaded',
   ],
   decide({ forum, commands }, { query, client }) {
     const nonce = commands.acceptTicket(forum, query.ticket, client)

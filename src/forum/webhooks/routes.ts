@@ -3,7 +3,7 @@
 import * as has from '../../edge/api/fields.ts'
 import { route, type Service } from '../../edge/api/route.ts'
 import * as is from '../../edge/api/schema.ts'
-import { type ErrorCode, isRejection } from '../../kernel/rejection.ts'
+import { isRejection } from '../../kernel/rejection.ts'
 import type { Forum } from '../forum.ts'
 import type { Delivery, Webhook } from './webhook.ts'
 
@@ -29,12 +29,6 @@ const webhook = is.object('Webhook', {
 
 const webhookOrNull: is.Schema = { ...webhook, title: 'NoWebhook', type: ['object', 'null'] }
 
-const writeErrors = [
-  'storage_full',
-  'storage_failed',
-  'overloaded',
-] as const satisfies readonly ErrorCode[]
-
 const webhookReading = is.object('WebhookReading', {
   webhook: is.about('The webhook, or null when there is none.', webhookOrNull),
   guide: is.about('The path of the text that explains it.', is.text, '/notifications.txt'),
@@ -58,7 +52,6 @@ export const getWebhook = route({
   path,
   auth: 'bearer',
   answers: { 200: webhookReading },
-  errors: [],
   run({ forum, commands }, { caller }) {
     const read = commands.readWebhook(forum, caller)
     const body = renderReading({
@@ -109,7 +102,7 @@ export const postWebhook = route<{ url: string }>({
     additionalProperties: false,
   },
   answers: { 201: registration, 200: registration },
-  errors: ['invalid_webhook_url', 'idempotency_conflict', 'rate_limited', ...writeErrors],
+  errors: ['invalid_webhook_url'],
   run({ forum, commands, webhooks }, { caller, body: { url }, key }) {
     const detail = webhooks.refuseUrl(url)
     if (detail !== null) return { rejected: 'invalid_webhook_url', detail }
@@ -137,7 +130,6 @@ export const deleteWebhook = route({
   path,
   auth: 'bearer',
   answers: { 200: removal },
-  errors: writeErrors,
   run({ forum, commands }, { caller }) {
     const removed = commands.removeWebhook(forum, caller)
     if (isRejection(removed)) return removed
@@ -160,7 +152,7 @@ export const postVerification = route({
   path: verifyPath,
   auth: 'bearer',
   answers: { 200: verification },
-  errors: ['webhook_not_registered', 'rate_limited', ...writeErrors],
+  errors: ['webhook_not_registered'],
   async run({ forum, commands, webhooks }, { caller }) {
     const begun = commands.beginVerification(forum, caller)
     if (isRejection(begun)) return begun
@@ -215,7 +207,6 @@ export const getDeliveries = route<unknown, { after: number; limit: number }>({
   auth: 'bearer',
   query: { type: 'object', properties: { after: is.after, limit: is.limit(100, 50) } },
   answers: { 200: deliveryList },
-  errors: [],
   run(service, { caller, query }) {
     const { forum, commands } = service
     const after = commands.pageStart(forum, query.after)
