@@ -1,22 +1,23 @@
 // Reads that take too long for one event-loop iteration are done in slices, one slice in each
 // iteration, so that other requests are answered in between.
 //
-// W1. Jobs take turns: each gets a slice before any gets its next one.
+// W1. Callers take turns: each gets a slice before any gets its next one, however many jobs it has.
+//     The jobs of a caller take turns in the same way. So a job more delays its own caller only.
 // W2. At most `jobsMax` jobs of callers wait or run. Of these a caller has a share
 //     (base/shares.ts), and at most `jobsOfOneMax`; a further job is rejected as `overloaded`. The
 //     node itself and its operators have as many jobs as one caller, apart from those of callers.
 // W3. Stopping ends every job with `shutting_down`.
 
-import type { Holder } from '../base/shares.ts'
+import { Queue } from '../base/queue.ts'
+import { type Holder, Shares } from '../base/shares.ts'
 
-const jobsMax = 64
-const jobsOfOneMax = 8
+const jobsMax = 512
+const jobsOfOneMax = 64
 
 /** The holder of the jobs of the node itself and of its operators. */
 export const ownWork = 'the node'
 
 interface Job {
-  holder: Holder
   /** Does one slice; returns whether the job is finished. */
   runSlice(): boolean
   stop(): void
@@ -30,7 +31,10 @@ export interface JobRejection {
 export class SlicedWork {
   /** Jobs that were rejected because there were too many. */
   refused = 0
-  #jobs: Job[] = []
+  /** The jobs of each holder. The first holder is the next one to get a slice (W1). */
+  readonly #jobs = new Map<Holder, Queue<Job>>()
+  readonly #ofCallers = new Shares(jobsMax)
+  readonly #own = new Shares(2 * jobsOfOneMax) // of which a single holder gets half
   #isStopped = false
   readonly #atNextTick: (run: () => void) => void
 
@@ -41,7 +45,7 @@ export class SlicedWork {
 
   /** The number of jobs that are not finished. */
   get length(): number {
-    return this.#jobs.length
+    return this.#ofCallers.taken + this.#own.taken
   }
 
   /**
@@ -50,11 +54,10 @@ export class SlicedWork {
    */
   add<T>(holder: Holder, slice: () => T | null): Promise<T | JobRejection> {
     if (this.#isStopped) return Promise.resolve({ rejected: 'shutting_down' })
-    const held = this.#jobs.filter((job) => job.holder === holder).length
-    const ofCallers = this.#jobs.filter((job) => job.holder !== ownWork).length
-    const free = holder === ownWork ? jobsOfOneMax : jobsMax - ofCallers
-    if (held >= Math.min(jobsOfOneMax, free)) {
-      // as in base/shares.ts, S1
+    const isFirst = this.#jobs.size === 0
+    const jobs = this.#jobs.get(holder) ?? new Queue<Job>()
+    const shares = this.#sharesOf(holder)
+    if (jobs.length >= jobsOfOneMax || !shares.mayTake(holder)) {
       this.refused += 1
       return Promise.resolve({ rejected: 'overloaded' })
     }
@@ -64,22 +67,36 @@ export class SlicedWork {
         if (outcome !== null) resolve(outcome)
         return outcome !== null
       }
-      this.#jobs.push({ holder, runSlice, stop: () => resolve({ rejected: 'shutting_down' }) })
-      if (this.#jobs.length === 1) this.#atNextTick(() => this.#tick())
+      jobs.push({ runSlice, stop: () => resolve({ rejected: 'shutting_down' }) })
+      this.#jobs.set(holder, jobs)
+      shares.take(holder)
+      if (isFirst) this.#atNextTick(() => this.#tick())
     })
   }
 
   /** Ends every job; later ones are rejected. */
   stop(): void {
     this.#isStopped = true
-    for (const job of this.#jobs) job.stop()
-    this.#jobs = []
+    for (const [holder, jobs] of this.#jobs) {
+      this.#sharesOf(holder).giveBack(holder, jobs.length)
+      while (jobs.length > 0) jobs.shift().stop()
+    }
+    this.#jobs.clear()
+  }
+
+  #sharesOf(holder: Holder): Shares {
+    return holder === ownWork ? this.#own : this.#ofCallers
   }
 
   #tick(): void {
-    const job = this.#jobs.shift()
-    if (job === undefined) return // stopped meanwhile
-    if (!job.runSlice()) this.#jobs.push(job)
-    if (this.#jobs.length > 0) this.#atNextTick(() => this.#tick())
+    const [next] = this.#jobs
+    if (next === undefined) return // stopped meanwhile
+    const [holder, jobs] = next
+    const job = jobs.shift()
+    if (job.runSlice()) this.#sharesOf(holder).giveBack(holder)
+    else jobs.push(job)
+    this.#jobs.delete(holder)
+    if (jobs.length > 0) this.#jobs.set(holder, jobs)
+    if (this.#jobs.size > 0) this.#atNextTick(() => this.#tick())
   }
 }
