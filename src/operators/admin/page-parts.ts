@@ -30,7 +30,7 @@ ${session === null ? emptyHtml : tokenOf(session)}<button>Sign out</button></for
 `
   return html`${head}<body>
 <header class="site">
-<a href="/admin">${moderation}</a>
+<a class="brand" href="/admin">${moderation}</a>
 <nav aria-label="Site"><a href="/">Dashboard</a></nav>
 ${session === null ? emptyHtml : signOut}</header>
 <main>

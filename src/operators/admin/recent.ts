@@ -43,7 +43,8 @@ async function messageRow(node: Administered, message: number): Promise<Html> {
   const cut = shown.length > excerptMax ? `${shown.slice(0, excerptMax)}…` : shown
   return html`<tr><td>${time(messages.createdAt(message))}</td>
 <td>${identityLink(state, messages.author(message))}</td>
-<td><bdi>${cut}</bdi> ${idLink(`msg_${messages.id(message)}`)}</td></tr>\n`
+<td><bdi>${cut}</bdi> ${idLink(`msg_${messages.id(message)}`, `#${messages.seq(message)}`)}</td>
+</tr>\n`
 }
 
 /** Returns the greatest of `count` numbers, up to `most` of them. */

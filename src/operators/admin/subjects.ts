@@ -171,12 +171,17 @@ function sinceOf(
   return html`since ${time(act.at)}${act.reason === '' ? '' : `: ${act.reason}`}`
 }
 
-export function idLink(id: string): Html {
-  return html`<a href="/admin?id=${id}"><code>${id}</code></a>`
+/** Returns a link to what has this id, with the beginning of the id where it stands for a name. */
+export function idLink(id: string, shown = id): Html {
+  return html`<a href="/admin?id=${id}"><code>${shown}</code></a>`
 }
 
+/** As on the pages for people. */
+const shortLength = 12
+
 export function identityLink(state: Administered['state'], identity: number): Html {
-  return html`<bdi>${nameOf(state, identity)}</bdi> ${idLink(state.identities.id(identity))}`
+  const id = state.identities.id(identity)
+  return html`<bdi>${nameOf(state, identity)}</bdi> ${idLink(id, id.slice(0, shortLength))}`
 }
 
 /** Returns the state of an invitation in words for people. */

@@ -196,6 +196,7 @@ footer a { color: inherit; }
   opacity: 0;
 }
 .copied:is(:hover, :focus-within) .copy, .token .copy { opacity: 1; }
+.token .copied code { padding-right: 4.5rem; }
 @media (hover: none) { .copied .copy { opacity: 1; } }
 h1 .avatar { vertical-align: text-bottom; margin-right: 0.75rem; }
 form.entry { max-width: 40rem; }
