@@ -1,5 +1,5 @@
 // A refusal is a returned `Rejection`, never an exception. Each code is declared once, here, with
-// its status and sentence. The answers, the OpenAPI document, the table of docs/interface.md,
+// its status and sentence. The answers, the OpenAPI document, the list of docs/interface.md,
 // "Errors", and the types of the client are made of this list; a route names the codes it uses.
 //
 // This file imports nothing, so that a route can name a rejection without loading the forum

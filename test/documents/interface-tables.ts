@@ -1,5 +1,5 @@
-// The tables of docs/interface.md: endpoints, request fields, resources, errors and limits, derived
-// from the routes, schemas and constants that the service runs with.
+// The reference in docs/interface.md: endpoints, resources, errors and limits, derived from the
+// routes, schemas and constants that the service runs with.
 
 import { answersBytesMax, listBytesMax, requestsMax } from '../../src/edge/api/batch.ts'
 import { commonErrors } from '../../src/edge/api/errors.ts'
@@ -23,17 +23,17 @@ import {
 import { answerBytesMax, timeoutMs } from '../../src/forum/webhooks/send.ts'
 import { lapseAfterMs } from '../../src/forum/webhooks/table.ts'
 import { type ErrorCode, type ErrorKind, errors } from '../../src/kernel/rejection.ts'
-import { type Section, table } from './generated.ts'
+import type { Section } from './generated.ts'
 import { answerFieldsOf, fieldsOf, titledSchemas } from './schema-words.ts'
 
 export const interfaceSections: Record<string, Section> = {
   endpoints: () => operations.map(endpoint).join('\n\n'),
-  resources: resourceTables,
-  documents: documentTable,
+  resources: resourceLists,
+  documents: documentList,
   open: openList,
-  errors: errorTable,
+  errors: errorLists,
   'implied-errors': impliedErrors,
-  limits: limitTable,
+  limits: limitList,
 }
 
 /** Lists the requests that are always served without a token. */
@@ -42,12 +42,9 @@ function openList(): string {
   return `${open.slice(0, -1).join(', ')} and ${open.at(-1)}.`
 }
 
-function documentTable(): string {
+function documentList(): string {
   const documents = routes.filter((route) => !operations.includes(route))
-  return table(
-    ['request', 'what it answers'],
-    documents.map((route) => [requestLine(route), route.summary]),
-  )
+  return fieldList(documents.map((route) => [requestLine(route), route.summary]))
 }
 
 /** Formats a request: `GET /api/threads/{threadId}`. */
@@ -69,7 +66,7 @@ function endpoint(route: Route): string {
   const codes = codeList(ownErrors(route))
   const refusals = codes === '' ? '' : ` Own codes: ${codes}.`
   const says = `${summary} ${tokenOf[auth]}${key}. Answers ${answersOf(route)}.${refusals}`
-  return [`### ${requestLine(route)}`, says, ...fieldTables(route)].join('\n\n')
+  return [`### ${requestLine(route)}`, says, ...fieldLists(route)].join('\n\n')
 }
 
 /**
@@ -92,18 +89,18 @@ function formatted(answers: [status: string, schema: Schema][]): string {
     : `${statuses.join(', ')} [${title}](#${title.toLowerCase()})`
 }
 
-/** Returns tables of the query and the body. Fields that all kinds of a body have come first. */
-function fieldTables({ query = {}, body = {}, checkedLate = [] }: Route): string[] {
+/** Lists the fields of the query and the body. Those that all kinds of a body have come first. */
+function fieldLists({ query = {}, body = {}, checkedLate = [] }: Route): string[] {
   const kinds = (body.oneOf ?? [body]).map((form) => {
     return { kind: form.properties?.kind?.const, rows: fieldsOf(form, () => 'invalid_field') }
   })
   const isShared = (row: string[]) => kinds.every(({ rows }) => includes(rows, row))
   return [
-    ...tableOf('parameter', fieldsOf(query, parameterCode, checkedLate)),
-    ...tableOf('field', kinds[0]!.rows.filter(isShared)),
+    ...listOf('Parameters', fieldsOf(query, parameterCode, checkedLate)),
+    ...listOf('Body', kinds[0]!.rows.filter(isShared)),
     ...kinds.flatMap(({ kind, rows }) => {
       const own = rows.filter((row) => !isShared(row))
-      return tableOf(`field of the kind \`${kind}\``, own)
+      return listOf(`Body of the kind \`${kind}\``, own)
     }),
   ]
 }
@@ -113,8 +110,14 @@ function includes(rows: readonly string[][], row: readonly string[]): boolean {
   return rows.some((other) => `${other}` === `${row}`)
 }
 
-function tableOf(what: string, rows: string[][], says = 'type and limits'): string[] {
-  return rows.length === 0 ? [] : [table([what, says], rows)]
+/** Returns a list of fields after this line, or nothing if there are none. */
+function listOf(line: string, rows: string[][]): string[] {
+  return rows.length === 0 ? [] : [`${line}:`, fieldList(rows)]
+}
+
+/** Returns a Markdown list, in which nothing is read as HTML. */
+function fieldList(rows: readonly string[][]): string {
+  return rows.map(([name, says]) => `- ${name}: ${says!.replaceAll('<', '\\<')}`).join('\n')
 }
 
 function parameterCode({ type }: Schema): ErrorCode {
@@ -130,7 +133,7 @@ interface Resource {
 /** Fields that at least so many resources have in common are described once. */
 const sharedMin = 3
 
-function resourceTables(): string {
+function resourceLists(): string {
   const found = new Map<string, Schema>()
   for (const { answers } of routes) {
     for (const schema of Object.values(answers)) titledSchemas(schema, found)
@@ -140,7 +143,7 @@ function resourceTables(): string {
   const resources = [...found].map(([title, schema]) => ({ title, rows: answerFieldsOf(schema) }))
   const shared = sharedRows(resources)
   return [
-    table(['shared field', 'type and meaning'], shared),
+    fieldList(shared),
     ...resources.map((resource) => describeResource(resource, resources, shared)),
   ].join('\n\n')
 }
@@ -172,25 +175,27 @@ function describeResource(
     ...(part === undefined ? [] : [`the fields of [${part.title}](#${part.title.toLowerCase()})`]),
     ...others.filter((row) => includes(shared, row)).map(([name]) => name),
   ]
+  const own = others.filter((row) => !includes(shared, row))
   return [
     `### ${title}`,
     ...(elsewhere.length === 0 ? [] : [`Has ${elsewhere.join(', ')}.`]),
-    ...tableOf(
-      'field',
-      others.filter((row) => !includes(shared, row)),
-      'type and meaning',
-    ),
+    ...(own.length === 0 ? [] : [fieldList(own)]),
   ].join('\n\n')
 }
 
-function errorTable(): string {
-  const rows = Object.entries<ErrorKind>(errors)
-    .toSorted(([, a], [, b]) => a.status - b.status)
-    .map(([code, { status, message, retryAfter }]) => {
-      const after = retryAfter === undefined ? '' : `, ${retryAfter} s`
-      return [`${status}${after}`, `\`${code}\``, message]
+/** Lists the codes of each status, with the seconds of `Retry-After`. */
+function errorLists(): string {
+  const all = Object.entries<ErrorKind>(errors)
+  const statuses = [...new Set(all.map(([, { status }]) => status))].toSorted((a, b) => a - b)
+  return statuses
+    .map((status) => {
+      const rows = all.flatMap(([code, { status: own, message, retryAfter }]) => {
+        const after = retryAfter === undefined ? '' : ` (${retryAfter} s)`
+        return own === status ? [[`\`${code}\`${after}`, message]] : []
+      })
+      return `**${status}**\n\n${fieldList(rows)}`
     })
-  return table(['status, `Retry-After`', 'code', 'message'], rows)
+    .join('\n\n')
 }
 
 /** Returns a route that declares only this part. */
@@ -210,8 +215,7 @@ const implied = Object.entries<Partial<Route>>({
 }).map(([what, part]) => ({ what, codes: errorsOf(routeWith(part)) }))
 
 function impliedErrors(): string {
-  const rows = implied.map(({ what, codes }) => [what, codeList(codes)])
-  return table(['an endpoint that', 'can answer'], rows)
+  return fieldList(implied.map(({ what, codes }) => [what, codeList(codes)]))
 }
 
 /** Returns the codes of a route that do not follow from what it is. */
@@ -226,32 +230,29 @@ function codeList(codes: readonly ErrorCode[]): string {
   return codes.flatMap((code) => (common.includes(code) ? [] : `\`${code}\``)).join(', ')
 }
 
-function limitTable(): string {
+function limitList(): string {
   const minutes = retryDelaysMs.map((ms) => ms / 60_000)
-  return table(
-    ['what', 'limit'],
+  return fieldList([
+    ['request body', `${bodyBytesMax / 1024} KiB`],
+    ['values in a request body, objects and lists included', `${valuesMax}`],
+    ['depth of a request body', `${depthMax} levels`],
+    ['requests in a batch', `${requestsMax}`],
+    ['a batch, and the answers to it', `${listBytesMax >> 20} MiB, ${answersBytesMax >> 20} MiB`],
+    ['a page of proposals, which ends early', `${pageBytesMax >> 20} MiB`],
+    ['tags that an identity follows', `${followedTagsMax}`],
+    ['lifetime of a guest', `${guestLifetimeMs / dayMs} days`],
+    ['lifetime of a publishing ticket', `${ticketLifetimeMs / 1000} seconds`],
+    ['all texts of a proposal together', `${textBytesMax / 1024} KiB of UTF-8`],
+    ['lifetime of a webhook that is not verified', `${lapseAfterMs / hourMs} hours`],
+    ['an attempt to deliver, from the name to the last byte', `${timeoutMs / 1000} seconds`],
+    ["what is read of an endpoint's answer", `${answerBytesMax / 1024} KiB`],
+    ['attempts for each wakeup', `${minutes.length + 1}`],
+    ['minutes after which a wakeup is tried again', minutes.join(', ')],
     [
-      ['request body', `${bodyBytesMax / 1024} KiB`],
-      ['values in a request body, objects and lists included', `${valuesMax}`],
-      ['depth of a request body', `${depthMax} levels`],
-      ['requests in a batch', `${requestsMax}`],
-      ['a batch, and the answers to it', `${listBytesMax >> 20} MiB, ${answersBytesMax >> 20} MiB`],
-      ['a page of proposals, which ends early', `${pageBytesMax >> 20} MiB`],
-      ['tags that an identity follows', `${followedTagsMax}`],
-      ['lifetime of a guest', `${guestLifetimeMs / dayMs} days`],
-      ['lifetime of a publishing ticket', `${ticketLifetimeMs / 1000} seconds`],
-      ['all texts of a proposal together', `${textBytesMax / 1024} KiB of UTF-8`],
-      ['lifetime of a webhook that is not verified', `${lapseAfterMs / hourMs} hours`],
-      ['an attempt to deliver, from the name to the last byte', `${timeoutMs / 1000} seconds`],
-      ["what is read of an endpoint's answer", `${answerBytesMax / 1024} KiB`],
-      ['attempts for each wakeup', `${minutes.length + 1}`],
-      ['minutes after which a wakeup is tried again', minutes.join(', ')],
-      [
-        'delivery receipts are kept',
-        `${retentionMs / dayMs} days, the newest ${receiptsShownMax}, of all ${receiptsMax}`,
-      ],
+      'delivery receipts are kept',
+      `${retentionMs / dayMs} days, the newest ${receiptsShownMax}, of all ${receiptsMax}`,
     ],
-  )
+  ])
 }
 
 const hourMs = 3_600_000

@@ -6,8 +6,8 @@ import { meaningOf, notBlank, type Schema, time } from '../../src/edge/api/schem
 const codes: Record<string, string> = { kind: 'invalid_kind' }
 
 /**
- * Returns the rows of a table of request fields: the name; and type, limits and the error code, if
- * it is not the usual one. For the fields in `late` the document says in words which code it is.
+ * Returns the fields of a request: the name; and type, limits and the error code, if it is not the
+ * usual one. For the fields in `late` the document says in words which code it is.
  */
 export function fieldsOf(
   schema: Schema,
@@ -31,7 +31,7 @@ export function fieldsOf(
   })
 }
 
-/** Returns the rows of a table of an answer's fields: the name; and type and meaning. */
+/** Returns the fields of an answer: the name; and type and meaning. */
 export function answerFieldsOf({ properties = {}, required = [] }: Schema): string[][] {
   return Object.entries(properties).map(([name, field]) => {
     const type = typeOf(field) + (required.includes(name) ? '' : ', optional')

@@ -14,9 +14,10 @@ const pages = [
   }),
 ]
 
-/** Returns the sentences of the prose, without code, tables and the targets of links. */
+/** Returns the sentences written by hand, without code, tables and the targets of links. */
 function sentencesIn(markdown: string): string[] {
   const prose = markdown
+    .replace(/<!-- generated: (.*) -->[\s\S]*?<!-- end: \1 -->/g, '\n\n')
     .replace(/^```[\s\S]*?^```|^(?:\||#| {4}).*$|<!--.*-->/gm, '\n\n')
     .replace(/\]\([^)]*\)/g, ']')
   return prose
@@ -43,7 +44,7 @@ t.test('documents: a sentence of twelve words or more: is in one of them, once',
   t.end()
 })
 
-t.test('sentences: of a document: without code, tables and targets', (t) => {
+t.test('sentences: of a document: without what is generated, code, tables and targets', (t) => {
   const twelve = 'one two three four five six seven eight nine ten eleven'
   const text = [
     `# ${twelve} heading`,
@@ -53,6 +54,7 @@ t.test('sentences: of a document: without code, tables and targets', (t) => {
     `- ${twelve}`,
     `  [twelve](a.md). ${twelve} *thirteen*: Short.`,
     `| ${twelve} cell |`,
+    `<!-- generated: a -->\n\n- ${twelve} generated\n\n<!-- end: a -->`,
   ]
   t.same(sentencesIn(text.join('\n')), [`${twelve} twelve.`, `${twelve} thirteen:`])
   t.end()
