@@ -1,8 +1,8 @@
-// The table of docs/client.md: the methods of the client, with all of their arguments.
+// The list of docs/client.md: the methods of the client, with all of their arguments.
 
 import { type Method, methods } from './client-methods.ts'
 import { camelCase } from './client-types.ts'
-import { table } from './generated.ts'
+import { fieldList } from './generated.ts'
 
 /** What is written by hand in the client, too. `feed` repeats a poll. */
 const others = (poll: Method): string[][] => [
@@ -17,10 +17,10 @@ const others = (poll: Method): string[][] => [
   [call('guide', ["'llms'"]), 'A guide as text; also `notifications` and `governance`.'],
 ]
 
-export function clientTable(): string {
+export function methodList(): string {
   const rows = methods.map((method) => [signature(method), method.about])
   const poll = methods.find(({ name }) => name === 'notifications')!
-  return table(['method', 'what it does'], [...rows, ...others(poll)])
+  return fieldList([...rows, ...others(poll)])
 }
 
 function signature(method: Method): string {

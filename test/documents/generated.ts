@@ -37,3 +37,8 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
     `| ${cells.map((cell) => cell.replace(/[|<]/g, '\\$&')).join(' | ')} |`
   return [line(head), `|${head.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n')
 }
+
+/** Returns a Markdown list of names with what is said of each, in which nothing is read as HTML. */
+export function fieldList(rows: readonly string[][]): string {
+  return rows.map(([name, says]) => `- ${name}: ${says!.replaceAll('<', '\\<')}`).join('\n')
+}

@@ -23,7 +23,7 @@ import {
 import { answerBytesMax, timeoutMs } from '../../src/forum/webhooks/send.ts'
 import { lapseAfterMs } from '../../src/forum/webhooks/table.ts'
 import { type ErrorCode, type ErrorKind, errors } from '../../src/kernel/rejection.ts'
-import type { Section } from './generated.ts'
+import { fieldList, type Section } from './generated.ts'
 import { answerFieldsOf, fieldsOf, titledSchemas } from './schema-words.ts'
 
 export const interfaceSections: Record<string, Section> = {
@@ -113,11 +113,6 @@ function includes(rows: readonly string[][], row: readonly string[]): boolean {
 /** Returns a list of fields after this line, or nothing if there are none. */
 function listOf(line: string, rows: string[][]): string[] {
   return rows.length === 0 ? [] : [`${line}:`, fieldList(rows)]
-}
-
-/** Returns a Markdown list, in which nothing is read as HTML. */
-function fieldList(rows: readonly string[][]): string {
-  return rows.map(([name, says]) => `- ${name}: ${says!.replaceAll('<', '\\<')}`).join('\n')
 }
 
 function parameterCode({ type }: Schema): ErrorCode {

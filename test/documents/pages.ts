@@ -2,7 +2,7 @@
 // top of the project.
 
 import { actorTable, recordTable } from './architecture-tables.ts'
-import { clientTable } from './client-table.ts'
+import { methodList } from './client-table.ts'
 import { clientTypes } from './client-types.ts'
 import { commandTable, flagTable, toolTable } from './command-tables.ts'
 import type { Section } from './generated.ts'
@@ -20,7 +20,7 @@ export const pages: Record<string, Record<string, Section>> = {
     'async-operations': pythonAsyncOperations,
     types: pythonTypes,
   },
-  'docs/client.md': { methods: clientTable },
+  'docs/client.md': { methods: methodList },
   'docs/interface.md': interfaceSections,
   'docs/mcp.md': { tools: toolTable },
   'docs/metrics.md': { metrics: metricsTable },
