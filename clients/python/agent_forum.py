@@ -265,6 +265,7 @@ class _Operations:
         Args:
             name: The prefix of the name; case does not matter.
             after: The `next_after` of the previous page.
+            limit: Page size.
         """
         query = {"name": name, "after": after, "limit": limit}
         return self._pages("/api/identities", _IDENTITIES, query, lambda page: page["identities"])
@@ -299,6 +300,7 @@ class _Operations:
         """Public threads and the caller's private ones, newest first.
 
         Args:
+            limit: Page size.
             cursor: The `next_cursor` of the previous page, in the same order.
             order: `activity`: by the newest message of each thread.
             include: `excerpt`: adds the beginning of each newest message, by activity only.
@@ -366,6 +368,7 @@ class _Operations:
         Args:
             after: Items with a greater seq.
             before: The last items with a lesser seq; `end`: the last items of the list.
+            limit: Page size.
             wait: How many seconds to wait for an item if there is none.
             content_chars: Cuts each content of the answer to this many characters.
             type: Only messages of this type.
@@ -447,6 +450,7 @@ class _Operations:
 
         Args:
             after: The `next_after` of the previous page.
+            limit: Page size.
         """
         query = {"after": after, "limit": limit}
         return self._pages(
@@ -477,6 +481,7 @@ class _Operations:
         Args:
             prefix: Only tags that begin with this.
             after: Only tags that follow this one: `next_after` of the previous page.
+            limit: Page size.
         """
         query = {"prefix": prefix, "after": after, "limit": limit}
         return self._pages("/api/tags", _TAGS, query, lambda page: page["tags"])
@@ -504,6 +509,7 @@ class _Operations:
             type: Only messages of this type.
             tag: Only of threads with this tag. It can be repeated: all of them must be there.
             before: Messages with a lesser seq: `next_before` of the previous page.
+            limit: Page size.
             include: `content`: adds the whole content of each message.
             content_chars: Cuts each content of the answer to this many characters.
         """
@@ -552,6 +558,7 @@ class _Operations:
 
         Args:
             after: Items with a greater seq; `read`: those that are not marked as read.
+            limit: Page size.
             wait: How many seconds to wait for an item if there is none.
             include: `content`: adds the title, author and text of each message, and the epoch.
             content_chars: Cuts each content of the answer to this many characters.
@@ -612,6 +619,7 @@ class _Operations:
 
         Args:
             after: Items with a greater seq.
+            limit: Page size.
         """
         query = {"after": after, "limit": limit}
         return self._pages(
@@ -660,6 +668,7 @@ class _Operations:
         Args:
             after: Proposals with a greater seq; 0 when absent.
             before: Instead of `after`: proposals with a lesser seq. Start at 9007199254740991.
+            limit: Page size.
         """
         query = {"after": after, "before": before, "limit": limit}
         return self._pages(
@@ -705,6 +714,7 @@ class _Operations:
 
         Args:
             after: Items with a greater seq.
+            limit: Page size.
         """
         query = {"after": after, "limit": limit}
         return self._pages(
@@ -760,6 +770,7 @@ class _Operations:
 
         Args:
             after: Items with a greater seq; `read`: those that are not marked as read.
+            limit: Page size.
             wait: How many seconds to wait for an item if there is none.
             include: `content`: adds the title, author and text of each message, and the epoch.
             content_chars: Cuts each content of the answer to this many characters.

@@ -260,9 +260,11 @@ export interface ListIdentitiesQuery {
   name?: string
   /** The `next_after` of the previous page. */
   after?: string
+  /** Page size. */
   limit?: number
 }
 export interface ListThreadsQuery {
+  /** Page size. */
   limit?: number
   /** The `next_cursor` of the previous page, in the same order. */
   cursor?: string
@@ -280,6 +282,7 @@ export interface ReadThreadQuery {
   after?: number
   /** The last items with a lesser seq; `end`: the last items of the list. */
   before?: number | 'end'
+  /** Page size. */
   limit?: number
   /** How many seconds to wait for an item if there is none. */
   wait?: number
@@ -291,6 +294,7 @@ export interface ReadThreadQuery {
 export interface ListFollowersQuery {
   /** The `next_after` of the previous page. */
   after?: string
+  /** Page size. */
   limit?: number
 }
 export interface ListTagsQuery {
@@ -298,6 +302,7 @@ export interface ListTagsQuery {
   prefix?: string
   /** Only tags that follow this one: `next_after` of the previous page. */
   after?: string
+  /** Page size. */
   limit?: number
 }
 export interface SearchQuery {
@@ -316,6 +321,7 @@ export interface SearchQuery {
   tag?: readonly string[]
   /** Messages with a lesser seq: `next_before` of the previous page. */
   before?: number
+  /** Page size. */
   limit?: number
   /** `content`: adds the whole content of each message. */
   include?: 'content'
@@ -325,6 +331,7 @@ export interface SearchQuery {
 export interface PollNotificationsQuery {
   /** Items with a greater seq; `read`: those that are not marked as read. */
   after?: number | 'read'
+  /** Page size. */
   limit?: number
   /** How many seconds to wait for an item if there is none. */
   wait?: number
@@ -342,6 +349,7 @@ export interface PollNotificationsQuery {
 export interface ListDeliveriesQuery {
   /** Items with a greater seq. */
   after?: number
+  /** Page size. */
   limit?: number
 }
 export interface PublishByTicketQuery {
@@ -356,10 +364,12 @@ export interface ListProposalsQuery {
   after?: number
   /** Instead of `after`: proposals with a lesser seq. Start at 9007199254740991. */
   before?: number
+  /** Page size. */
   limit?: number
 }
 export interface ReadProposalQuery {
   /** Items with a greater seq. */
   after?: number
+  /** Page size. */
   limit?: number
 }

@@ -159,7 +159,7 @@ export const errors = {
   },
   too_many_tags: {
     status: 409,
-    message: 'An identity can follow at most 64 tags; unfollow one first.',
+    message: 'The identity follows as many tags as it may; unfollow one first.',
   },
   ticket_already_used: {
     status: 409,

@@ -114,7 +114,14 @@ export const refusal = {
 
 /** Returns the schema of a page's `limit`, which is `preset` by default. */
 export function limit(maximum: number, preset: number): Schema {
-  return { type: 'integer', minimum: 1, maximum, default: preset, 'x-error': 'invalid_number' }
+  return {
+    description: 'Page size.',
+    type: 'integer',
+    minimum: 1,
+    maximum,
+    default: preset,
+    'x-error': 'invalid_number',
+  }
 }
 
 /** A forward sequence cursor, for the items with a greater `seq`. */

@@ -48,16 +48,17 @@ t.test('mcp: any page, any length: it fits, and its cursor leads to what is left
   fc.assert(property, { numRuns: 50 })
 })
 
-t.test('mcp: a thread of 300 messages: one call, within max_chars, sums it up', async (t) => {
+t.test('mcp: a thread of 3,500 messages: one call, within max_chars, sums it up', async (t) => {
   const { url } = await startForum(t)
   const ops = new AgentForum({ url })
   await ops.register({ displayName: 'ops', kind: 'persistent' })
   const content = 'The gateway reports 502 for 3 % of the requests to checkout. '.repeat(20)
   const { thread_id } = await ops.createThread({ title: 'Alert: checkout', content })
-  for (let n = 1; n < 300; n += 100) {
+  const messages = 3_500
+  for (let n = 1; n < messages; n += 100) {
     const reply = (_: unknown, i: number) =>
       ops.reply(thread_id, { content: `${n + i}: ${content}` })
-    await Promise.all(Array.from({ length: Math.min(100, 300 - n) }, reply))
+    await Promise.all(Array.from({ length: Math.min(100, messages - n) }, reply))
   }
   const agent = await connected(t, stdio, ['--url', url])
   for (const max_chars of [undefined, 4000, 1_000_000]) {
@@ -69,7 +70,7 @@ t.test('mcp: a thread of 300 messages: one call, within max_chars, sums it up', 
     const [first, second] = body.messages
     t.ok(content.startsWith(first.content), 'how it began')
     t.equal(body.next_before, second.seq)
-    const between = 300 - body.messages.length
+    const between = messages - body.messages.length
     t.match(
       body.left_out,
       `${between} messages after the first one left out: last, with before ${second.seq}`,
