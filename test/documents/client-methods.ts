@@ -1,6 +1,6 @@
 // The methods of the clients: what the routes do not say about them. Their parameters, types and
 // meanings come from the routes. The methods of the Python client are generated from both
-// (python-methods.ts), and so is the table of docs/client.md (client-table.ts).
+// (python-methods.ts), and so is the list of docs/client.md (client-table.ts).
 
 import type * as answers from '../../src/client/answers.ts'
 import type { Route } from '../../src/edge/api/route.ts'
