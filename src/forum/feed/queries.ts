@@ -3,18 +3,18 @@
 // oldest first.
 //
 //   after ──▶ | message by message ──▶ | mentions, each thread and each tag ──▶ | new messages |
-//                                      `#after`                                 `#end`
+//                                      `after`                                  `end`
 //
 // A search examines messages one by one, or the followed threads, whichever is less work. For an
 // agent that follows very many threads, the next few messages may fill a page already, so its
-// search begins with as many messages as can be examined for the cost of its threads. `#after` and
-// `#end` are where the second part begins, and where the log ended at that time.
+// search begins with as many messages as can be examined for the cost of its threads. `after` and
+// `end` are where the second part begins, and where the log ended at that time.
 //
 // F1. One step of a search examines a bounded number of threads and messages (`sliceSteps`). A
 //     search that needs more continues in later event-loop iterations (kernel/sliced-work.ts).
-// F2. The result is exact as of the instant of the last step: a search starts over when its caller
-//     follows or leaves a thread or tag, and examines the messages that have arrived in the
-//     meantime.
+// F2. The result is exact as of the instant of the last step: when its caller follows or leaves a
+//     thread or tag, another search takes its place, and it examines the messages that have arrived
+//     in the meantime.
 // F3. `position` covers everything shown (forum/threads/queries.ts, Q1), and the last change to
 //     what is followed; for a caller who was ever mentioned, or who wants messages of one type, the
 //     last removal of a message as well; for one who follows tags, the last change of tags.
@@ -70,6 +70,19 @@ export interface Feed extends Positioned {
 /** The followed threads that one slice examines. */
 const chunk = new Uint32Array(sliceSteps)
 
+/** Mentions, threads and tags, for messages after a position and with a number below `end`. */
+interface ThreadScan {
+  readonly after: number
+  end: number
+  /** The index of the next mention among all mentions of the caller. */
+  mention: number
+  /** The index of the next followed thread, and that of its next message; -1: not begun. */
+  thread: number
+  message: number
+  /** Messages because of tags. */
+  readonly tagged: Iterator<number, void>
+}
+
 export class FeedSearch {
   readonly #state: State
   readonly #read: FeedRead
@@ -77,61 +90,45 @@ export class FeedSearch {
   readonly #count: number
   /** The numbers of the messages found, oldest first, except while threads are being examined. */
   #found: number[] = []
-  /** Position of the last change to what the caller follows. */
-  #changed = 0
-  #lost = 0
-  #isAtThreads = false
-  /** The next message to examine, and the one at which the search message by message stops. */
-  #next = 0
-  #stop = 0
-  /** The index of the next mention among all mentions of the caller. */
-  #mention = 0
-  /** The index of the next followed thread, and that of its next message; -1: not begun. */
-  #place = 0
-  #index = -1
   /** The tags that the caller follows. */
-  #tags: FollowedTags
-  /** Messages because of these tags, of those in the second part. */
-  #tagged: Iterator<number, void> = [].values()
-  /** Messages of threads are wanted after the position `#after`, with a number below `#end`. */
-  #after = 0
-  #end = 0
+  readonly #tags: FollowedTags
+  /** The positions of the last change to what it follows, and of the last loss from its page. */
+  readonly #changed: number
+  readonly #lost: number
+  /** Message by message: the next one, and that at which this stops. */
+  #messages = { next: 0, stop: 0 }
+  /** The second part of the search, while it is in that part. */
+  #threads: ThreadScan | null = null
   #stepsLeft = 0
   #isWanted: (message: number) => boolean = () => true
 
   constructor(state: State, read: FeedRead) {
     this.#state = state
     this.#read = read
-    this.#tags = new FollowedTags(state, read.caller)
     this.#count = read.limit + 1
-    this.begin()
-  }
-
-  /** Begins, or begins again, with what the caller follows now. */
-  begin(): void {
-    const { messages, feeds } = this.#state
-    const { caller, after } = this.#read
-    this.#tags = new FollowedTags(this.#state, caller)
+    this.#tags = new FollowedTags(state, read.caller)
     this.#changed = this.#changedPosition
     this.#lost = this.#lossPosition
-    this.#found = []
-    if (this.#read.only === 'mentions') return this.#beginThreads(after)
+    const { messages, feeds } = state
+    const { caller, after, only } = read
     const followed = feeds.followed(caller)
     const messagesMax = Math.floor(followed / threadsPerMessage)
     const tooFarBack = messages.count - 1 - messagesMax
     const hasMany = tooFarBack >= 0 && messages.seq(tooFarBack) > after
-    if (hasMany && followed <= sliceSteps) return this.#beginThreads(after)
-    this.#isAtThreads = false
-    this.#next = this.#numberAfter(after)
-    this.#stop = hasMany ? this.#next + messagesMax : Number.POSITIVE_INFINITY
+    const hasFew = hasMany && followed <= sliceSteps
+    if (only === 'mentions' || hasFew) this.#threads = this.#threadsAfter(after)
+    else {
+      const next = this.#numberAfter(after)
+      this.#messages = { next, stop: hasMany ? next + messagesMax : Number.POSITIVE_INFINITY }
+    }
   }
 
   /** Whether it is known from the start that one step may not be enough. */
   get isLong(): boolean {
-    return !this.#isAtThreads && this.#state.messages.count - this.#next > sliceSteps
+    return this.#threads === null && this.#state.messages.count - this.#messages.next > sliceSteps
   }
 
-  /** Whether the caller followed or left a thread, or may have lost a message, since `begin`. */
+  /** Whether the caller has followed or left a thread, or may have lost a message: begin anew. */
   get isStale(): boolean {
     if (this.#mayLose && this.#lossPosition !== this.#lost) return true
     return this.#changedPosition !== this.#changed
@@ -141,21 +138,23 @@ export class FeedSearch {
   step(stepsMax = sliceSteps): boolean {
     this.#stepsLeft = stepsMax
     this.#isWanted = this.#choice()
-    if (this.#read.only === 'mentions') {
-      this.#end = this.#state.messages.count
-      return this.#searchMentions()
-    }
-    if (!this.#isAtThreads) {
+    if (this.#threads === null) {
       if (!this.#searchMessages()) return false
-      if (this.#isFull || this.#stop === Number.POSITIVE_INFINITY) return true
-      this.#beginThreads(this.#state.messages.seq(this.#next - 1))
+      const { next, stop } = this.#messages
+      if (this.#isFull || stop === Number.POSITIVE_INFINITY) return true
+      this.#threads = this.#threadsAfter(this.#state.messages.seq(next - 1))
     }
-    if (!this.#searchMentions() || !this.#searchThreads() || !this.#searchTags()) return false
-    if (!this.#read.isCount) this.#cut()
+    const scan = this.#threads
+    if (this.#read.only === 'mentions') {
+      scan.end = this.#state.messages.count
+      return this.#searchMentions(scan)
+    }
+    const isDone = this.#searchMentions(scan) && this.#searchThreads(scan) && this.#searchTags(scan)
+    if (!isDone) return false
+    if (!this.#read.isCount) this.#cut(scan)
     if (this.#isFull) return true
-    this.#isAtThreads = false
-    this.#next = this.#end
-    this.#stop = Number.POSITIVE_INFINITY
+    this.#threads = null
+    this.#messages = { next: scan.end, stop: Number.POSITIVE_INFINITY }
     return this.#searchMessages()
   }
 
@@ -232,19 +231,21 @@ export class FeedSearch {
   #searchMessages(): boolean {
     const { messages } = this.#state
     const { caller } = this.#read
-    const stop = Math.min(this.#stop, messages.count)
-    let place = this.#firstMention(this.#next)
-    let mention = this.#mentionAt(place)
-    while (this.#next < stop && !this.#isFull) {
+    const scan = this.#messages
+    const tags = this.#tags
+    const stop = Math.min(scan.stop, messages.count)
+    let index = this.#firstMention(scan.next)
+    let mention = this.#mentionAt(index)
+    while (scan.next < stop && !this.#isFull) {
       if (this.#stepsLeft <= 0) return false
       this.#stepsLeft -= 1
-      const message = this.#next++
+      const message = scan.next++
       const isMention = message === mention
-      if (isMention) mention = this.#mentionAt(++place)
+      if (isMention) mention = this.#mentionAt(++index)
       if (messages.author(message) === caller || !this.#isWanted(message)) continue
       const isMentioned = isMention && this.#isShown(message)
       const isFollowed = isMentioned || this.#isFollowed(message)
-      if (isFollowed || this.#tags.of(message) !== -1) this.#found.push(message)
+      if (isFollowed || tags.of(message) !== -1) this.#found.push(message)
     }
     return true
   }
@@ -254,14 +255,14 @@ export class FeedSearch {
     const { feeds } = this.#state
     const { caller } = this.#read
     const count = feeds.mentions(caller)
-    return count === 0 ? 0 : partition(count, (place) => feeds.mentionAt(caller, place) < message)
+    return count === 0 ? 0 : partition(count, (index) => feeds.mentionAt(caller, index) < message)
   }
 
   /** Returns the message at this index among those that mention the caller; -1 at the end. */
-  #mentionAt(place: number): number {
+  #mentionAt(index: number): number {
     const { feeds } = this.#state
     const { caller } = this.#read
-    return place < feeds.mentions(caller) ? feeds.mentionAt(caller, place) : -1
+    return index < feeds.mentions(caller) ? feeds.mentionAt(caller, index) : -1
   }
 
   /** Returns whether a message is wanted because its thread is followed. */
@@ -294,29 +295,29 @@ export class FeedSearch {
    * Examines the messages that mention the caller, except those in followed threads, which are
    * found there. Returns false if the slice ended first.
    */
-  #searchMentions(): boolean {
+  #searchMentions(scan: ThreadScan): boolean {
     const { only, isCount } = this.#read
     const isEnough = only === 'mentions' || isCount
-    for (; !(isEnough && this.#isFull); this.#mention++) {
-      const message = this.#mentionAt(this.#mention)
-      if (message === -1 || message >= this.#end) return true
+    for (; !(isEnough && this.#isFull); scan.mention++) {
+      const message = this.#mentionAt(scan.mention)
+      if (message === -1 || message >= scan.end) return true
       if (this.#stepsLeft <= 0) return false
       this.#stepsLeft -= 1
       const isElsewhere = only !== 'mentions' && this.#isFollowed(message)
-      if (!isElsewhere && this.#isShown(message) && this.#isWanted(message)) this.#add(message)
+      if (isElsewhere || !this.#isShown(message)) continue
+      if (this.#isWanted(message)) this.#add(message, scan)
     }
     return true
   }
 
-  #beginThreads(after: number): void {
-    this.#isAtThreads = true
-    this.#place = 0
-    this.#index = -1
-    this.#tagged = this.#tags.after(after, () => this.#end)
-    this.#after = after
-    this.#end = this.#state.messages.count
-    const hasMentions = this.#state.feeds.mentions(this.#read.caller) > 0
-    this.#mention = hasMentions ? this.#firstMention(this.#numberAfter(after)) : 0
+  /** Returns the second part of the search, which begins after this position. */
+  #threadsAfter(after: number): ThreadScan {
+    const { messages, feeds } = this.#state
+    const hasMentions = feeds.mentions(this.#read.caller) > 0
+    const mention = hasMentions ? this.#firstMention(this.#numberAfter(after)) : 0
+    const tagged = this.#tags.after(after, () => scan.end)
+    const scan = { after, end: messages.count, mention, thread: 0, message: -1, tagged }
+    return scan
   }
 
   /** Returns the number of the first message after this position. */
@@ -326,43 +327,43 @@ export class FeedSearch {
   }
 
   /** Examines the threads that the caller follows; returns false if the slice ended first. */
-  #searchThreads(): boolean {
+  #searchThreads(scan: ThreadScan): boolean {
     const { feeds, threads } = this.#state
     const { caller } = this.#read
     const { newestPosition } = threads.actors.columns
-    const from = this.#place
+    const from = scan.thread
     const followed = feeds.followed(caller)
     const to = Math.min(followed, from + Math.max(0, this.#stepsLeft))
     feeds.copyThreads(caller, from, to, chunk)
-    for (; this.#place < to; this.#place++) {
+    for (; scan.thread < to; scan.thread++) {
       if (this.#read.isCount && this.#isFull) return true
       if (this.#stepsLeft <= 0) return false
       this.#stepsLeft -= 1
-      const thread = chunk[this.#place - from]
-      if (newestPosition.get(thread) > this.#after && !this.#addFrom(thread)) return false
+      const thread = chunk[scan.thread - from]
+      if (newestPosition.get(thread) > scan.after && !this.#addFrom(thread, scan)) return false
     }
     return to === followed
   }
 
   /** Adds the wanted messages by others of a thread; returns false if the slice ended first. */
-  #addFrom(thread: number): boolean {
+  #addFrom(thread: number, scan: ThreadScan): boolean {
     const { threads, messages } = this.#state
     const count = threads.messageCount(thread)
-    if (this.#index === -1) {
-      const after = Math.max(this.#after, this.#beginningIn(thread))
-      this.#index = firstAfter(this.#state, thread, after)
+    if (scan.message === -1) {
+      const after = Math.max(scan.after, this.#beginningIn(thread))
+      scan.message = firstAfter(this.#state, thread, after)
       if (after > 0) this.#stepsLeft -= 2 * (32 - Math.clz32(count)) // a binary search
     }
-    for (; this.#index < count; this.#index++) {
+    for (; scan.message < count; scan.message++) {
       if (this.#read.isCount && this.#isFull) break
       if (this.#stepsLeft <= 0) return false
       this.#stepsLeft -= 1
-      const message = threads.message(thread, this.#index)
-      if (message >= this.#end) break
+      const message = threads.message(thread, scan.message)
+      if (message >= scan.end) break
       const isByOther = messages.author(message) !== this.#read.caller
-      if (isByOther && this.#isWanted(message)) this.#add(message)
+      if (isByOther && this.#isWanted(message)) this.#add(message, scan)
     }
-    this.#index = -1
+    scan.message = -1
     return true
   }
 
@@ -370,30 +371,30 @@ export class FeedSearch {
    * Examines the threads with the tags that the caller follows, except what is found elsewhere
    * (F4). Returns false if the slice ended first.
    */
-  #searchTags(): boolean {
+  #searchTags(scan: ThreadScan): boolean {
     while (!(this.#read.isCount && this.#isFull)) {
       if (this.#stepsLeft <= 0) return false
       this.#stepsLeft -= threadsPerMessage
-      const { done, value: message } = this.#tagged.next()
+      const { done, value: message } = scan.tagged.next()
       if (done) return true
       if (message === -1 || this.#state.messages.author(message) === this.#read.caller) continue
       const isElsewhere = this.#isFollowed(message) || this.#isMention(message)
-      if (!isElsewhere && this.#isWanted(message)) this.#add(message)
+      if (!isElsewhere && this.#isWanted(message)) this.#add(message, scan)
     }
     return true
   }
 
-  #add(message: number): void {
+  #add(message: number, scan: ThreadScan): void {
     this.#found.push(message)
-    if (this.#found.length === 2 * this.#count) this.#cut() // a count never reaches this
+    if (this.#found.length === 2 * this.#count) this.#cut(scan) // a count never reaches this
   }
 
   /** Sorts the messages found, and keeps as many of the oldest as are wanted. */
-  #cut(): void {
+  #cut(scan: ThreadScan): void {
     const found = this.#found
     if (found.length > 1) found.sort((a, b) => a - b)
     if (found.length < this.#count) return
     found.length = this.#count
-    this.#end = found[this.#count - 1]
+    scan.end = found[this.#count - 1]
   }
 }

@@ -23,7 +23,7 @@ export function readFeed(
   read: FeedRead,
   connection: { readonly isGone: boolean },
 ): Feed | Promise<Feed | Rejection> {
-  const search = new FeedSearch(forum.state, read)
+  let search = new FeedSearch(forum.state, read)
   if (!search.isLong && search.step()) return search.feed()
   let restarts = 0
   return forum.slicedWork.add<Feed | Rejection>(read.caller, () => {
@@ -31,7 +31,7 @@ export function readFeed(
     if (search.isStale) {
       if (restarts === restartsMax) return { rejected: 'overloaded' }
       restarts += 1
-      search.begin()
+      search = new FeedSearch(forum.state, read)
     }
     if (!search.step()) return null
     return mayStillAct(forum, read.caller) ? search.feed() : rejectToken(forum, read.caller)

@@ -177,7 +177,7 @@ for (const { name, build, numRuns } of [
       (caller, back, limit, stepsMax, changes, only, type, tags) => {
         const after = Math.max(0, state.position - back)
         const read = { caller, after, limit, only, type, tags }
-        const search = new FeedSearch(state, read)
+        let search = new FeedSearch(state, read)
         while (!search.step(stepsMax)) {
           slices += 1
           for (const [does, by, at] of changes.shift() ?? []) {
@@ -193,7 +193,7 @@ for (const { name, build, numRuns } of [
           }
           if (!search.isStale) continue
           restarts += 1
-          search.begin()
+          search = new FeedSearch(state, read)
         }
         check(scene, read, search.feed())
       },
