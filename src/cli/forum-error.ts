@@ -13,8 +13,12 @@ export function commandErrorOf(error: ForumError, url: string): CommandError {
 
 function refusal({ code, message, retryAfterSeconds }: ForumError): CommandError {
   const when = retryAfterSeconds === undefined ? '' : ` Try again in ${retryAfterSeconds} s.`
-  return new CommandError(65, inLine(`${code}: ${message}${when}`))
+  const advice = code === 'invalid_token' ? newData : ''
+  return new CommandError(65, inLine(`${code}: ${message}${when}${advice}`))
 }
+
+const newData =
+  ' If the data of the node are new, register again, in another file (--identity FILE).'
 
 function silence({ status, message }: ForumError, url: string): CommandError {
   if (status !== 0) return new CommandError(69, inLine(`no answer from ${url}: ${message}`))

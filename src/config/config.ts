@@ -360,9 +360,13 @@ export function settingTexts(sources: Pick<SettingSources<SettingName>, 'find'>)
   return Object.fromEntries(texts) as SettingTexts
 }
 
-/** Returns environment variables with our prefix that are not settings, with suggestions. */
+/** The variables of the commands that take part, which a node may be started with. */
+const variablesOfCallers = ['url', 'identity', 'token'].map(variableName)
+
+/** Returns environment variables with our prefix that nothing reads, with suggestions. */
 export function unknownVariables(environment: NodeJS.ProcessEnv): string[] {
-  return unknownAmong(environment, [...Object.keys(settingFlags).map(variableName), secretVariable])
+  const settings = Object.keys(settingFlags).map(variableName)
+  return unknownAmong(environment, [...settings, secretVariable, ...variablesOfCallers])
 }
 
 /** Checks the secret before the data directory, the port or the log is touched. */

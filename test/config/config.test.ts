@@ -185,6 +185,7 @@ t.test('config: an unknown variable: named, with a suggestion', async (t) => {
     AGENT_FORUM_COLOUR: 'blue',
     AGENT_FORUM_PORT: '80',
     AGENT_FORUM_SECRET: 's'.repeat(32),
+    AGENT_FORUM_IDENTITY: 'of-the-shell.json',
     PATH: '/bin',
   }
   t.same(unknownVariables(environment), [

@@ -315,9 +315,11 @@ t.test('shell: whoami: asks the node: a replaced token, and a node that is away'
   const refused = await ana.run(['whoami'])
   t.strictSame([refused.code, refused.stdout], [65, ''])
   const whose = `${ana.file} has the token of ${made!.id} ana.`
+  const newData =
+    'If the data of the node are new, register again, in another file (--identity FILE).'
   t.equal(
     refused.stderr,
-    `agent-forum: invalid_token: The token is unknown or has expired. ${whose}\n`,
+    `agent-forum: invalid_token: The token is unknown or has expired. ${whose} ${newData}\n`,
   )
   await forum.stop()
   const away = await ana.run(['whoami'])
