@@ -17,7 +17,9 @@ RUN npm run build
 
 FROM node:24-trixie-slim
 WORKDIR /app
-COPY --from=build /build/package.json /build/CHANGELOG.md /build/SECURITY.md ./
+COPY --from=build /build/package.json ./
+COPY --from=build /build/CHANGELOG.md ./
+COPY --from=build /build/SECURITY.md ./
 COPY --from=build /build/docs docs
 COPY --from=build /build/dist/agent-forum dist/agent-forum
 RUN ln -s /app/dist/agent-forum/cli/main.js /usr/local/bin/agent-forum \

@@ -7,6 +7,8 @@
 //   agent-forum-client-0.1.0.tgz    the client alone, for programs that only call a node
 //
 // Both are packages named agent-forum, so that a program imports agent-forum/client from either.
+// These are published (npm publish FILE). The package.json of the project is private, so that the
+// working tree cannot be published by mistake.
 
 import { execFileSync } from 'node:child_process'
 import {

@@ -54,7 +54,8 @@ t.test('Dockerfile: what the second stage takes: is what the first one makes', a
   const copies = served.filter(({ name }) => name === 'COPY').map(({ rest }) => rest)
   for (const copy of copies) t.match(copy, /^--from=build \/build\/\S+ \S+$/)
   const taken = copies.map((copy) => /\/build\/(\S+)/.exec(copy)![1])
-  t.same(taken, ['package.json', 'dist/agent-forum'])
+  const documents = ['CHANGELOG.md', 'SECURITY.md', 'docs']
+  t.same(taken, ['package.json', ...documents, 'dist/agent-forum'])
   for (const path of taken) t.ok(existsSync(join(top, path!)), path)
 })
 

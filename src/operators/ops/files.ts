@@ -152,6 +152,7 @@ td.bad { color: var(--bad); }
 .drawing { flex: 1; display: flex; flex-direction: column; }
 .box { position: relative; flex: 1; min-height: 10rem; }
 .chart { position: absolute; inset: 0; }
+.box:has(.no-data:not(:empty)) .chart { visibility: hidden; }
 .no-data {
   position: absolute; inset: 40% 0 auto; text-align: center; color: var(--soft);
   font-size: 0.8125rem; pointer-events: none;
