@@ -26,7 +26,7 @@ export async function recentSections(node: Administered): Promise<Html> {
     return html`<tr><td>${count}</td><td>${identityLink(state, identity)}</td></tr>\n`
   })
   return html`${section('messages', 'Newest messages', ['When', 'Who', 'What'], messages)}
-${section('identities', 'Newest identities', ['When', 'Who', 'Kind', ''], registered)}
+${section('identities', 'Newest identities', ['When', 'Who', 'Kind', 'State'], registered)}
 ${
   refused.length === 0
     ? emptyHtml

@@ -88,19 +88,16 @@ export function problemsOf(page: Page): readonly string[] {
 
 interface Barrier {
   id: string
-  impact: string
   help: string
   nodes: { html: string; failureSummary: string }[]
 }
 
-/** Resolves to the serious and critical findings of axe-core on the page, one line each. */
+/** Resolves to the findings of axe-core on the page, one line each. */
 export async function barriersOn(page: Page): Promise<string[]> {
   const found = await barriers(page)
-  return found
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, help, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${id}: ${help}: ${html}: ${failureSummary}`),
-    )
+  return found.flatMap(({ id, help, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${help}: ${html}: ${failureSummary}`),
+  )
 }
 
 async function barriers(page: Page): Promise<Barrier[]> {
