@@ -132,7 +132,8 @@ const ofSystem = [
  */
 export const onlyDeep = [
   // Small runs of the benchmarks except for the scenarios, of which the tables are made.
-  ...['bench/attacks', 'bench/batches', 'bench/cold', 'bench/latency', 'bench/peers'],
+  ...['bench/attacks', 'bench/batches', 'bench/claims', 'bench/cold', 'bench/latency'],
+  'bench/peers',
   ...['bench/readers', 'bench/replication', 'bench/scale', 'bench/search'],
   // Damage to every file of a store, and nodes whose device wears out: wal/damage, wal/parity and
   // wal/checkpoints damage the same files, and faults/rot and faults/beyond-parity whole nodes.

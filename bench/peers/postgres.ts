@@ -61,32 +61,9 @@ export const postgres: PeerKind = {
   },
 
   async start(parent, population, durability) {
-    const bin = programs()!
-    const owner = ownerOfData()
-    const dir = mkdtempSync(join(parent, 'postgres-'))
-    if (owner !== null) chownSync(dir, owner.uid, owner.gid)
-    execFileSync(
-      join(bin, 'initdb'),
-      ['-D', dir, '-U', user, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
-      { ...owner, cwd: dir, stdio: ['ignore', 'ignore', 'inherit'] },
-    )
-    const port = await freePort()
-    const settings = {
-      listen_addresses: '127.0.0.1',
-      unix_socket_directories: '',
-      port: `${port}`,
-      synchronous_commit: durability === 'always' ? 'on' : 'off',
-      shared_buffers: '512MB',
-      // A checkpoint in the middle of a run would put PostgreSQL at a disadvantage.
-      max_wal_size: '8GB',
-      checkpoint_timeout: '1h',
-      log_min_messages: 'panic',
-    }
-    const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-    const database = startDaemon([join(bin, 'postgres'), '-D', dir, ...flags], owner ?? {})
-    const url = `postgres://${user}@127.0.0.1:${port}/postgres`
-    await fill(url, population)
-    const web = await startServer([join(import.meta.dirname, 'web.js'), url])
+    const database = await startDatabase(parent, durability)
+    await fill(database.url, population)
+    const web = await startServer([join(import.meta.dirname, 'web.js'), database.url])
     return {
       url: web.url,
       side: (_, sendHttp) => {
@@ -94,11 +71,66 @@ export const postgres: PeerKind = {
       },
       async stop() {
         await web.stop()
-        await database.stop('SIGINT') // does not wait for clients
-        rmSync(dir, { recursive: true })
+        await database.stop()
       },
     }
   },
+}
+
+export interface Database {
+  url: string
+  pid: number
+  /** Ends it as a crash would, and starts it again. Resolves when it has recovered. */
+  crash(): Promise<void>
+  /** Stops it, and removes its files. */
+  stop(): Promise<void>
+}
+
+/** Starts PostgreSQL, without tables, in a new directory below `parent`. */
+export async function startDatabase(parent: string, durability: string): Promise<Database> {
+  const bin = programs()!
+  const owner = ownerOfData()
+  const dir = mkdtempSync(join(parent, 'postgres-'))
+  if (owner !== null) chownSync(dir, owner.uid, owner.gid)
+  execFileSync(
+    join(bin, 'initdb'),
+    ['-D', dir, '-U', user, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
+    { ...owner, cwd: dir, stdio: ['ignore', 'ignore', 'inherit'] },
+  )
+  const port = await freePort()
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    port: `${port}`,
+    synchronous_commit: durability === 'always' ? 'on' : 'off',
+    shared_buffers: '512MB',
+    // A checkpoint in the middle of a run would put PostgreSQL at a disadvantage.
+    max_wal_size: '8GB',
+    checkpoint_timeout: '1h',
+    log_min_messages: 'panic',
+  }
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const url = `postgres://${user}@127.0.0.1:${port}/postgres`
+  const start = async () => {
+    const daemon = startDaemon([join(bin, 'postgres'), '-D', dir, ...flags], owner ?? {})
+    await (await connected(url)).end()
+    return daemon
+  }
+  let daemon = await start()
+  return {
+    url,
+    get pid() {
+      return daemon.pid
+    },
+    async crash() {
+      await daemon.stop('SIGQUIT') // ends all its processes at once, and leaves the log to replay
+      daemon = await start()
+    },
+    async stop() {
+      await daemon.stop('SIGINT') // does not wait for clients
+      rmSync(dir, { recursive: true })
+    },
+  }
 }
 
 /** Returns the directory of PostgreSQL's programs, which Debian keeps out of PATH, or null. */
