@@ -94,10 +94,10 @@ export function storageError(doing: string, error: unknown): JournalError {
 }
 
 /**
- * The last commits of agent-forum that read what builds before release 1.0 wrote: files of an older
- * format, and an older form of the saved state.
+ * The last commits of agent-forum that read what builds before release 1.0 wrote: files of
+ * formats 1 and 2, and an older form of the saved state.
  */
-const lastReaders = { format: '8bceb596', form: '5294896c' }
+const lastReaders = { 1: '8bceb596', 2: 'd83a88e8', form: '5294896c' }
 
 /**
  * JournalError 76: `file`, or the `form` of the state in it, has another format version than the
@@ -107,13 +107,14 @@ export function versionError(
   file: string,
   version: number,
   known: number,
-  of: keyof typeof lastReaders = 'format',
+  of: 'format' | 'form' = 'format',
 ): JournalError {
   const older = 'a build before release 1.0 wrote it'
+  const lastReader = lastReaders[of === 'form' ? of : (version as 1 | 2)]
   const remedy =
     version > known
       ? 'start the newer program'
-      : `${older}, and commit ${lastReaders[of]} is the last that reads it`
+      : `${older}, and commit ${lastReader} is the last that reads it`
   return new JournalError(
     76,
     `${file} has format version ${version} and this program knows ${known}; ` +

@@ -54,6 +54,13 @@ const numbered: Record<string, Kind> = {
   webhook: 'webhook',
 }
 
+/** Returns the fields of a record, with the content of a message as its author wrote it. */
+function contentShown(record: ForumRecord): Fields {
+  if (!('escapedContent' in record)) return { ...record }
+  const { escapedContent, ...fields } = record
+  return { ...fields, content: JSON.parse(escapedContent) }
+}
+
 export class RecordNames {
   readonly #ids = new Map<Kind, HexColumn>()
   #isWhole: boolean | null = null
@@ -61,7 +68,7 @@ export class RecordNames {
   /** Returns the record with names. Must be called for the records of a log one after the other. */
   add(position: number, record: ForumRecord): Fields {
     this.#isWhole ??= position === 1
-    const named: Fields = { ...record }
+    const named: Fields = contentShown(record)
     const ids = Object.entries(created[record.type] ?? {})
     for (const [field, kind] of ids) {
       const id = `${named[field]}`

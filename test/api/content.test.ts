@@ -69,7 +69,7 @@ t.test('content: written with \\u escapes for every character: the same', async 
 t.test('content: pages of a hundred messages of the maximum length: complete', async (t) => {
   const content = '\u0001'.repeat(8000)
   const id = await publishedThread(ana, { content })
-  await Promise.all(Array.from({ length: 99 }, () => ana.reply(id, content)))
+  for (let n = 0; n < 99; n++) await ana.reply(id, content) // at once they would be too many
   const { body } = await ana.read(id, '?limit=100')
   t.equal(body.messages.length, 100)
   t.ok(body.messages.every((message) => message.content === content))

@@ -155,7 +155,6 @@ t.test('N1: wal export: a log without its beginning: numbers, and no ids for the
   const posted = {
     at: 1,
     title: 'T',
-    content: 'C',
     key: '',
     client: '',
     participants: [7],
@@ -163,9 +162,9 @@ t.test('N1: wal export: a log without its beginning: numbers, and no ids for the
     messageType: 'question',
   } as const
   const thread = { type: 'thread.posted', id, messageId, by: 7, visibility: 'private' } as const
-  const named = names.add(812, { ...posted, ...thread })
-  const ids = { id: `thr_${id}`, messageId: `msg_${messageId}` }
-  t.strictSame(named, { ...posted, ...thread, ...ids })
+  const named = names.add(812, { ...posted, ...thread, escapedContent: '"C"' })
+  const shown = { id: `thr_${id}`, messageId: `msg_${messageId}`, content: 'C' }
+  t.strictSame(named, { ...posted, ...thread, ...shown })
 })
 
 t.test('wal verify, wal export: one record: counted in the singular', async (t) => {

@@ -30,7 +30,7 @@ const send: Send = async ({ body, eventId }) => {
 const flags = ['--webhook-allow-private', '--text-memory-mb', '1']
 const config = parseConfig(['--data', data, '--port', '0', ...flags], {})
 const log = pino({ level: 'silent' })
-const environment = { disk: crashingDisk(crash), segmentBytes: 16 * 1024, send }
+const environment = { disk: crashingDisk(crash), segmentBytes: 64 * 1024, send }
 const node = await startNode(config, '0.0.0', log, environment)
 node.failed.catch(() => process.exit(74))
 process.on('SIGUSR2', () => void node.takeCheckpoint())

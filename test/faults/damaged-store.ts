@@ -37,12 +37,12 @@ function record(n: number): ForumRecord {
     mentions: n % 4 === 0 ? [(n + 1) % 2] : [],
     messageType: n % 3 === 0 ? `type-${n}` : '',
   }
-  const content = `message ${n} `.padEnd(450, 'é')
+  const escapedContent = JSON.stringify(`message ${n} `.padEnd(450, 'é'))
   if (n === 3) {
     const thread = { title: 'Title', visibility: 'public' as const, participants: [] }
-    return { type: 'thread.posted', id: id(n), ...thread, ...message, content }
+    return { type: 'thread.posted', id: id(n), ...thread, ...message, escapedContent }
   }
-  return { type: 'reply.posted', thread: 0, ...message, content }
+  return { type: 'reply.posted', thread: 0, ...message, escapedContent }
 }
 
 export interface Outcome {

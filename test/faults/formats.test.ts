@@ -70,27 +70,34 @@ function setVersion(data: string, kind: '.wal' | '.checkpoint', version: number)
   }
 }
 
-for (const kind of ['.wal', '.checkpoint'] as const) {
-  t.test(`${kind} by a build before 1.0: refused with 76 and the last commit`, async (t) => {
-    const data = dataDirectory(t)
-    cpSync(join(fixtures, 'format-2', 'store'), data, { recursive: true })
-    setVersion(data, kind, 1)
-    const before = filesOf(data)
-    const refusal = {
-      exitCode: 76,
-      message: /has format version 1 .* commit [0-9a-f]{8} is the last/,
-    }
-    await t.rejects(
-      nodeOver(data, async () => ({ status: 0, error: 'timeout', body: '' })),
-      refusal,
-    )
-    t.same(filesOf(data), before, 'nothing was changed')
-  })
+for (const [kind, version] of [
+  ['.wal', 1],
+  ['.wal', 2],
+  ['.checkpoint', 1],
+] as const) {
+  t.test(
+    `${kind} ${version} by a build before 1.0: refused with 76 and the last commit`,
+    async (t) => {
+      const data = dataDirectory(t)
+      cpSync(join(fixtures, 'format-3', 'store'), data, { recursive: true })
+      setVersion(data, kind, version)
+      const before = filesOf(data)
+      const refusal = {
+        exitCode: 76,
+        message: new RegExp(`has format version ${version} .* commit [0-9a-f]{8} is the last`),
+      }
+      await t.rejects(
+        nodeOver(data, async () => ({ status: 0, error: 'timeout', body: '' })),
+        refusal,
+      )
+      t.same(filesOf(data), before, 'nothing was changed')
+    },
+  )
 }
 
 t.test('by a newer program: refused with 76, which names its version', async (t) => {
   const data = dataDirectory(t)
-  cpSync(join(fixtures, 'format-2', 'store'), data, { recursive: true })
+  cpSync(join(fixtures, 'format-3', 'store'), data, { recursive: true })
   const timeout = async () => ({ status: 0, error: 'timeout', body: '' }) as const
   const node = await nodeOver(data, timeout)
   await node.stop()

@@ -30,7 +30,7 @@ const messageType = fc.constantFrom('', 'question', 'bug-report')
 
 const tags = fc.uniqueArray(fc.constantFrom('bug', 'infra', 'a:b'))
 
-const ticketUsed = { at, nonce: hex, authorId: hex, messageId: hex, content: text, client }
+const ticketUsed = { at, nonce: hex, authorId: hex, messageId: hex, escapedContent: text, client }
 
 type Generators = { [T in RecordType]: fc.Arbitrary<Omit<RecordOf<T>, 'type'>> }
 
@@ -82,7 +82,7 @@ const generators: Generators = {
     id: hex,
     messageId: hex,
     title: text,
-    content: text,
+    escapedContent: text,
     visibility: fc.constantFrom('public' as const, 'private' as const),
     participants: fc.array(number, { maxLength: 10, size: 'max' }),
     key,
@@ -99,7 +99,7 @@ const generators: Generators = {
     by: number,
     thread: number,
     messageId: hex,
-    content: text,
+    escapedContent: text,
     key,
     client,
     mentions,

@@ -52,7 +52,7 @@ export class Scene {
     const ids = { id: hexOf(thread), messageId: hexOf(this.posted.length) }
     const said = {
       title: 'T',
-      content: 'C',
+      escapedContent: '"C"',
       visibility,
       participants,
       key: `thread-${thread}`,
@@ -69,7 +69,7 @@ export class Scene {
     const messageId = hexOf(this.posted.length)
     const said = {
       messageId,
-      content: 'C',
+      escapedContent: '"C"',
       key: `reply-${this.posted.length}`,
       client,
       mentions,

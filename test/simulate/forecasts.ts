@@ -96,7 +96,8 @@ export class Forecasts {
     const numbers = participants.map((other) => other!.number)
     const mentions = this.#numbersOf(mentioned)
     const more = { visibility, key, participants: numbers, mentions, messageType: type }
-    const fields = { by: agent.number, title, content, tags, ...more }
+    const escapedContent = JSON.stringify(content)
+    const fields = { by: agent.number, title, escapedContent, tags, ...more }
     return this.#writing('thread.posted', fields, () => this.#published(false, 201))
   }
 
@@ -118,7 +119,7 @@ export class Forecasts {
     const limited = this.#limited('messages', agent.number, address, mentioned.length)
     if (limited !== null) return limited
     const mentions = this.#numbersOf(mentioned)
-    const said = { content, mentions, messageType: type, details }
+    const said = { escapedContent: JSON.stringify(content), mentions, messageType: type, details }
     const fields = { by: agent.number, thread: thread.number, key, ...said }
     return this.#writing('reply.posted', fields, () => this.#published(false, 201, seenSeq))
   }
@@ -223,13 +224,11 @@ export class Forecasts {
     if (thread?.isLocked) return refused('thread_locked', pages.lastChange(thread))
     const limited = this.#limited('messages', -1, address)
     if (limited !== null) return limited
+    const used = { nonce, escapedContent: JSON.stringify(content) }
+    const answer = () => this.#published(false, 201)
     return thread === undefined
-      ? this.#writing('ticket.used_for_thread', { nonce, title, content }, () =>
-          this.#published(false, 201),
-        )
-      : this.#writing('ticket.used_for_reply', { nonce, thread: thread.number, content }, () =>
-          this.#published(false, 201),
-        )
+      ? this.#writing('ticket.used_for_thread', { ...used, title }, answer)
+      : this.#writing('ticket.used_for_reply', { ...used, thread: thread.number }, answer)
   }
 
   registerWebhook({ agent }: Who, key: string, endpoint: string): Forecast {

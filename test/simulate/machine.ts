@@ -183,7 +183,7 @@ export class Machine {
     const environment = {
       disk: this.disk,
       startReading: readingOf(this.disk),
-      segmentBytes: (this.isVast ? 128 : 16) * 1024,
+      segmentBytes: (this.isVast ? 1024 : 16) * 1024,
       pause: () => (this.chance(0.5) ? null : nextTurn()),
       listen: async (_host: string, _port: number, handler: Handler) => {
         this.#handler = handler

@@ -233,7 +233,7 @@ export class Model {
     const author = this.agents[record.by]
     const { key } = record
     const mentionIds = record.mentions.map((number) => this.agents[number].id)
-    const said = [record.content, mentionIds, record.messageType ?? '']
+    const said = [JSON.parse(record.escapedContent), mentionIds, record.messageType ?? '']
     if (record.type === 'thread.posted') {
       const named = record.participants.map((number) => this.agents[number])
       const thread = this.#open(record, author, named)
@@ -282,18 +282,18 @@ export class Model {
     author: Agent,
     {
       messageId,
-      content,
+      escapedContent,
       at,
       mentions,
       messageType: type = '',
-    }: Pick<Posted, 'messageId' | 'content' | 'at' | 'mentions' | 'messageType'>,
+    }: Pick<Posted, 'messageId' | 'escapedContent' | 'at' | 'mentions' | 'messageType'>,
   ): Message {
     const message: Message = {
       is: 'message',
       seq,
       id: `msg_${messageId}`,
       author,
-      content,
+      content: JSON.parse(escapedContent),
       at,
       thread,
       isErased: false,

@@ -39,8 +39,8 @@
 import assert from 'node:assert/strict'
 import { crc32 } from 'node:zlib'
 
-/** Version 1 was that of builds before release 1.0. */
-export const formatVersion = 2
+/** Versions 1 and 2 were those of builds before release 1.0. */
+export const formatVersion = 3
 export const sectorBytes = 512
 export const segmentHeaderBytes = sectorBytes
 export const frameHeaderBytes = 36

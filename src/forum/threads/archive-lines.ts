@@ -118,7 +118,8 @@ export const messageLine = numberedKind<{
     }
     refuseTwice(archived, fields.id)
     const isRemoved = fields.removed === true
-    const message = { content: isRemoved ? '' : content, mentions, messageType }
+    const escapedContent = JSON.stringify(isRemoved ? '' : content)
+    const message = { escapedContent, mentions, messageType }
     const messageId = hexOf(fields.id)
     const number = addMessage(state, seq, thread, { by, messageId, ...message, client: '', at })
     if (isRemoved) {

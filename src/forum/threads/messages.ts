@@ -35,20 +35,25 @@ const excerptPattern = new RegExp(
   String.raw`^(?:\\u.{4}|\\.|[^"\\]){0,${excerptCharactersMax}}`,
   'u',
 )
-const erasedContent = '[removed]'
+const erasedJson = '"[removed]"'
 /** The end of an erased message's entry. No other entry ends with it. */
 const erasedEnd = ',"removed":true}'
 
 /** What its author says in a message. All of it is in the entry, and never changes. */
-export interface MessageContent {
+export interface MessageContent extends Labels {
   content: string
+}
+
+interface Labels {
   /** Ids (`agt_…`) of the identities that it mentions, in the order of the request, if any. */
   mentionIds?: readonly string[]
   /** What kind of message it is, in the words of its author. */
   type?: string | undefined
 }
 
-export interface MessageEntry extends MessageContent {
+export interface MessageEntry extends Labels {
+  /** The content as a string in JSON, with its quotation marks. */
+  escapedContent: string
   /** In hex. */
   id: string
   seq: number
@@ -100,7 +105,8 @@ export class Messages {
   /** Renders and adds a message; returns its number. */
   add(message: MessageEntry): number {
     const { seq, id, author, thread, type, at } = message
-    this.#addresses.push(this.#text.append(render(message, renderBody(message, at))))
+    const body = renderBody(message.escapedContent, at, message)
+    this.#addresses.push(this.#text.append(render(message, body)))
     this.#bytes.push(this.#text.written)
     this.#ids.push(id)
     this.#authors.push(author)
@@ -119,7 +125,7 @@ export class Messages {
   erase(message: number, signature: string): void {
     const [address, bytes] = [this.address(message), this.bytes(message)]
     const [id, seq, at] = [this.id(message), this.seq(message), this.createdAt(message)]
-    const tombstone = render({ id, seq, signature }, renderContent(erasedContent, at) + erasedEnd)
+    const tombstone = render({ id, seq, signature }, renderContent(erasedJson, at) + erasedEnd)
     this.#addresses.set(message, this.#text.append(tombstone))
     this.#bytes.set(message, this.#text.written)
     this.#types.set(message, 0)
@@ -185,7 +191,8 @@ export class Messages {
    */
   isSame(message: number, signature: string, content: MessageContent): boolean {
     const from = this.#signatureStart(message) + Buffer.byteLength(signature)
-    const expected = renderBody(content, this.createdAt(message))
+    const escapedContent = JSON.stringify(content.content)
+    const expected = renderBody(escapedContent, this.createdAt(message), content)
     const to = this.bytes(message)
     const isAsLong = to - from === Buffer.byteLength(expected)
     if (isAsLong && this.#text.text(this.address(message), from, to) === expected) return true
@@ -263,12 +270,12 @@ function beforeSignature(seq: string, id: string): string {
 }
 
 /** Renders what the author has written, and the time: the end of an entry. */
-function renderBody({ content, mentionIds = [], type }: MessageContent, at: number): string {
+function renderBody(escapedContent: string, at: number, { mentionIds = [], type }: Labels): string {
   const mentions = mentionIds.length === 0 ? '' : `,"mention_ids":${JSON.stringify(mentionIds)}`
   const ofType = type === undefined ? '' : `,"type":"${type}"`
-  return `${renderContent(content, at)}${mentions}${ofType}}`
+  return `${renderContent(escapedContent, at)}${mentions}${ofType}}`
 }
 
-function renderContent(content: string, at: number): string {
-  return `${contentMark}${JSON.stringify(content)},"created_at":${at}`
+function renderContent(escapedContent: string, at: number): string {
+  return `${contentMark}${escapedContent},"created_at":${at}`
 }

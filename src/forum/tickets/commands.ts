@@ -82,7 +82,7 @@ export interface TicketPublishing {
 export function publishByTicket(forum: Forum, command: TicketPublishing): Publication | Rejection {
   const { state, stamps } = forum
   const { nonce, post } = command
-  const { content } = post
+  const escapedContent = JSON.stringify(post.content)
   const thread = 'threadId' in post ? state.visibleThread(nobody, post.threadId) : -1
   if ('threadId' in post && thread === -1) return { rejected: 'not_found' }
 
@@ -102,7 +102,7 @@ export function publishByTicket(forum: Forum, command: TicketPublishing): Public
     // It has expired since `acceptTicket` checked it.
     return rejectExpired(forum, 'expired_ticket', state.tickets.expiresAt(nonce))
   }
-  const used = { at, nonce, authorId: stamps.id(), messageId: stamps.id(), content, client }
+  const used = { at, nonce, authorId: stamps.id(), messageId: stamps.id(), escapedContent, client }
   const position =
     'threadId' in post
       ? commit(forum, permit, { type: 'ticket.used_for_reply', ...used, thread })

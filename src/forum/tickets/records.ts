@@ -19,7 +19,7 @@ interface TicketUsed extends Timed {
   nonce: string
   authorId: string
   messageId: string
-  content: string
+  escapedContent: string
   client: string
 }
 
@@ -47,14 +47,14 @@ export const ticketRecords = {
 
   'ticket.used_for_thread': kind<TicketUsedForThread>({
     code: 11,
-    version: 1,
+    version: 2,
     fields: {
       nonce: true,
       authorId: true,
       id: true,
       messageId: true,
       title: true,
-      content: true,
+      escapedContent: true,
       client: true,
     },
     apply(state, position, record) {
@@ -69,13 +69,13 @@ export const ticketRecords = {
 
   'ticket.used_for_reply': kind<TicketUsedForReply>({
     code: 12,
-    version: 1,
+    version: 2,
     fields: {
       nonce: true,
       authorId: true,
       thread: true,
       messageId: true,
-      content: true,
+      escapedContent: true,
       client: true,
     },
     apply(state, position, record) {

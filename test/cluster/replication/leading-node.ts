@@ -117,7 +117,7 @@ export class LeadingNode {
       id: id(100 + number),
       messageId: id(1000 + number),
       title: 'A thread',
-      content: text,
+      escapedContent: JSON.stringify(text),
       visibility: 'public',
       participants: [],
       key: `key-${number}-00000`,

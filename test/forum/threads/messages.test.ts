@@ -28,7 +28,8 @@ function add(
 ): { message: number; signature: string } {
   const signature = signatureOf(name)
   const id = seq.toString(16).padStart(32, '0')
-  const message = messages.add({ id, seq, ...own, signature, content, mentionIds, type })
+  const escapedContent = JSON.stringify(content)
+  const message = messages.add({ id, seq, ...own, signature, escapedContent, mentionIds, type })
   return { message, signature }
 }
 
@@ -182,7 +183,7 @@ t.test('M1: added in turn: numbers, seqs and times increase together', async (t)
     author: 0,
     signature: signatureOf('Ana'),
     thread: 1,
-    content: 'x',
+    escapedContent: '"x"',
     mentionIds: [],
   }
   for (const seq of [2, 3, 9]) {

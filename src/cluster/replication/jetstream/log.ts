@@ -176,8 +176,8 @@ function answerOf(message: Msg): Appended {
   return answer
 }
 
-/** Version 1 was that of builds before release 1.0. */
-const version = 2
+/** Versions 1 and 2 were those of builds before release 1.0. */
+const version = 3
 const headerName = 'Agent-Forum'
 const none = '-'
 // Headers of the servers: append a message once per id, and only after the expected message.
