@@ -63,6 +63,16 @@ type CheckpointConfig = Pick<Config, 'data' | 'checkpointMb' | 'scrubHours'> & {
   nodeLimits: Pick<Config['nodeLimits'], 'textBytesMax'>
 }
 
+/** The schedule of a node that has recovered. */
+interface Running {
+  /** What checkpoints wait for, and what they save. */
+  journal: Journal
+  readonly state: State
+  readonly removing: Promise<void>
+  readonly warmingUp: Promise<void>
+  readonly timer: NodeJS.Timeout | undefined
+}
+
 export class CheckpointSchedule {
   readonly stats: CheckpointStats = { ...noCheckpoints }
   /**
@@ -86,18 +96,15 @@ export class CheckpointSchedule {
    */
   readonly #unsavedTextMax: number
   readonly #pause: Pause | undefined
-  #journal: Journal | null = null
-  #state: State | null = null
+  #running: Running | null = null
   /** Bytes of log that existed when the newest checkpoint began. */
   #bytesAtLast = 0
   #notBeforeMs = 0
+  /** The checkpoint that is being taken. */
   #taking: Promise<void> | null = null
-  #removing: Promise<void> = Promise.resolve()
-  #warmingUp: Promise<void> = Promise.resolve()
   #isStopped = false
   /** When text that was erased, and could not be read, is read again at the earliest. */
   #readAgainMs = 0
-  #timer: NodeJS.Timeout | null = null
 
   constructor(
     { data: dir, checkpointMb, scrubHours, nodeLimits }: CheckpointConfig,
@@ -134,7 +141,7 @@ export class CheckpointSchedule {
 
   /** Makes later checkpoints wait for this journal. */
   useJournal(journal: Journal): void {
-    this.#journal = journal
+    this.#running!.journal = journal
   }
 
   /**
@@ -158,21 +165,20 @@ export class CheckpointSchedule {
 
   /** Starts the schedule. Called when the node has recovered. */
   begin(journal: Journal, state: State): void {
-    this.#journal = journal
-    this.#state = state
     this.#reportDamage(state.text)
     this.#checkpoints.finishStart()
-    this.#removing = this.#removeLeftovers(journal)
-    this.scrub.begin(this.#checkpoints.rebuilt)
-    this.#warmingUp = this.#warmUp(state.text)
-    if (this.#everyBytes === 0) return
-    this.#timer = setInterval(() => {
+    const removing = this.#removeLeftovers(journal)
+    const warmingUp = this.#warmUp(state.text)
+    const check = () => {
       const isDue =
         this.#bytesSince() >= this.#everyBytes ||
         state.text.unsavedBytes > this.#unsavedTextMax ||
         this.#isErasing
       if (isDue && performance.now() >= this.#notBeforeMs) this.take()
-    }, checkEveryMs).unref()
+    }
+    const timer = this.#everyBytes > 0 ? setInterval(check, checkEveryMs).unref() : undefined
+    this.#running = { journal, state, removing, warmingUp, timer }
+    this.scrub.begin(this.#checkpoints.rebuilt)
   }
 
   /**
@@ -180,12 +186,13 @@ export class CheckpointSchedule {
    * erasure is not complete. The state must not change any more.
    */
   async stop(): Promise<void> {
-    if (this.#timer !== null) clearInterval(this.#timer)
+    const { warmingUp, removing, timer } = this.#running!
+    clearInterval(timer)
     this.#isStopped = true
-    await Promise.all([this.#warmingUp, this.#removing])
+    await Promise.all([warmingUp, removing])
     await this.scrub.stop()
     await this.#taking
-    if (this.#everyBytes === 0 || this.#journal?.health === 'storage_failed') return
+    if (this.#everyBytes === 0 || this.#running!.journal.health === 'storage_failed') return
     if (this.#bytesSince() >= bytesAtStopMin || this.#isErasing) await this.take()
   }
 
@@ -204,7 +211,7 @@ export class CheckpointSchedule {
    */
   async #renew(pages: readonly BadPage[]): Promise<readonly BadPage[]> {
     while (this.#taking !== null) await this.#taking
-    const renewed = this.#checkpoints.renew(pages, storesOf(this.#state!))
+    const renewed = this.#checkpoints.renew(pages, storesOf(this.#running!.state))
     return renewed.length > 0 && (await this.#replaceAll()) ? renewed : []
   }
 
@@ -281,7 +288,7 @@ export class CheckpointSchedule {
 
   /** Whether the next checkpoint is needed so that erased text leaves the disk (T2). */
   get #isErasing(): boolean {
-    const { erasedPosition, text } = this.#state!
+    const { erasedPosition, text } = this.#running!.state
     if (erasedPosition === 0) return false
     const { kept, hasLeftovers } = this.#checkpoints
     if (hasLeftovers || this.erasure(erasedPosition).checkpoints_left > 0) return true
@@ -290,15 +297,14 @@ export class CheckpointSchedule {
   }
 
   #bytesSince(): number {
-    const { bytes, replayedBytes } = this.#journal!.stats()
+    const { bytes, replayedBytes } = this.#running!.journal.stats()
     return replayedBytes + bytes - this.#bytesAtLast
   }
 
   async #takeOne(): Promise<void> {
-    const journal = this.#journal!
-    const state = this.#state!
+    const { journal, state, removing } = this.#running!
     const pause = this.#newPause()
-    await this.#removing
+    await removing
     const bytesBefore = this.#bytesSince() + this.#bytesAtLast
     const begunMs = performance.now()
     try {
