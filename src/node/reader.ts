@@ -111,12 +111,13 @@ export class Reader {
     }
     await checkpoints.load(storeId, fresh, () => {})
     if (state.position > 0) this.#manifest = checkpoints.newest
-    state.text.readPage = (place) => readPageNow(this.#place, place) ?? this.#end('a page is gone')
+    state.text.readPage = (place) =>
+      readPageNow(this.#directory, place) ?? this.#end('a page is gone')
     this.#open(state)
     this.#log.info({ position: state.position }, 'reader_loaded')
     this.#main.start(state.position)
     await warmUp(state.text, {
-      ...this.#place,
+      ...this.#directory,
       pause: inSlicesOf(warmUpSliceMs),
       isStopped: () => this.#refusal === 'shutting_down',
       onDamaged: () => {}, // the main process scrubs
@@ -173,7 +174,7 @@ export class Reader {
     return (this.#role?.gate.length ?? 0) > 0 || (this.#forwarder?.inFlight ?? 0) > 0
   }
 
-  get #place() {
+  get #directory() {
     return { disk: realDisk, dir: this.#config.data }
   }
 
@@ -270,7 +271,7 @@ export class Reader {
     // What was erased since is only in memory. The next checkpoint has it.
     if (state.erasedPosition > newer.position) return
     try {
-      const read = readManifest(this.#place, newer.number)
+      const read = readManifest(this.#directory, newer.number)
       if (read.kind !== 'good') return
       const table = read.manifest.tables.get(textStoreName)!
       if (hasErasedUnread(state.text, table)) this.#end('text that could not be read is erased')

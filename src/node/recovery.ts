@@ -78,12 +78,12 @@ export async function recover<Locked extends { storeId: string | null }>(
 ): Promise<{ journal: Journal; state: State; locked: Locked }> {
   const { config, version, checkpoints, log, environment, whenLocked, onState } = options
   const { disk, segmentBytes, stopping } = environment
-  const place = { disk: disk ?? realDisk, dir: config.data }
+  const directory = { disk: disk ?? realDisk, dir: config.data }
   let state: State
   let locked: Locked
   const fresh = () => {
     state = newState(config)
-    state.text.readPage = (page) => readPageNow(place, page)
+    state.text.readPage = (page) => readPageNow(directory, page)
     onState?.(state)
     return state
   }
@@ -92,7 +92,7 @@ export async function recover<Locked extends { storeId: string | null }>(
     options.onProgress?.(...progress)
   }
   const begun = performance.now()
-  refuseForeign(place)
+  refuseForeign(directory)
   const opening = openJournal({
     dir: config.data,
     disk,
@@ -107,7 +107,7 @@ export async function recover<Locked extends { storeId: string | null }>(
     onNotice: logNotices(log),
   })
   const journal = await opening.catch((error) => {
-    throw withVersion(error, place, withCommit(version))
+    throw withVersion(error, directory, withCommit(version))
   })
   const { identities, threads, messages } = state!
   const recovered = {
@@ -135,10 +135,10 @@ export function openForum(
   options: Omit<TextDiskOptions, 'dir' | 'text'> & { config: Config; version: string },
 ): OpenedForum {
   const { config, version, log } = options
-  const place = { disk: options.environment.disk ?? realDisk, dir: config.data }
-  recordVersion(place, withCommit(version))
-  const epoch = loadEpoch(place, journal.storeId)
-  const secret = loadSecret(place, config.secret, () => {
+  const directory = { disk: options.environment.disk ?? realDisk, dir: config.data }
+  recordVersion(directory, withCommit(version))
+  const epoch = loadEpoch(directory, journal.storeId)
+  const secret = loadSecret(directory, config.secret, () => {
     const { position } = journal
     if (position > 0) log.warn({ position }, 'secret_made') // the records used another secret
   })

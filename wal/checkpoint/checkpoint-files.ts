@@ -157,15 +157,15 @@ interface Accepted {
  * for another format, 77 for one of another store, and the errors of the disk.
  */
 export function findManifests(
-  place: CheckpointDirectory,
+  directory: CheckpointDirectory,
   { form, storeId }: Accepted,
 ): { good: Manifest[]; bad: BadManifest[] } {
   const good: Manifest[] = []
   const bad: BadManifest[] = []
-  for (const number of manifestNumbers(place)) {
+  for (const number of manifestNumbers(directory)) {
     const name = manifestName(number)
-    const file = path.join(place.dir, name)
-    const read = readManifest(place, number)
+    const file = path.join(directory.dir, name)
+    const read = readManifest(directory, number)
     if (read.kind === 'other') throw versionError(file, read.version, checkpointVersion)
     if (read.kind === 'bad') {
       bad.push({ name, why: read.why })

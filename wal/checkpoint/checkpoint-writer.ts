@@ -200,7 +200,7 @@ export function freezeAll(
 }
 
 interface Attempt {
-  place: CheckpointDirectory
+  directory: CheckpointDirectory
   /** The manifest without the places of pages. */
   head: Pick<Manifest, 'number' | 'storeId' | 'position' | 'form' | 'facts'>
   frozen: ReadonlyMap<string, FrozenStore>
@@ -235,7 +235,7 @@ export function numbersOf({ head: { number }, frozen }: Attempt): number[] {
  * written.
  */
 export async function writeCheckpoint(attempt: Attempt): Promise<Written> {
-  const { place, head, frozen, before, mustEmpty, pause, syncLog } = attempt
+  const { directory, head, frozen, before, mustEmpty, pause, syncLog } = attempt
   const written = [await writeFirst(attempt)]
   const second = await writeSecond(attempt)
   if (second !== null) written.push(second)
@@ -256,8 +256,8 @@ export async function writeCheckpoint(attempt: Attempt): Promise<Written> {
   for (const each of written) await verify(attempt, manifest, each)
   await syncLog()
   const bytes = encodeManifest(manifest)
-  await writeManifest(place, head.number, bytes)
-  if (!(await isWritten(place, head.number, bytes))) {
+  await writeManifest(directory, head.number, bytes)
+  if (!(await isWritten(directory, head.number, bytes))) {
     throw new BadCheckpoint(`${manifestName(head.number)} does not read back as it was written`)
   }
   return { manifest, live, bytes: written.reduce((sum, file) => sum + file.bytes, 0) }
@@ -275,10 +275,10 @@ function writeFirst(attempt: Attempt): Promise<WrittenFile> {
 
 /** Resolves to null if no page has to be written or copied. */
 async function writeSecond(attempt: Attempt): Promise<WrittenFile | null> {
-  const { place, frozen, head, before, emptied } = attempt
+  const { directory, frozen, head, before, emptied } = attempt
   const others = new Map([...frozen].filter(([, { store }]) => store.holds !== undefined))
   if (!hasPagesToWrite(others, emptied)) return null
-  const source = new PageSource(place, before ?? { ...head, files: new Map() })
+  const source = new PageSource(directory, before ?? { ...head, files: new Map() })
   try {
     return await writeFile(attempt, head.number + 1, (options) =>
       writeAndCopyPages(others, { emptied, source }, options),
@@ -289,11 +289,11 @@ async function writeSecond(attempt: Attempt): Promise<WrittenFile | null> {
 }
 
 async function writeFile(
-  { place, head: { storeId }, pause }: Attempt,
+  { directory, head: { storeId }, pause }: Attempt,
   number: number,
   write: (options: WriteOptions) => Promise<WrittenPages>,
 ): Promise<WrittenFile> {
-  const { disk, dir } = place
+  const { disk, dir } = directory
   const written = await replaceFileLater(disk, path.join(dir, pagesName(number)), (file) =>
     replaceFileLater(disk, path.join(dir, parityName(number)), (parityFile) =>
       write({ disk, file, parityFile, number, storeId, pause }),
@@ -304,14 +304,14 @@ async function writeFile(
 
 /** Reads back the pages and the parity of a file. */
 async function verify(
-  { place, head: { storeId }, pause }: Attempt,
+  { directory, head: { storeId }, pause }: Attempt,
   manifest: Manifest,
   { number, bytes }: WrittenFile,
 ): Promise<void> {
-  const bad = await verifyPages(manifest, number, { ...place, pause })
+  const bad = await verifyPages(manifest, number, { ...directory, pause })
   if (bad.length > 0)
     throw new BadCheckpoint(`${placesOf(bad)} does not read back as it was written`)
-  const sidecar = await Sidecar.open(place, { storeId, number, bytes })
+  const sidecar = await Sidecar.open(directory, { storeId, number, bytes })
   const isWhole = await sidecar?.isWhole()
   sidecar?.close()
   if (!isWhole)

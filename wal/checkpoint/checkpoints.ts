@@ -112,7 +112,7 @@ export class Checkpoints {
   /** Whether files that no kept checkpoint needs are still there, or might be. */
   hasLeftovers = false
   readonly #options: CheckpointsOptions
-  readonly #place: CheckpointDirectory
+  readonly #directory: CheckpointDirectory
   /** Newest first. */
   #kept: Manifest[] = []
   /** 0: not known yet. */
@@ -126,7 +126,7 @@ export class Checkpoints {
 
   constructor(options: CheckpointsOptions) {
     this.#options = options
-    this.#place = options
+    this.#directory = options
   }
 
   /** Newest first. */
@@ -153,8 +153,8 @@ export class Checkpoints {
     onProgress?: ReadOptions['onProgress'],
   ): Promise<number> {
     try {
-      this.#next = nextNumber(this.#place)
-      const { good, bad } = findManifests(this.#place, { form: this.#options.form, storeId })
+      this.#next = nextNumber(this.#directory)
+      const { good, bad } = findManifests(this.#directory, { form: this.#options.form, storeId })
       this.bad.push(...bad)
       while (good.length > 0) {
         if (await this.#fill(good[0], fresh(), onProgress)) break
@@ -164,11 +164,11 @@ export class Checkpoints {
       this.#mustEmpty = new Set(this.#kept[0]?.notEmptied)
     } catch (error) {
       throw isOfSystem(error)
-        ? storageError(`read checkpoints in ${this.#place.dir}`, error)
+        ? storageError(`read checkpoints in ${this.#directory.dir}`, error)
         : error
     }
     if (this.#kept.length > 0) return this.position
-    if (this.bad.length > 0) refuseWithoutLog(this.#place, this.bad)
+    if (this.bad.length > 0) refuseWithoutLog(this.#directory, this.bad)
     fresh()
     return 0
   }
@@ -178,9 +178,9 @@ export class Checkpoints {
    * that a crash left.
    */
   finishStart(): void {
-    const { disk, dir } = this.#place
+    const { disk, dir } = this.#directory
     try {
-      removeUnfinished(this.#place)
+      removeUnfinished(this.#directory)
       for (const { name, why } of this.bad) {
         disk.rename(path.join(dir, name), path.join(dir, `${name}.void`))
         const about = { checkpoint: name, why }
@@ -227,15 +227,15 @@ export class Checkpoints {
     const begunMs = performance.now()
     const { position, storeId } = journal
     const { form } = this.#options
-    if (this.#next === 0) this.#next = nextNumber(this.#place)
+    if (this.#next === 0) this.#next = nextNumber(this.#directory)
     const number = this.#next
     const before = this.#kept[0]
     const frozen = freezeAll(stores, before?.tables ?? new Map())
     for (const source of rows.values()) source.freeze()
     const head = { number, storeId, position, form, facts: packFacts(facts()) }
-    const [place, emptied, mustEmpty] = [this.#place, this.#emptied, this.#mustEmpty]
+    const [directory, emptied, mustEmpty] = [this.#directory, this.#emptied, this.#mustEmpty]
     const syncLog = () => journal.sync()
-    const attempt = { place, head, frozen, rows, before, emptied, mustEmpty, pause, syncLog }
+    const attempt = { directory, head, frozen, rows, before, emptied, mustEmpty, pause, syncLog }
     const numbers = numbersOf(attempt)
     this.#next += numbers.length
     let saved: Written | null = null
@@ -247,9 +247,9 @@ export class Checkpoints {
       this.hasLeftovers = true
       return { number, position, bytes: saved.bytes, beginMs }
     } catch (error) {
-      await removeAttempt(place, number, numbers)
+      await removeAttempt(directory, number, numbers)
       const isNoBug = isOfSystem(error) || error instanceof BadCheckpoint
-      throw isNoBug ? storageError(`take a checkpoint in ${place.dir}`, error) : error
+      throw isNoBug ? storageError(`take a checkpoint in ${directory.dir}`, error) : error
     } finally {
       for (const [name, { store }] of frozen) store.thaw(saved?.manifest.tables.get(name) ?? null)
       for (const source of rows.values()) source.thaw()
@@ -273,7 +273,7 @@ export class Checkpoints {
     try {
       const pause = inSlicesOf(readSliceMs)
       const filled = new Map<string, Filled>([...stores, ...packed])
-      const options = { ...this.#place, pause, onProgress }
+      const options = { ...this.#directory, pause, onProgress }
       const { rebuilt, lost } = await readPages(manifest, filled, options)
       if (lost.length > 0) throw new BadCheckpoint(beyondParity(lost))
       this.rebuilt = rebuilt
@@ -305,7 +305,7 @@ export class Checkpoints {
   async #tryAgain(files: readonly number[], newest: Manifest, pause: Pause): Promise<void> {
     for (const file of files) {
       try {
-        const bad = await verifyPages(newest, file, { ...this.#place, pause })
+        const bad = await verifyPages(newest, file, { ...this.#directory, pause })
         if (bad.length === 0) this.moveOut(file)
       } catch (error) {
         if (!isOfSystem(error) && !(error instanceof BadCheckpoint)) throw error
@@ -329,7 +329,7 @@ export class Checkpoints {
     const numbers = new Set(this.#kept.map(({ number }) => number))
     const pages = new Set(this.#kept.flatMap(({ files }) => [...files.keys()]))
     try {
-      await removeUnneeded(this.#place, numbers, pages)
+      await removeUnneeded(this.#directory, numbers, pages)
       const older = this.#kept[keptCount - 1]
       if (older !== undefined) await journal.dropBefore(older.position)
       this.hasLeftovers = false

@@ -2,7 +2,7 @@
 
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
-import { type Disk, readFully } from '../disk.ts'
+import { readFully } from '../disk.ts'
 import { isOfSystem, isUnreadable } from '../errors.ts'
 import type { CheckpointDirectory } from './checkpoint-files.ts'
 import { type BadPage, type Manifest, pagesName, placeOf } from './manifest.ts'
@@ -11,18 +11,13 @@ import { openIfThere, readWhole, Sidecars } from './sidecar.ts'
 
 const readLaterBytesMin = 256 * 1024
 
-interface Place {
-  disk: Disk
-  dir: string
-}
-
 /** Page files, opened when they are first read. A missing file reads like an empty one. */
 export class PageFiles {
-  readonly #place: Place
+  readonly #directory: CheckpointDirectory
   readonly #open = new Map<number, number | null>()
 
-  constructor(place: Place) {
-    this.#place = place
+  constructor(directory: CheckpointDirectory) {
+    this.#directory = directory
   }
 
   /** Fills `into`; false if it cannot be filled. Short reads are synchronous, which is faster. */
@@ -30,7 +25,7 @@ export class PageFiles {
     if (into.length >= readLaterBytesMin) return this.readLater(number, offset, into)
     const file = this.#file(number)
     try {
-      return file !== null && readFully(this.#place.disk, file, into, offset) === into.length
+      return file !== null && readFully(this.#directory.disk, file, into, offset) === into.length
     } catch (error) {
       if (isUnreadable(error)) return false
       throw error
@@ -39,7 +34,7 @@ export class PageFiles {
 
   /** The size of a file, which is not kept open: nothing may be read from many of them. */
   size(number: number): number {
-    const { disk, dir } = this.#place
+    const { disk, dir } = this.#directory
     const file = openIfThere(disk, path.join(dir, pagesName(number)))
     if (file === null) return 0
     try {
@@ -51,13 +46,13 @@ export class PageFiles {
 
   async readLater(number: number, offset: number, into: Uint8Array): Promise<boolean> {
     const file = this.#file(number)
-    return file !== null && readWhole(this.#place.disk, file, into, offset)
+    return file !== null && readWhole(this.#directory.disk, file, into, offset)
   }
 
   #file(number: number): number | null {
     let file = this.#open.get(number)
     if (file === undefined) {
-      const { disk, dir } = this.#place
+      const { disk, dir } = this.#directory
       file = openIfThere(disk, path.join(dir, pagesName(number)))
       this.#open.set(number, file)
     }
@@ -65,13 +60,13 @@ export class PageFiles {
   }
 
   close(): void {
-    for (const file of this.#open.values()) if (file !== null) this.#place.disk.close(file)
+    for (const file of this.#open.values()) if (file !== null) this.#directory.disk.close(file)
   }
 }
 
 /** Reads one page synchronously; null: it is damaged, or the disk fails. */
 export function readPageNow(
-  { disk, dir }: Place,
+  { disk, dir }: CheckpointDirectory,
   { file, offset, bytes, crc }: PagePlace,
 ): Uint8Array | null {
   const page = Buffer.allocUnsafeSlow(bytes)
@@ -93,9 +88,9 @@ export class PageSource {
   readonly #files: PageFiles
   readonly #sidecars: Sidecars
 
-  constructor(place: Place, manifest: Pick<Manifest, 'storeId' | 'files'>) {
-    this.#files = new PageFiles(place)
-    this.#sidecars = new Sidecars(place, manifest)
+  constructor(directory: CheckpointDirectory, manifest: Pick<Manifest, 'storeId' | 'files'>) {
+    this.#files = new PageFiles(directory)
+    this.#sidecars = new Sidecars(directory, manifest)
   }
 
   /** Reads a page into `into`, which is as long as the page; resolves to whether that succeeded. */

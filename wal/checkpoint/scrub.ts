@@ -50,7 +50,7 @@ export interface Scrubbed {
  * the disk and of `pace`; the scrub may then be started again.
  */
 export async function scrubFile(
-  place: CheckpointDirectory,
+  directory: CheckpointDirectory,
   manifests: readonly Manifest[],
   number: number,
   options: ScrubOptions,
@@ -58,30 +58,30 @@ export async function scrubFile(
   const { storeId, files } = manifests[0]
   const file = { storeId, number, bytes: files.get(number)! }
   const result: Scrubbed = { mended: [], lost: [], isWorn: false, newParity: false }
-  if (await parityFits(place, file, options)) return result
-  for (const manifest of manifests) await mend(place, manifest, number, result, options)
+  if (await parityFits(directory, file, options)) return result
+  for (const manifest of manifests) await mend(directory, manifest, number, result, options)
   if (result.lost.length > 0 || result.isWorn) return result
-  if (await parityFits(place, file, options)) return result
-  result.newParity = await makeParity(place, file, options)
+  if (await parityFits(directory, file, options)) return result
+  result.newParity = await makeParity(directory, file, options)
   result.isWorn = !result.newParity
   return result
 }
 
 async function mend(
-  place: CheckpointDirectory,
+  directory: CheckpointDirectory,
   manifest: Manifest,
   number: number,
   result: Scrubbed,
   { pause }: ScrubOptions,
 ): Promise<void> {
-  const sidecars = new Sidecars(place, manifest)
+  const sidecars = new Sidecars(directory, manifest)
   const { mended, lost } = result
   try {
-    for (const page of await verifyPages(manifest, number, { ...place, pause })) {
+    for (const page of await verifyPages(manifest, number, { ...directory, pause })) {
       const rebuilt = await sidecars.rebuild(page)
       if (rebuilt === null) {
         if (!lost.some(({ offset }) => offset === page.offset)) lost.push(page)
-      } else if (await writeInPlace(place, number, rebuilt)) mended.push(page)
+      } else if (await writeInPlace(directory, number, rebuilt)) mended.push(page)
       else result.isWorn = true
     }
   } finally {
@@ -112,11 +112,11 @@ async function writeInPlace(
 
 /** Whether there is parity, and it matches the file exactly. */
 async function parityFits(
-  place: CheckpointDirectory,
+  directory: CheckpointDirectory,
   file: PageFile,
   options: ScrubOptions,
 ): Promise<boolean> {
-  const { disk, dir } = place
+  const { disk, dir } = directory
   const parity = openIfThere(disk, path.join(dir, parityName(file.number)))
   if (parity === null) return false
   try {
@@ -126,7 +126,7 @@ async function parityFits(
       const bytes = Buffer.allocUnsafe(expected.length)
       fits &&= (await readWhole(disk, parity, bytes, at)) && bytes.equals(expected)
     }
-    return (await buildParity(place, file, compare, options)) && fits
+    return (await buildParity(directory, file, compare, options)) && fits
   } finally {
     disk.close(parity)
   }
@@ -134,16 +134,16 @@ async function parityFits(
 
 /** False when a part of the file cannot be read. */
 async function makeParity(
-  place: CheckpointDirectory,
+  directory: CheckpointDirectory,
   file: PageFile,
   options: ScrubOptions,
 ): Promise<boolean> {
-  const { disk, dir } = place
+  const { disk, dir } = directory
   const target = path.join(dir, parityName(file.number))
   try {
     await replaceFileLater(disk, target, async (parity) => {
       const write = (bytes: Buffer, at: number) => writeAllLater(disk, parity, bytes, at)
-      if (!(await buildParity(place, file, write, options))) throw new Unreadable()
+      if (!(await buildParity(directory, file, write, options))) throw new Unreadable()
     })
     return true
   } catch (error) {

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { crc32 } from 'node:zlib'
 import { type Disk, readFullyLater } from '../disk.ts'
 import { codeOf, isUnreadable } from '../errors.ts'
+import type { CheckpointDirectory } from './checkpoint-files.ts'
 import { type Manifest, pagesName, parityName } from './manifest.ts'
 import {
   blockBytes,
@@ -23,11 +24,6 @@ export interface Rebuilt {
   bytes: Buffer
 }
 
-interface Place {
-  disk: Disk
-  dir: string
-}
-
 /** A page to rebuild, with the crc that its manifest has for it. */
 interface DamagedPage {
   file: number
@@ -38,12 +34,12 @@ interface DamagedPage {
 
 /** The parity of the page files that a manifest names; each is opened when it is first needed. */
 export class Sidecars {
-  readonly #place: Place
+  readonly #directory: CheckpointDirectory
   readonly #manifest: Pick<Manifest, 'storeId' | 'files'>
   readonly #open = new Map<number, Promise<Sidecar | null>>()
 
-  constructor(place: Place, manifest: Pick<Manifest, 'storeId' | 'files'>) {
-    this.#place = place
+  constructor(directory: CheckpointDirectory, manifest: Pick<Manifest, 'storeId' | 'files'>) {
+    this.#directory = directory
     this.#manifest = manifest
   }
 
@@ -63,7 +59,7 @@ export class Sidecars {
   async isDamaged(file: number): Promise<boolean> {
     const sidecar = await this.#sidecar(file)
     if (sidecar !== null) return !(await sidecar.isWhole())
-    const { disk, dir } = this.#place
+    const { disk, dir } = this.#directory
     return disk.list(dir).includes(parityName(file))
   }
 
@@ -77,7 +73,7 @@ export class Sidecars {
     let sidecar = this.#open.get(number)
     if (sidecar === undefined) {
       const { storeId, files } = this.#manifest
-      sidecar = Sidecar.open(this.#place, { storeId, number, bytes: files.get(number)! })
+      sidecar = Sidecar.open(this.#directory, { storeId, number, bytes: files.get(number)! })
       this.#open.set(number, sidecar)
     }
     return sidecar
@@ -104,7 +100,7 @@ export class Sidecar {
    * Opens the parity of a page file; null if there is none that is usable. Throws any other error
    * of the disk.
    */
-  static async open({ disk, dir }: Place, file: PageFile): Promise<Sidecar | null> {
+  static async open({ disk, dir }: CheckpointDirectory, file: PageFile): Promise<Sidecar | null> {
     const parity = openIfThere(disk, path.join(dir, parityName(file.number)))
     if (parity === null) return null
     let sidecar: Sidecar | null = null

@@ -40,16 +40,16 @@ const segments = /^\d{10}\.wal$/
 const parts = /^\d{10}\.(?:wal|checkpoint|pages|parity)(?:\.tmp)?$/
 
 /** Decides that the log is to be removed; the next `finishPlan` does so. Throws JournalError 74. */
-export function planClearing(place: CheckpointDirectory): void {
-  mark(place, 'clear-log')
+export function planClearing(directory: CheckpointDirectory): void {
+  mark(directory, 'clear-log')
 }
 
 /**
  * Decides that the copy in `besideLog` takes the place of the log, whose segments are removed or,
  * with `keeps`, put aside. The next `finishPlan` carries this out. Throws JournalError 74.
  */
-export function planReplacing(place: CheckpointDirectory, { keeps }: { keeps: boolean }): void {
-  mark(place, keeps ? 'replace-log.keep' : 'replace-log')
+export function planReplacing(directory: CheckpointDirectory, { keeps }: { keeps: boolean }): void {
+  mark(directory, keeps ? 'replace-log.keep' : 'replace-log')
 }
 
 /** Returns the empty directory in which another copy of the log is made. Throws JournalError 74. */

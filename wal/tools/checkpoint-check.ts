@@ -36,19 +36,22 @@ const unpaced: Pause = () => null
  * Checks all checkpoints of a directory, newest first. Throws JournalError 76 for one of another
  * format.
  */
-export async function checkCheckpoints(place: CheckpointDirectory): Promise<CheckedCheckpoint[]> {
+export async function checkCheckpoints(
+  directory: CheckpointDirectory,
+): Promise<CheckedCheckpoint[]> {
   const checked: CheckedCheckpoint[] = []
-  for (const number of manifestNumbers(place)) checked.push(await checkCheckpoint(place, number))
+  for (const number of manifestNumbers(directory))
+    checked.push(await checkCheckpoint(directory, number))
   return checked
 }
 
 /** Checks a checkpoint by reading every page that it names. */
 export async function checkCheckpoint(
-  place: CheckpointDirectory,
+  directory: CheckpointDirectory,
   number: number,
 ): Promise<CheckedCheckpoint> {
   const name = manifestName(number)
-  const read = readManifest(place, number)
+  const read = readManifest(directory, number)
   if (read.kind === 'other') throw versionError(name, read.version, checkpointVersion)
   const rebuilt: BadPage[] = []
   const badParity: string[] = []
@@ -56,11 +59,11 @@ export async function checkCheckpoint(
   const bad = (why: string): CheckedCheckpoint => ({ ...found, manifest: null, why })
   if (read.kind === 'bad') return bad(read.why)
   const { manifest } = read
-  const sidecars = new Sidecars(place, manifest)
+  const sidecars = new Sidecars(directory, manifest)
   const lost: BadPage[] = []
   try {
     for (const file of manifest.files.keys()) {
-      for (const page of await verifyPages(manifest, file, { ...place, pause: unpaced })) {
+      for (const page of await verifyPages(manifest, file, { ...directory, pause: unpaced })) {
         const list = (await sidecars.rebuild(page)) === null ? lost : rebuilt
         list.push(page)
       }

@@ -88,9 +88,9 @@ export async function putAside(options: PutAsideOptions): Promise<PutAside> {
 
 /** The manifests of checkpoints that contain removed records. */
 function checkpointsBeyond({ disk, dir, from }: PutAsideOptions, files: SegmentFile[]): string[] {
-  const place = { disk, dir }
-  const manifests = manifestNumbers(place).flatMap((number) => {
-    const read = readManifest(place, number)
+  const directory = { disk, dir }
+  const manifests = manifestNumbers(directory).flatMap((number) => {
+    const read = readManifest(directory, number)
     return read.kind === 'good' ? [read.manifest] : []
   })
   const begin = positionBefore(files)

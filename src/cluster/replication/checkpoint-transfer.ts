@@ -106,7 +106,7 @@ interface UploadOptions {
  */
 export async function uploadCheckpoint(
   stream: LogStream,
-  place: CheckpointDirectory,
+  directory: CheckpointDirectory,
   { node: id, manifest, isStopped }: UploadOptions,
 ): Promise<boolean> {
   const note = await stream.notes.read(noteKey)
@@ -117,7 +117,7 @@ export async function uploadCheckpoint(
   const names = [...manifest.files.keys()].flatMap((file) => [pagesName(file), parityName(file)])
   const files: TransferredFile[] = []
   for (const name of [...names, manifestName(manifest.number)]) {
-    const file = await uploadFile(stream, place, { node, name, there, pieceBytes, isStopped })
+    const file = await uploadFile(stream, directory, { node, name, there, pieceBytes, isStopped })
     if (file !== null) files.push(file)
   }
   const { number, storeId: store, position, form } = manifest
@@ -137,13 +137,13 @@ export async function uploadCheckpoint(
  */
 export async function fetchCheckpoint(
   stream: LogStream,
-  place: CheckpointDirectory,
+  directory: CheckpointDirectory,
   store: string,
 ): Promise<{ position: number; storeId: string } | null> {
   for (let attempt = 1; ; attempt++) {
     const note = await uploadedCheckpoint(stream)
     if (note?.store !== store) return null
-    const missing = await downloadAll(stream, place, note)
+    const missing = await downloadAll(stream, directory, note)
     if (missing === null) return { position: note.position, storeId: note.store }
     // A newer checkpoint may have replaced this one meanwhile.
     if (attempt === attemptsMax) {
@@ -160,12 +160,12 @@ export async function fetchCheckpoint(
  */
 export async function fetchBeside(
   stream: LogStream,
-  place: CheckpointDirectory,
+  directory: CheckpointDirectory,
   store: string,
 ): Promise<void> {
   const note = await uploadedCheckpoint(stream)
   if (note === null || !(await isWhole(stream, note))) throw unusable('is not whole')
-  const beside = besideLog(place)
+  const beside = besideLog(directory)
   try {
     const fetched = await fetchCheckpoint(stream, beside, store)
     if (fetched === null) throw unusable('is of another store')
@@ -177,7 +177,7 @@ export async function fetchBeside(
     if (position !== fetched.position || storeId !== store) throw unusable('is not as in its note')
     beginLog(beside, fetched)
   } catch (error) {
-    besideLog(place) // the space may be needed
+    besideLog(directory) // the space may be needed
     throw isOfSystem(error) ? storageError(`fetch a checkpoint into ${beside.dir}`, error) : error
   }
 }
@@ -274,10 +274,10 @@ async function uploadFile(
 /** Returns the name of a file that is incomplete beside the stream, or null. */
 async function downloadAll(
   stream: LogStream,
-  place: CheckpointDirectory,
+  directory: CheckpointDirectory,
   note: CheckpointNote,
 ): Promise<string | null> {
-  const { disk, dir } = place
+  const { disk, dir } = directory
   for (const file of note.files) {
     for (const name of disk.list(dir)) {
       if (name === file.name || name === `${file.name}.tmp`) disk.remove(path.join(dir, name))

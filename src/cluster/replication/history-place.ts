@@ -46,7 +46,7 @@ const patienceMsDefault = 15_000
 interface HistoryPlaceOptions {
   stream: LogStream
   /** The data directory, which must be locked. */
-  place: CheckpointDirectory
+  directory: CheckpointDirectory
   /** The id of this node. */
   node: string
   /** Whether this node may begin a stream with an empty log, and with one that has records. */
@@ -89,8 +89,10 @@ export class HistoryPlace {
    * is one. Rejects with a ConfigError if the history has another secret.
    */
   async prepare(storeId: string | null): Promise<string | null> {
-    const { stream, place, node, log } = this.#options
-    const known = finishPlan(place) ? storeIdOf(listSegments(place.disk, place.dir)) : storeId
+    const { stream, directory, node, log } = this.#options
+    const known = finishPlan(directory)
+      ? storeIdOf(listSegments(directory.disk, directory.dir))
+      : storeId
     if (known !== null) {
       await this.#ask(() => announceUnread(stream, node, known))
       return known
@@ -98,10 +100,10 @@ export class HistoryPlace {
     const history = await this.#historyToJoin()
     if (history === null) return null
     const { store } = history
-    adoptEpoch(place, history)
-    const fetched = await this.#ask(() => fetchCheckpoint(stream, place, store))
+    adoptEpoch(directory, history)
+    const fetched = await this.#ask(() => fetchCheckpoint(stream, directory, store))
     const position = fetched?.position ?? 0
-    beginLog(place, { storeId: store, position })
+    beginLog(directory, { storeId: store, position })
     log.info({ position }, 'log_fetched')
     return store
   }
@@ -115,7 +117,7 @@ export class HistoryPlace {
   async agree(journal: Journal, term: Term): Promise<Continuation | null> {
     const { stream, node, patienceMs = patienceMsDefault } = this.#options
     const { position, storeId: store } = journal
-    const epoch = loadEpoch(this.#options.place, store)
+    const epoch = loadEpoch(this.#options.directory, store)
     // No other node can have records of an epoch that began here, unless a term of it has begun.
     const isRestored = epoch.isOwn && term.began <= epoch.begin!
     const ended = isRestored ? 0 : term.number
@@ -170,16 +172,16 @@ export class HistoryPlace {
 
   /** Rejects if the log is another store's, or a backup's, because it has records of its own. */
   async #checkStore({ storeId, position }: Journal, history: History): Promise<void> {
-    const { place } = this.#options
+    const { directory } = this.#options
     if (storeId === history.store) {
-      if (loadEpoch(place, storeId).id === history.epoch) return
+      if (loadEpoch(directory, storeId).id === history.epoch) return
       throw new ConfigError(
         '--data was restored from a backup, and has another history than the stream; ' +
           'choose another --replicate-stream, or begin with an empty --data',
       )
     }
     if (position > 0) throw new ConfigError(otherStore(history.store, storeId))
-    planClearing(place)
+    planClearing(directory)
     throw new StartAgain('another node has begun the stream')
   }
 
@@ -206,19 +208,19 @@ export class HistoryPlace {
 
   /** Returns null when the log and the stream can be compared again, or else the reason to wait. */
   async #mend(journal: Journal, term: Term, found: Comparison): Promise<string | null> {
-    const { stream, place, node, log, isStopped } = this.#options
+    const { stream, directory, node, log, isStopped } = this.#options
     const { storeId, position } = journal
     if (found.kind === 'ahead' && term.node === node) {
       // The stream accepts the tail only as the continuation of its term. If another node leads, or
       // a server lags, the next comparison shows it.
       const tail = { last: found.last, position }
-      await this.#ask(() => publishTail(stream, { ...place, storeId }, tail, isStopped))
+      await this.#ask(() => publishTail(stream, { ...directory, storeId }, tail, isStopped))
       return null
     }
     if (found.kind === 'diverged') {
       await journal.close()
       const { from } = found
-      await putAside({ ...place, from, onNotice: logNotices(log) })
+      await putAside({ ...directory, from, onNotice: logNotices(log) })
       log.warn({ position: from, term: term.number }, 'put_aside')
       throw new StartAgain(`the log was put aside from position ${from} on`)
     }
@@ -228,13 +230,13 @@ export class HistoryPlace {
       const covered = checkpoint?.store === storeId ? checkpoint.position : 0
       if (covered + 1 < first) return nothingBetween(position, first)
       try {
-        await fetchBeside(stream, place, storeId)
+        await fetchBeside(stream, directory, storeId)
       } catch (error) {
         if (error instanceof StreamUnavailable) return error.message // H5
         throw error
       }
       // If this node led, its log may have the only copy of records that it had not published.
-      planReplacing(place, { keeps: found.isUnproven || term.node === node })
+      planReplacing(directory, { keeps: found.isUnproven || term.node === node })
       throw new StartAgain(`the stream continues after position ${position}`)
     }
     if (found.kind === 'other' && position === 0) return noHistory

@@ -68,16 +68,16 @@ export class Replication {
    */
   async prepare(storeId: string | null): Promise<string | null> {
     const { config, replication, disk = realDisk, log, onWait } = this.#options
-    const place = { disk, dir: config.data }
-    this.#node = loadNodeId(place)
-    this.#secret = fingerprintOf(deriveKey(loadSecret(place, config.secret), 'replication'))
+    const directory = { disk, dir: config.data }
+    this.#node = loadNodeId(directory)
+    this.#secret = fingerprintOf(deriveKey(loadSecret(directory, config.secret), 'replication'))
     onWait('')
     this.#stream = await this.#connect(replication, onWait)
     onWait('')
     const isStopped = () => this.#lives.isStopped
     const { leads, isStandby, beginAt: word, takeoverMs } = replication
     this.#place = new HistoryPlace({
-      ...{ stream: this.#stream, place, node: this.#node, secret: this.#secret },
+      ...{ stream: this.#stream, directory, node: this.#node, secret: this.#secret },
       begins: { empty: leads, log: leads || isStandby },
       beginAfterMs: takeoversBeforeEmpty * takeoverMs,
       ...{ word, log, onWait, isStopped },

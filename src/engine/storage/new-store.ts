@@ -22,14 +22,18 @@ const skip = async () => {}
 export class NewStore {
   /** The state, to be filled by the caller. */
   readonly state = new State({ retentionMs: 0, seed: randomSeed(), textBytesMax })
-  readonly #place: { disk: typeof realDisk; dir: string }
+  readonly #directory: { disk: typeof realDisk; dir: string }
   readonly #storeId = systemStamps().id()
   readonly #checkpoints: Checkpoints
 
   /** `dir` is an empty directory. */
   constructor(dir: string) {
-    this.#place = { disk: realDisk, dir }
-    this.#checkpoints = new Checkpoints({ ...this.#place, form: formVersion, onNotice: () => {} })
+    this.#directory = { disk: realDisk, dir }
+    this.#checkpoints = new Checkpoints({
+      ...this.#directory,
+      form: formVersion,
+      onNotice: () => {},
+    })
   }
 
   /** Whether there is so much text that `save` is to be called before more is added (N2). */
@@ -48,8 +52,8 @@ export class NewStore {
   async finish(): Promise<void> {
     for (let n = 0; n < keptCount; n++) await this.save()
     const { position } = this.state
-    beginLog(this.#place, { storeId: this.#storeId, position })
-    beginEpochAt(this.#place, position)
-    loadSecret(this.#place, undefined)
+    beginLog(this.#directory, { storeId: this.#storeId, position })
+    beginEpochAt(this.#directory, position)
+    loadSecret(this.#directory, undefined)
   }
 }

@@ -72,15 +72,15 @@ export function refuseForeign({ disk, dir }: CheckpointDirectory): void {
 }
 
 /** Returns the epoch of the data directory `place`, which the caller has locked. */
-export function loadEpoch(place: CheckpointDirectory, storeId: string): Epoch {
-  const path = join(place.dir, 'epoch')
+export function loadEpoch(directory: CheckpointDirectory, storeId: string): Epoch {
+  const path = join(directory.dir, 'epoch')
   try {
-    const text = readText(place.disk, path)
+    const text = readText(directory.disk, path)
     if (text === null) return { id: storeId, begin: null, isOwn: false }
     const { id, position, isOwn = false } = JSON.parse(text) as EpochFile
     if (id !== null) return { id, begin: position, isOwn }
     const newId = randomBytes(epochIdBytes).toString('hex')
-    writeEpoch(place, { id: newId, position, isOwn: true })
+    writeEpoch(directory, { id: newId, position, isOwn: true })
     return { id: newId, begin: position, isOwn: true }
   } catch (error) {
     throw storageError(`read or write ${path}`, error)
@@ -89,16 +89,16 @@ export function loadEpoch(place: CheckpointDirectory, storeId: string): Epoch {
 
 /** Adopts the epoch of other nodes in the data directory `place`, which the caller has locked. */
 export function adoptEpoch(
-  place: CheckpointDirectory,
+  directory: CheckpointDirectory,
   { store, epoch, epochBegin }: { store: string; epoch: string; epochBegin: number | null },
 ): void {
   if (epochBegin === null && epoch === store) return
-  writeEpoch(place, { id: epoch, position: epochBegin ?? 0 })
+  writeEpoch(directory, { id: epoch, position: epochBegin ?? 0 })
 }
 
 /** Makes the next start on `place` begin a new epoch after `position`. */
-export function beginEpochAt(place: CheckpointDirectory, position: number): void {
-  writeEpoch(place, { id: null, position })
+export function beginEpochAt(directory: CheckpointDirectory, position: number): void {
+  writeEpoch(directory, { id: null, position })
 }
 
 interface EpochFile {

@@ -32,20 +32,20 @@ export async function readState(
 ): Promise<State> {
   const fresh = () => new State({ retentionMs: 0, seed: 0, textBytesMax, for: 'reads' })
   let state = fresh()
-  const place = { disk: realDisk, dir }
+  const directory = { disk: realDisk, dir }
   try {
     await refuseUsed(dir)
     const files = listSegments(realDisk, dir)
     if (files.length === 0) throw new ConfigError(`there is no log in ${dir}`)
-    const checkpoints = new Checkpoints({ ...place, form: formVersion, onNotice: () => {} })
+    const checkpoints = new Checkpoints({ ...directory, form: formVersion, onNotice: () => {} })
     const target = () => {
       state = fresh()
       return checkpointTarget(state)
     }
     const from = await checkpoints.load(storeIdOf(files), target, onProgress)
     const onRecord = (position: number, row: unknown) => apply(state, position, decode(row))
-    state.text.readPage = (page) => readPageNow(place, page)
-    await scanLog({ ...place, from, onRecord, onProgress, files })
+    state.text.readPage = (page) => readPageNow(directory, page)
+    await scanLog({ ...directory, from, onRecord, onProgress, files })
     return state
   } catch (error) {
     throw error instanceof ConfigError ? error : storageError(`read ${dir}`, error)

@@ -85,7 +85,8 @@ async function placeOf(
     await writeHistory(stream, { store, epoch: store, epochBegin: null, secret: '' })
   }
   return new HistoryPlace({
-    ...{ stream, place: { disk: realDisk, dir }, node: 'this', word, secret: '', log, patienceMs },
+    secret: '',
+    ...{ stream, directory: { disk: realDisk, dir }, node: 'this', word, log, patienceMs },
     begins: { empty: true, log: true },
     beginAfterMs: 0,
     onWait: (why) => waits.push(why),
