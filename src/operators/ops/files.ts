@@ -169,7 +169,5 @@ td.bad { color: var(--bad); }
 .color-0 { background: var(--line-1); } .color-1 { background: var(--line-2); }
 .color-2 { background: var(--line-3); } .color-3 { background: var(--line-4); }
 .color-4 { background: var(--line-5); } .color-5 { background: var(--line-6); }
-details { margin-top: 0.5rem; font-size: 0.8125rem; }
-summary { color: var(--soft); cursor: pointer; }
 footer { color: var(--soft); font-size: 0.8125rem; padding-block: 1.5rem; }
 `

@@ -102,16 +102,12 @@ function requests(status: Status): Panel {
   const busiest = routes
     .slice(0, linesOfRoutes)
     .map(({ route }) => line(route, `requests:${route}`))
+  const lines = [line('all routes', 'requests'), ...busiest]
   const answered = routes.reduce((sum, { answers }) => sum + answers, 0)
-  return {
-    id: 'requests',
-    title: 'Requests',
-    chart: chart('Answers a second', 'rate', [line('all routes', 'requests'), ...busiest]),
-    rows: [
-      row('Failed (5xx) a second', rate(failed), failed !== 0),
-      row('Answered since the start', count(answered)),
-    ],
-  }
+  return panel('requests', 'Requests', chart('Answers a second', 'rate', lines), [
+    row('Failed (5xx) a second', rate(failed), failed !== 0),
+    row('Answered since the start', count(answered)),
+  ])
 }
 
 function times({ routes }: Status): Panel {
@@ -119,60 +115,40 @@ function times({ routes }: Status): Panel {
     .filter(({ p99_seconds }) => p99_seconds !== null)
     .sort((a, b) => b.p99_seconds! - a.p99_seconds!)
     .slice(0, slowRoutes)
-  const lines = slowest.map(({ route }) => line(`p99 of ${route}`, `p99:${route}`))
-  return {
-    id: 'times',
-    title: 'Time to answer',
-    chart: chart('All routes, and the slowest ones', 'latency', [
-      line('p50', 'p50'),
-      line('p99', 'p99'),
-      ...lines,
-    ]),
-    rows: slowest.map(({ route, p99_seconds }) => {
-      return row(`p99 of ${route} since the start`, latency(p99_seconds))
-    }),
-  }
+  const own = slowest.map(({ route }) => line(`p99 of ${route}`, `p99:${route}`))
+  const lines = [...quantiles(''), ...own]
+  const rows = slowest.map(({ route, p99_seconds }) => {
+    return row(`p99 of ${route} since the start`, latency(p99_seconds))
+  })
+  const drawn = chart('All routes, and the slowest ones', 'latency', lines)
+  return panel('times', 'Time to answer', drawn, rows)
 }
 
 function refusals({ refusals, refused_callers, latest }: Status): Panel {
   const known = Object.entries(refusals).filter(([, value]) => value > 0)
   const most = known.sort(([, a], [, b]) => b - a).slice(0, linesOfRefusals)
-  const callers = refused_callers.slice(0, callersShown).map(({ identity, refused }) => {
-    return row(`Identity ${count(identity)}, by rate limits`, count(refused))
-  })
-  return {
-    id: 'refusals',
-    title: 'Refusals',
-    chart: {
-      ...chart(
-        'Refusals a second because of a limit',
-        'rate',
-        most.map(([why]) => line(why, `refusals:${why}`)),
-      ),
-      noData: 'None since the start',
-    },
-    rows: [
-      ...most.map(([why, value]) => {
-        return row(`${worded(why)}, since the start`, count(value), !!latest[`refusals:${why}`])
-      }),
-      ...callers,
-    ],
-  }
+  const lines = most.map(([why]) => line(why, `refusals:${why}`))
+  const none = 'None since the start'
+  const drawn = chart('Refusals a second because of a limit', 'rate', lines, none)
+  return panel('refusals', 'Refusals', drawn, [
+    ...most.map(([why, value]) => {
+      return row(`${worded(why)}, since the start`, count(value), !!latest[`refusals:${why}`])
+    }),
+    ...refused_callers.slice(0, callersShown).map(({ identity, refused }) => {
+      return row(`Identity ${count(identity)}, by rate limits`, count(refused))
+    }),
+  ])
 }
 
 function log({ log }: Status): Panel {
   const pending = log && (log.position ?? 0) - (log.durable_position ?? 0)
   const health = log?.health ?? 'not open yet'
-  return {
-    id: 'log',
-    title: 'Log',
-    chart: chart('Records a second that became durable', 'rate', [line('records', 'records')]),
-    rows: [
-      row('Durable position', count(log?.durable_position)),
-      row('Records not durable yet', count(pending)),
-      row('Storage', health, log !== null && health !== 'ok'),
-    ],
-  }
+  const lines = [line('records', 'records')]
+  return panel('log', 'Log', chart('Records a second that became durable', 'rate', lines), [
+    row('Durable position', count(log?.durable_position)),
+    row('Records not durable yet', count(pending)),
+    row('Storage', health, log !== null && health !== 'ok'),
+  ])
 }
 
 const daysLeftMin = 7
@@ -185,147 +161,108 @@ export function isFillingUp({ disk }: Status): boolean {
 
 function syncs(status: Status): Panel {
   const { free_bytes, full_in_seconds } = status.disk
-  return {
-    id: 'syncs',
-    title: 'Disk',
-    chart: {
-      ...chart('How long a sync of the log takes', 'latency', [
-        line('p50', 'sync_p50'),
-        line('p99', 'sync_p99'),
-      ]),
-      noData: 'No syncs in the last ten minutes',
-    },
-    rows: [
-      row('Left', bytes(free_bytes)),
-      row('Full at this rate in', duration(full_in_seconds), isFillingUp(status)),
-      row('Written to the log', bytes(status.log?.bytes)),
-    ],
-  }
+  const none = 'No syncs in the last ten minutes'
+  const drawn = chart('How long a sync of the log takes', 'latency', quantiles('sync_'), none)
+  return panel('syncs', 'Disk', drawn, [
+    row('Left', bytes(free_bytes)),
+    row('Full at this rate in', duration(full_in_seconds), isFillingUp(status)),
+    row('Written to the log', bytes(status.log?.bytes)),
+  ])
 }
 
 function checkpoints({ checkpoints: shown }: Status): Panel {
-  const { age_seconds, duration_seconds, bytes: written, taken, failed } = shown
-  return {
-    id: 'checkpoints',
-    title: 'Checkpoints',
-    chart: chart('Records that a start would replay', 'count', [line('records', 'behind')]),
-    rows: [
-      row('Age of the newest', duration(age_seconds)),
-      row('Duration', latency(duration_seconds)),
-      row('Written', bytes(written)),
-      row('Taken, failed', `${count(taken)}, ${count(failed)}`, failed! > 0),
-    ],
-  }
+  const { taken, failed } = shown
+  const lines = [line('records', 'behind')]
+  const drawn = chart('Records that a start would replay', 'count', lines)
+  return panel('checkpoints', 'Checkpoints', drawn, [
+    row('Age of the newest', duration(shown.age_seconds)),
+    row('Duration', latency(shown.duration_seconds)),
+    row('Written', bytes(shown.bytes)),
+    row('Taken, failed', `${count(taken)}, ${count(failed)}`, failed! > 0),
+  ])
 }
 
 function memory({ memory }: Status): Panel {
-  const { resident_bytes, text_bytes, text_total_bytes, heap_bytes } = memory
-  return {
-    id: 'memory',
-    title: 'Memory',
-    chart: chart('Memory, and its limits where they are near', 'bytes', [
-      line('resident', 'resident', resident_bytes.max),
-      line('text', 'text', text_bytes.max),
-    ]),
-    rows: [
-      limitRow('JavaScript heap', bytes, heap_bytes),
-      row('All text', bytes(text_total_bytes)),
-    ],
-  }
+  const lines = [
+    line('resident', 'resident', memory.resident_bytes.max),
+    line('text', 'text', memory.text_bytes.max),
+  ]
+  const drawn = chart('Memory, and its limits where they are near', 'bytes', lines)
+  return panel('memory', 'Memory', drawn, [
+    limitRow('JavaScript heap', bytes, memory.heap_bytes),
+    row('All text', bytes(memory.text_total_bytes)),
+  ])
 }
 
 function waiting({ load }: Status): Panel {
-  return {
-    id: 'waiting',
-    title: 'Waiting',
-    chart: chart('Waiting polls and connections', 'count', [
-      line('waiting polls', 'waiting', load.waiting.max),
-      line('connections', 'connections', load.connections.max),
-    ]),
-    rows: [
-      limitRow('Answers waiting for the log', count, load.gate),
-      limitRow('Requests waiting for old text', count, load.cold_reads),
-      limitRow('Bodies and answers', bytes, load.queue_bytes),
-    ],
-  }
+  const lines = [
+    line('waiting polls', 'waiting', load.waiting.max),
+    line('connections', 'connections', load.connections.max),
+  ]
+  return panel('waiting', 'Waiting', chart('Waiting polls and connections', 'count', lines), [
+    limitRow('Answers waiting for the log', count, load.gate),
+    limitRow('Requests waiting for old text', count, load.cold_reads),
+    limitRow('Bodies and answers', bytes, load.queue_bytes),
+  ])
 }
 
 function eventLoop(status: Status): Panel {
-  return {
-    id: 'loop',
-    title: 'Event loop',
-    chart: chart('How late it runs', 'latency', [
-      line('p50', 'loop_p50'),
-      line('at most', 'loop_max'),
-    ]),
-    rows: [row('Processor', percent(columnsOf(status)('cpu')))],
-  }
+  const lines = [line('p50', 'loop_p50'), line('at most', 'loop_max')]
+  return panel('loop', 'Event loop', chart('How late it runs', 'latency', lines), [
+    row('Processor', percent(columnsOf(status)('cpu'))),
+  ])
 }
 
 function search(status: Status): Panel[] {
   const { search } = status
   if (search === null) return []
-  const cpu = columnsOf(status)('search_cpu')
-  return [
-    {
-      id: 'search',
-      title: 'Search',
-      chart: chart('Messages that are not indexed yet', 'count', [
-        line('messages', 'search_missing'),
-      ]),
-      rows: [
-        row('Messages indexed', count(search.messages)),
-        row('Engine', search.engine || 'none'),
-        row('Files, memory', `${bytes(search.bytes)}, ${bytes(search.resident_bytes)}`),
-        row('Processor', percent(cpu)),
-        row('Started again', count(search.restarts), search.restarts! > 0),
-      ],
-    },
+  const lines = [line('messages', 'search_missing')]
+  const drawn = chart('Messages that are not indexed yet', 'count', lines)
+  const rows = [
+    row('Messages indexed', count(search.messages)),
+    row('Engine', search.engine || 'none'),
+    row('Files, memory', `${bytes(search.bytes)}, ${bytes(search.resident_bytes)}`),
+    row('Processor', percent(columnsOf(status)('search_cpu'))),
+    row('Started again', count(search.restarts), search.restarts! > 0),
   ]
+  return [panel('search', 'Search', drawn, rows)]
 }
 
 function readers(status: Status): Panel[] {
   const { readers } = status
   if (readers === null) return []
-  const { serving, configured, resident_bytes, restarts } = readers
+  const { serving, configured, restarts } = readers
   const of = columnsOf(status)
-  return [
-    {
-      id: 'readers',
-      title: 'Readers',
-      chart: chart('Records that the slowest reader is behind', 'count', [
-        line('records', 'readers_behind'),
-      ]),
-      rows: [
-        row('Serve', `${count(serving)} of ${count(configured)}`, serving! < configured!),
-        row('Requests a second passed on', rate(of('readers_forwarded'))),
-        row('Memory, together', bytes(resident_bytes)),
-        row('Processor, together', percent(of('readers_cpu'))),
-        row('Started again', count(restarts), restarts! > 0),
-      ],
-    },
+  const lines = [line('records', 'readers_behind')]
+  const drawn = chart('Records that the slowest reader is behind', 'count', lines)
+  const rows = [
+    row('Serve', `${count(serving)} of ${count(configured)}`, serving! < configured!),
+    row('Requests a second passed on', rate(of('readers_forwarded'))),
+    row('Memory, together', bytes(readers.resident_bytes)),
+    row('Processor, together', percent(of('readers_cpu'))),
+    row('Started again', count(restarts), restarts! > 0),
   ]
+  return [panel('readers', 'Readers', drawn, rows)]
 }
 
 function replication({ replication }: Status): Panel[] {
   if (replication === null) return []
-  const { role, node, leader, term, lag_seconds, forwarded, takeovers, fenced } = replication
+  const { role, node, leader, takeovers, fenced } = replication
   const leads = role === 'leader'
   const behind = leads ? 'Records that the stream lacks' : 'Records behind the stream'
-  return [
-    {
-      id: 'replication',
-      title: 'Replication',
-      chart: chart(behind, 'count', [line('records', 'lag')]),
-      rows: [
-        row('Leads', leads ? `this node, ${node}` : leader),
-        row('Term', count(term)),
-        row('Missing for', latency(lag_seconds)),
-        row('Requests passed on to the leader', count(forwarded)),
-        row('Took over, was replaced', `${count(takeovers)}, ${count(fenced)}`),
-      ],
-    },
+  const drawn = chart(behind, 'count', [line('records', 'lag')])
+  const rows = [
+    row('Leads', leads ? `this node, ${node}` : leader),
+    row('Term', count(replication.term)),
+    row('Missing for', latency(replication.lag_seconds)),
+    row('Requests passed on to the leader', count(replication.forwarded)),
+    row('Took over, was replaced', `${count(takeovers)}, ${count(fenced)}`),
   ]
+  return [panel('replication', 'Replication', drawn, rows)]
+}
+
+function panel(id: string, title: string, chart: Chart, rows: Panel['rows']): Panel {
+  return { id, title, chart, rows }
 }
 
 /** Returns the newest value of a column: a number, or null for a time that was not measured. */
@@ -333,8 +270,19 @@ function columnsOf({ latest }: Status): (column: string) => number | null {
   return (column) => latest[column] ?? emptyOf(column)
 }
 
-function chart(title: string, unit: Chart['unit'], lines: readonly Line[]): Chart {
-  return { title, unit, lines, noData: 'No requests in the last ten minutes' }
+const noRequests = 'No requests in the last ten minutes'
+
+function chart(
+  title: string,
+  unit: Chart['unit'],
+  lines: readonly Line[],
+  noData = noRequests,
+): Chart {
+  return { title, unit, lines, noData }
+}
+
+function quantiles(prefix: string): Line[] {
+  return ['p50', 'p99'].map((name) => line(name, `${prefix}${name}`))
 }
 
 function line(label: string, column: string, max?: number | null): Line {

@@ -1,7 +1,7 @@
 // The parts of the dashboard's script that need no browser: units, and its history.
 
 import t from 'tap'
-import { byMinute, History } from '../../../src/people/browser/dashboard/history.ts'
+import { History } from '../../../src/people/browser/dashboard/history.ts'
 import { type Series, samplesMax } from '../../../src/people/browser/dashboard/status.ts'
 import * as units from '../../../src/people/browser/dashboard/units.ts'
 
@@ -71,17 +71,4 @@ t.test('history: more than ten minutes: the newest ones', async (t) => {
   t.equal(history.at.length, samplesMax)
   t.strictSame(history.column('waiting'), history.at)
   t.equal(history.at.at(-1), history.last)
-})
-
-t.test('minutes: values and times: the mean, and the longest', async (t) => {
-  const history = new History()
-  const at = [10, 30, 70, 80, 140]
-  const columns = { waiting: [1, 3, 5, 6, 7], p99: [0.1, 0.3, null, 0.2, null] }
-  history.add({ first: 1, last: 5, at, columns })
-  const lines = ['waiting', 'p99'].map((column) => ({ label: '', column }))
-  t.strictSame(byMinute(history, 600, lines), [
-    { minute: 12, values: [7, null] },
-    { minute: 11, values: [5.5, 0.2] },
-    { minute: 10, values: [2, 0.3] },
-  ])
 })

@@ -57,18 +57,6 @@ t.test(
       },
     )
 
-    await t.test('dashboard: by keyboard: a table opened, and kept open', async (t) => {
-      const summary = page.locator('#times summary')
-      await summary.focus()
-      await page.keyboard.press('Enter')
-      await page.locator('#times details tbody tr').first().waitFor()
-      const heads = page.locator('#times details thead th')
-      t.same((await heads.allTextContents()).slice(0, 3), ['Minute', 'p50', 'p99'])
-      t.match((await heads.allTextContents())[3], /^p99 of \w+$/, 'the slowest route')
-      await until('newer numbers', async () => (await textOf(page, '#about')).includes('up for'))
-      t.ok(await page.locator('#times details[open]').isVisible())
-    })
-
     await t.test('dashboard: a pointer on a chart: the values of that time', async (t) => {
       const chart = page.locator('#memory .u-over')
       const { width, height } = (await chart.boundingBox())!

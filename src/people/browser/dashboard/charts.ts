@@ -1,12 +1,12 @@
-// One chart of a panel: a canvas that uPlot draws, a legend with the current values or those under
-// the pointer, and a table of the same values by minute, for people who cannot see the canvas.
+// One chart of a panel: a canvas that uPlot draws, with a description for people who cannot see it,
+// and a legend with the current values or those under the pointer.
 //
 // C1. Colors come from the style sheet, also after the scheme has changed between light and dark.
 // C2. All charts share their time axis and their cursor.
 
 import type Plot from 'uplot'
 import { element } from './elements.ts'
-import { byMinute, type History } from './history.ts'
+import type { History } from './history.ts'
 import { type Chart, type Line, samplesMax } from './status.ts'
 import { clock, clockWithSeconds, type Unit, type UnitName, units } from './units.ts'
 
@@ -36,8 +36,6 @@ export class ChartView {
   readonly #title = element('p', { class: 'caption' })
   readonly #noData = element('p', { class: 'no-data' })
   readonly #legend = element('ul', { class: 'legend' })
-  readonly #table = element('table', { class: 'wide' })
-  readonly #details: HTMLDetailsElement
   #chart: Chart
   #timeline: Timeline
   #plot: Plot | null = null
@@ -48,14 +46,8 @@ export class ChartView {
   constructor(place: HTMLElement, chart: Chart, timeline: Timeline) {
     this.#chart = chart
     this.#timeline = timeline
-    const region = { class: 'scroll', role: 'group', tabindex: '0', 'aria-label': chart.title }
-    this.#details = element('details', {}, [
-      element('summary', {}, ['By minute']),
-      element('div', region, [this.#table]),
-    ])
-    this.#details.addEventListener('toggle', () => this.#renewTable())
     const box = element('div', { class: 'box' }, [this.#canvas, this.#noData])
-    place.replaceChildren(this.#title, box, this.#legend, this.#details)
+    place.replaceChildren(this.#title, box, this.#legend)
     new ResizeObserver(() => this.#resize()).observe(this.#canvas)
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
       this.#remove()
@@ -82,7 +74,6 @@ export class ChartView {
     const words = isEmpty ? [noData] : lines.map((line) => this.#words(line))
     this.#canvas.ariaLabel = `${title}, last ten minutes: ${words.join('; ')}`
     this.#renewLegend()
-    this.#renewTable()
   }
 
   #remove(): void {
@@ -142,24 +133,6 @@ export class ChartView {
       items.unshift(element('li', {}, [`at ${time}`]))
     }
     this.#legend.replaceChildren(...items)
-  }
-
-  #renewTable(): void {
-    if (!this.#details.open) return
-    const { lines, title } = this.#chart
-    const { history, startedAt } = this.#timeline
-    const rows = byMinute(history, startedAt, lines).map(({ minute, values }) => {
-      const cells = values.map((value) => element('td', {}, [this.#unit(value)]))
-      const time = element('th', { scope: 'row' }, [clock.format(minute * 60_000)])
-      return element('tr', {}, [time, ...cells])
-    })
-    const heads = ['Minute', ...lines.map(({ label }) => label)]
-    const head = heads.map((text) => element('th', { scope: 'col' }, [text]))
-    this.#table.ariaLabel = title
-    this.#table.replaceChildren(
-      element('thead', {}, [element('tr', {}, head)]),
-      element('tbody', {}, rows),
-    )
   }
 
   #options(): Plot.Options {

@@ -6,7 +6,7 @@
 // H2. The numbers of the samples have no gap. After a gap, or with another process, the history
 //     begins anew.
 
-import { emptyOf, type Line, type Series, samplesMax } from './status.ts'
+import { emptyOf, type Series, samplesMax } from './status.ts'
 
 export class History {
   /** When each sample was taken, in seconds after the start of the node. */
@@ -47,30 +47,4 @@ export class History {
 
 function newest<T>(values: T[]): T[] {
   return values.slice(-samplesMax)
-}
-
-// The samples of a chart by minute, for a table: the maximum of times, and the mean of other
-// values.
-
-export interface Minute {
-  /** Minutes since 1970. */
-  minute: number
-  /** One value for each line. */
-  values: (number | null)[]
-}
-
-/** Returns the minutes, newest first. `startedAt` is the node's start, in seconds since 1970. */
-export function byMinute(history: History, startedAt: number, lines: readonly Line[]): Minute[] {
-  const minuteOf = history.at.map((at) => Math.floor((startedAt + at) / 60))
-  const minutes = [...new Set(minuteOf)].reverse()
-  return minutes.map((minute) => ({
-    minute,
-    values: lines.map(({ column }) => {
-      const of = history.column(column).filter((_, i) => minuteOf[i] === minute)
-      const known = of.filter((value) => value !== null)
-      if (known.length === 0) return null
-      if (emptyOf(column) === null) return Math.max(...known)
-      return known.reduce((sum, value) => sum + value, 0) / known.length
-    }),
-  }))
 }
