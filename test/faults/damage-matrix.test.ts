@@ -4,7 +4,8 @@
 //         stack trace.
 // Method: small forums on a disk in memory (closed, killed, or with checkpoints). Each of their
 //         files is flipped, cut, removed, duplicated, swapped, replaced by one of another store, or
-//         given a newer version, one at a time. The hash of each resulting state is compared with
+//         given a newer version, one at a time; its sectors have the bytes of another place, or those
+//         that they had before. The hash of each resulting state is compared with
 //         the hashes to which the prefixes of the log fold. DAMAGE_STRIDE=1 node
 //         dist/test/faults/damage-matrix.test.js damages every byte.
 
@@ -14,7 +15,7 @@ import { crcOf } from '../../wal/checkpoint/manifest.ts'
 import { JournalError } from '../../wal/errors.ts'
 import { sizeOf, timeoutMs } from '../depth.ts'
 import type { SimulatedDisk } from '../wal/simulated-disk.ts'
-import { dir, hashesByPosition, smallStore, start } from './damaged-store.ts'
+import { dir, grownStore, hashesByPosition, smallStore, start } from './damaged-store.ts'
 
 const stride = sizeOf('DAMAGE_STRIDE')
 const all = { timeout: timeoutMs }
@@ -153,6 +154,15 @@ for (const { name: kind, make, positionMin } of kinds) {
     },
   )
 
+  t.test(`store, ${kind}: sectors misdirected or lost: same, torn or refused`, all, async (t) => {
+    const store = await make(6)
+    // Two frames may share a sector, and neither of the last two proves that the other was there.
+    const least = kind === 'killed' ? last - 2 : positionMin
+    const counts = await outcomes(t, store, least, misdirections(filesOf(store)))
+    t.ok(counts.same > 0)
+    t.ok(counts.refused > 0)
+  })
+
   t.test(`store, ${kind}: any file of a newer version: refused with 76, untouched`, async (t) => {
     const store = await make(5)
     const versioned = [...filesOf(store)].filter(
@@ -164,6 +174,73 @@ for (const { name: kind, make, positionMin } of kinds) {
       t.equal(await judge(newer, positionMin), 'newer', name)
     }
   })
+}
+
+const forked = 'store, forked: sectors of the other history, which fit: never read as its own'
+t.test(forked, all, async (t) => {
+  const begun = await smallStore({ seed: 7, sealed: true, to: 40 })
+  const store = await grownStore(begun.copy(), { sealed: true })
+  const other = filesOf(await grownStore(begun.copy(), { sealed: true }, 'another'))
+  t.equal(await judge(store.copy(), last), 'same', 'undamaged')
+  const counts = await outcomes(t, store, last, exchanged(filesOf(store), other))
+  t.ok(counts.refused > 20)
+  t.equal(counts.torn, 0)
+})
+
+const sectorBytes = 512
+
+/** Yields the sectors of these files that are damaged, by the name of the file and the offset. */
+function* sectorsOf(files: Map<string, Buffer>): Iterable<[name: string, at: number]> {
+  const every = Math.ceil(stride / 1000)
+  for (const [name, { length }] of files) {
+    for (let at = 0; at < length; at += every * sectorBytes) yield [name, at]
+  }
+}
+
+/** Yields the ways in which a write reaches another sector, or none, or a read does. */
+function* misdirections(
+  files: Map<string, Buffer>,
+): Iterable<[string, (disk: SimulatedDisk) => void]> {
+  const names = [...files.keys()]
+  for (const [name, at] of sectorsOf(files)) {
+    const sector = files.get(name)!.subarray(at, at + sectorBytes)
+    const write = (disk: SimulatedDisk, bytes: Buffer, to = name, offset = at) => {
+      bytes.copy(disk.bytesOf(to), offset)
+    }
+    const nothing = Buffer.alloc(sector.length)
+    const [next, elsewhere] = [at + sectorBytes, names[(names.indexOf(name) + 1) % names.length]!]
+    yield [`${name} at ${at}: not written`, (disk) => write(disk, nothing)]
+    yield [
+      `${name} at ${at}: written one sector further`,
+      (disk) => {
+        write(disk, nothing)
+        write(disk, sector, name, next)
+      },
+    ]
+    yield [
+      `${name} at ${at}: written to ${elsewhere} too`,
+      (disk) => write(disk, sector, elsewhere),
+    ]
+    const read = files.get(elsewhere)!.subarray(at, at + sector.length)
+    yield [`${name} at ${at}: read from ${elsewhere}`, (disk) => write(disk, read)]
+  }
+}
+
+/** Yields the runs of sectors in which two histories differ, with the bytes of the other one. */
+function* exchanged(
+  files: Map<string, Buffer>,
+  other: Map<string, Buffer>,
+): Iterable<[string, (disk: SimulatedDisk) => void]> {
+  for (const [name, bytes] of files) {
+    for (let at = 0; at < bytes.length; at += sectorBytes) {
+      for (const sectors of [1, 3, 6]) {
+        const to = at + sectors * sectorBytes
+        const run = other.get(name)!.subarray(at, to)
+        if (run.equals(bytes.subarray(at, to))) continue
+        yield [`${name} from ${at} to ${to}`, (disk) => void run.copy(disk.bytesOf(name), at)]
+      }
+    }
+  }
 }
 
 /** Yields every way in which whole files can be lost, emptied, duplicated or exchanged. */

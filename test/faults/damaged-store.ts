@@ -20,8 +20,8 @@ const replies = 60
 const newState = () => new State({ retentionMs: dayMs, seed: 7 })
 const id = (n: number) => n.toString(16).padStart(32, '0')
 
-/** Returns the `n`-th record of the forum's log, counted from 1. */
-function record(n: number): ForumRecord {
+/** Returns the `n`-th record of the forum's log, counted from 1; its text begins with `word`. */
+function record(n: number, word = 'message'): ForumRecord {
   const at = 1000 + n
   if (n <= 2) {
     const who = { kind: 'persistent' as const, displayName: `agent ${n}`, expiresAt: 0, client: '' }
@@ -37,7 +37,7 @@ function record(n: number): ForumRecord {
     mentions: n % 4 === 0 ? [(n + 1) % 2] : [],
     messageType: n % 3 === 0 ? `type-${n}` : '',
   }
-  const escapedContent = JSON.stringify(`message ${n} `.padEnd(450, 'é'))
+  const escapedContent = JSON.stringify(`${word} ${n} `.padEnd(450, 'é'))
   if (n === 3) {
     const thread = { title: 'Title', visibility: 'public' as const, participants: [] }
     return { type: 'thread.posted', id: id(n), ...thread, ...message, escapedContent }
@@ -91,26 +91,37 @@ export interface StoreOptions {
   checkpointsAt?: readonly number[]
   /** Whether the node was stopped, which seals the log, or killed. */
   sealed: boolean
+  /** The number of its last record. */
+  to?: number
 }
 
 /** Makes a store of several segments, as a node leaves it behind. */
 export async function smallStore(options: StoreOptions): Promise<SimulatedDisk> {
-  const disk = new SimulatedDisk(options.seed)
+  return grownStore(new SimulatedDisk(options.seed), options)
+}
+
+/** Lets a node go on in a store without checkpoints; the texts of new records begin with `word`. */
+export async function grownStore(
+  disk: SimulatedDisk,
+  { checkpointsAt, sealed, to = replies }: Omit<StoreOptions, 'seed'>,
+  word?: string,
+): Promise<SimulatedDisk> {
   const onNotice = () => {}
   const checkpoints = new Checkpoints({ disk, dir, form: formVersion, onNotice })
   const state = newState()
-  const journal = await openJournal({ dir, disk, segmentBytes, onRecord: () => {} })
-  for (let n = 1; n <= replies; n++) {
+  const onRecord = (position: number, row: unknown) => apply(state, position, decode(row))
+  const journal = await openJournal({ dir, disk, segmentBytes, onRecord })
+  for (let n = state.position + 1; n <= to; n++) {
     while (journal.health !== 'ok') await turn()
-    const next = record(n)
+    const next = record(n, word)
     const position = journal.append(encode(next))
     apply(state, position, next)
     while (journal.durable < position) await turn()
-    if (!options.checkpointsAt?.includes(n)) continue
+    if (!checkpointsAt?.includes(n)) continue
     await checkpoints.take({ journal, ...checkpointSource(state), pause: () => null })
   }
   while (disk.pending > 0) await turn()
-  if (!options.sealed) return disk.dieAlone()
+  if (!sealed) return disk.dieAlone()
   await journal.close()
   return disk
 }
