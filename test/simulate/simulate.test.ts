@@ -25,16 +25,19 @@ t.test(`a whole node: ${seeds} seeds of bad days: no answer is taken back`, asyn
   for (const name of mustHappen) t.ok(seen.get(name), `${name} occurred`)
 })
 
-t.test('a whole node: the same seed twice: the same life, line by line', async (t) => {
-  const traced = async () => {
-    const lines: string[] = []
-    await simulate(8, (line) => lines.push(line()))
-    return lines
-  }
-  const first = await traced()
-  t.ok(first.length > 200, `${first.length} lines`)
-  t.same(await traced(), first)
-})
+t.test(
+  'a whole node: the same seed twice: the same life, line by line, and the same bytes',
+  async (t) => {
+    const traced = async () => {
+      const lines: string[] = []
+      await simulate(8, (line) => lines.push(line()))
+      return lines
+    }
+    const first = await traced()
+    t.ok(first.length > 200, `${first.length} lines`)
+    t.same(await traced(), first)
+  },
+)
 
 // Outcomes that must occur within that many seeds; otherwise the simulation covers less than it
 // claims.

@@ -19,6 +19,7 @@ import { State, type StateOptions } from '../../src/forum/state.ts'
 import { assertIsFold, isBeingSaved, keySeedOf } from '../forum/contents.ts'
 import { hourMs } from '../forum/doubles.ts'
 import { stateHash } from '../forum/state-hash.ts'
+import { digestOf } from '../wal/helpers.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
 import { Machine } from './machine.ts'
 import { finishParked, forgetParked } from './parked.ts'
@@ -71,6 +72,7 @@ export async function simulate(
     assert.equal(foldedHash(machine), foldedHash(machine), 'one log folds to one state')
     // A loss of power may take back what was shown in the other modes.
     if (durability === 'always') checkSeen(machine)
+    trace(() => `the disk has ${digestOf(machine.disk)}`)
     const { facts, outcomes } = machine
     const tokens = callers.tokens.map(({ token }) => token)
     return { records: facts.length, lives, outcomes, machine, tokens }

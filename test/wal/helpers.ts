@@ -1,5 +1,6 @@
 // Helpers shared by the tests of the journal.
 
+import { createHash } from 'node:crypto'
 import {
   type Journal,
   type JournalOptions,
@@ -78,4 +79,13 @@ export async function closeByHand(disk: SimulatedDisk, journal: Journal): Promis
     await turn()
   }
   await closing
+}
+
+/** Returns the SHA-256 of the names and contents of all files, in hex. */
+export function digestOf(disk: SimulatedDisk): string {
+  const hash = createHash('sha256')
+  for (const [name, bytes] of [...disk.contents()].sort()) {
+    hash.update(`${name} ${bytes.length}\n`).update(bytes)
+  }
+  return hash.digest('hex')
 }

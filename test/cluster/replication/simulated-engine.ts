@@ -2,7 +2,7 @@
 // the network between it and its clients, which delays, loses and reorders, by seed.
 //
 //   client ── request ──▶ engine        in order for each connection; may be lost, and may arrive
-//                                       after its caller has given up or died
+//                                       after its caller has given up or died, or twice
 //   client ◀── reply ──── engine        in any order; may be lost: the outcome is unknown
 //   client ◀── message ── engine        in order for each reader, after any delay
 //
@@ -44,6 +44,8 @@ export class SimulatedEngine {
   isAvailable = true
   /** The share of requests and of replies that is lost. */
   lossRate = 0
+  /** The share of requests that arrive once more, some time later. */
+  repeatRate = 0
   /** The share of answers that lack the newest messages, as from a server that no longer leads. */
   staleRate = 0
   /** The capacity of the stream, in bytes. */
@@ -162,6 +164,10 @@ export class SimulatedEngine {
     const step = possible[Math.floor(this.random() * possible.length)]
     if (step === undefined) return false
     this.#steps.splice(this.#steps.indexOf(step), 1)
+    if (step.kind === 'request' && this.random() < this.repeatRate) {
+      this.count('request repeated')
+      this.#steps.push(step)
+    }
     if (step.kind !== 'delivery' && this.random() < this.lossRate) this.count(`${step.kind} lost`)
     else if (step.from.isDead) step.run()
     else step.from.run(step.run)

@@ -29,17 +29,20 @@ t.test(`two nodes: ${seeds} seeds of bad days: one history`, async (t) => {
   for (const name of mustHappenInMany) t.ok(seen.get(name), `${name} occurred`)
 })
 
-t.test('two nodes: the same seed twice: the same life, line by line', async (t) => {
-  const traced = async () => {
-    const lines: string[] = []
-    await simulateTwo(4, (line) => lines.push(line()))
-    return lines
-  }
-  const first = await traced()
-  seemToHoldMuchMemory(t)
-  t.ok(first.length > 20, `${first.length} lines`)
-  t.same(await traced(), first)
-})
+t.test(
+  'two nodes: the same seed twice: the same life, line by line, and the same bytes',
+  async (t) => {
+    const traced = async () => {
+      const lines: string[] = []
+      await simulateTwo(4, (line) => lines.push(line()))
+      return lines
+    }
+    const first = await traced()
+    seemToHoldMuchMemory(t)
+    t.ok(first.length > 20, `${first.length} lines`)
+    t.same(await traced(), first)
+  },
+)
 
 /** Makes this process seem to hold more memory than any machine has. */
 function seemToHoldMuchMemory(t: Test): void {
@@ -75,6 +78,7 @@ const mustHappen = [
 ]
 const mustHappenInMany = [
   'reply lost',
+  'request repeated',
   'request lost',
   'last: an older one',
   'get: not there yet',

@@ -21,6 +21,7 @@ import { assertIsFold, isBeingSaved } from '../../forum/contents.ts'
 import { hashesOf } from '../../forum/state-hash.ts'
 import type { Simulated } from '../../simulate/simulation.ts'
 import { settled, VirtualTime } from '../../simulate/virtual-time.ts'
+import { digestOf } from '../../wal/helpers.ts'
 import { seededRandom } from '../../wal/simulated-inode.ts'
 import { foldOf, recoveredState, withoutKeys } from './folded.ts'
 import type { Final } from './sightings.ts'
@@ -140,6 +141,9 @@ class Simulation {
       losses: () => {
         engine.lossRate = [0, 0, 0.05, 0.2][this.below(4)]!
       },
+      'repeated requests or not': () => {
+        engine.repeatRate = [0, 0.1, 0.3][this.below(3)]!
+      },
       'late answers or not': () => {
         engine.staleRate = [0, 0.1, 0.5][this.below(3)]!
       },
@@ -179,6 +183,7 @@ class Simulation {
     trace(() => 'everything is mended')
     engine.isAvailable = true
     engine.lossRate = 0
+    engine.repeatRate = 0
     engine.staleRate = 0
     engine.capacityBytes = Number.POSITIVE_INFINITY
     for (const node of this.nodes) {
@@ -271,6 +276,9 @@ class Simulation {
         return isOver
       })
       node.crash('kill')
+    }
+    for (const { name, disk } of this.nodes) {
+      this.world.trace(() => `the disk of ${name} has ${digestOf(disk)}`)
     }
     const states: State[] = []
     for (const node of this.nodes) {
