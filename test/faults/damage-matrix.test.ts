@@ -176,8 +176,7 @@ for (const { name: kind, make, positionMin } of kinds) {
   })
 }
 
-const forked = 'store, forked: sectors of the other history, which fit: never read as its own'
-t.test(forked, all, async (t) => {
+t.test('store, forked: sectors of the other history: the same, or refused', all, async (t) => {
   const begun = await smallStore({ seed: 7, sealed: true, to: 40 })
   const store = await grownStore(begun.copy(), { sealed: true })
   const other = filesOf(await grownStore(begun.copy(), { sealed: true }, 'another'))

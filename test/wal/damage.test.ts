@@ -211,6 +211,28 @@ t.test('J6: a segment of an older copy of the same store: refused', async (t) =>
   await refused(t, disk, /is damaged/)
 })
 
+t.test('J6: a frame of an older copy of the same store, at its place: refused', async (t) => {
+  const disk = await logOf(20, 500, true)
+  const older = disk.copy()
+  for (const [branch, word] of [
+    [disk, 'one'],
+    [older, 'two'],
+  ] as const) {
+    const { journal } = await open(branch)
+    await appendEach(
+      journal,
+      recordsOf(40, 500).map((text) => word + text),
+    )
+    await journal.close()
+  }
+  for (let at = 1024; at < smallSegment; at += 1024) {
+    const mixed = disk.copy()
+    older.bytesOf(third).copy(mixed.bytesOf(third), at, at, at + 1024)
+    if (mixed.bytesOf(third).equals(disk.bytesOf(third))) continue
+    await refused(t, mixed, /is damaged/)
+  }
+})
+
 t.test('J6: the last segment with records is missing: refused, its spare is there', async (t) => {
   const disk = await logOf(20, 500, true)
   t.ok(disk.bytesOf(third).equals(Buffer.alloc(smallSegment)))
