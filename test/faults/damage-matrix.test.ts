@@ -4,9 +4,9 @@
 //         stack trace.
 // Method: small forums on a disk in memory (closed, killed, or with checkpoints). Each of their
 //         files is flipped, cut, removed, duplicated, swapped, replaced by one of another store, or
-//         given a newer version, one at a time; its sectors have the bytes of another place, or those
-//         that they had before. The hash of each resulting state is compared with
-//         the hashes to which the prefixes of the log fold. DAMAGE_STRIDE=1 node
+//         given a newer version, one at a time; its sectors have the bytes of another place, or
+//         those that they had before. The hash of each resulting state is compared with the hashes
+//         to which the prefixes of the log fold. DAMAGE_STRIDE=1 node
 //         dist/test/faults/damage-matrix.test.js damages every byte.
 
 import { crc32 } from 'node:zlib'
