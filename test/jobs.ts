@@ -120,6 +120,7 @@ const ofSystem = [
     'forum/search/faults',
     'forum/search/followers',
     'forum/search/index',
+    'forum/search/narrowed',
     'forum/search/sealed',
   ],
   ...['bench/', 'histories/node', 'soak/soak'],
