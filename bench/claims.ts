@@ -66,7 +66,7 @@ class Run {
   refused = 0
   deaths = 0
   seconds = 0
-  #done = 0
+  readonly #done = new Set<number>()
   readonly #desk: Desk
   readonly #isHarsh: boolean
 
@@ -86,13 +86,13 @@ class Run {
   /** Kills the server when so many parts of the tasks are done. */
   async #kill(): Promise<void> {
     for (let n = 1; n <= kills; n++) {
-      while (this.#done < (tasks * n) / (kills + 1)) await sleep(5)
+      while (this.#done.size < (tasks * n) / (kills + 1)) await sleep(5)
       await this.#desk.kill()
     }
   }
 
   async #work(worker: number): Promise<void> {
-    while (this.#done < tasks) {
+    while (this.#done.size < tasks) {
       const sentAt = performance.now()
       const claimed = await this.#desk.claim(worker)
       const from = performance.now()
@@ -111,7 +111,7 @@ class Run {
         continue
       }
       const askedAt = performance.now()
-      if (await this.#desk.finish(worker, claimed)) this.#done += 1
+      if (await this.#desk.finish(worker, claimed)) this.#done.add(claimed.task)
       held.to = Math.min(held.to, askedAt)
       held.hasEnded = true
     }

@@ -144,6 +144,8 @@ class ForumDesk implements Desk {
   readonly #tokens: string[] = []
   readonly #threads: string[] = []
   readonly #open: number[] = []
+  /** The tasks that somebody has claimed. */
+  readonly #claimed = new Set<number>()
   #keys = 0
   /** The node that answers. */
   #at = 0
@@ -185,8 +187,10 @@ class ForumDesk implements Desk {
     if (answer.status === 409) return null
     const { fence, expires_at: until } = answer.body
     const claimed = { task, fence, until }
-    if (this.#open.includes(task)) return claimed
-    await this.#release(worker, task) // done in the meantime
+    const isAgain = this.#claimed.has(task)
+    this.#claimed.add(task)
+    if (!isAgain || !(await this.#isDone(task))) return claimed
+    await this.#release(worker, task)
     return null
   }
 
@@ -215,6 +219,13 @@ class ForumDesk implements Desk {
   async stop(): Promise<void> {
     await Promise.all(this.#pools.map((pool) => pool.destroy()))
     await this.#close()
+  }
+
+  /** Whether an earlier worker has published a result; the answer to it may be on its way. */
+  async #isDone(task: number): Promise<boolean> {
+    if (!this.#open.includes(task)) return true
+    const { body } = await this.#ask({ method: 'GET', path: `/api/threads/${this.#threads[task]}` })
+    return body.messages.length > 1
   }
 
   async #release(worker: number, task: number): Promise<void> {

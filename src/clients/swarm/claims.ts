@@ -10,13 +10,14 @@
 // W2. A claim is lost only when it is over. One that is refused while this process knows that it is
 //     held is a wrong answer, as is a late result that is accepted.
 // W3. A result is a message of the plan, in its thread and in the feeds of those who follow it, and
-//     is verified as such. So each task has exactly one.
+//     is verified as such. Whoever claims a task that somebody has had looks for a result first. So
+//     each task has exactly one, however late an answer comes.
 // W4. Of two claims of a thread, the one with the greater fence began when the other was over: by
 //     the times of the node, and by the clock of this process, which knows that a worker held a
 //     claim from the answer until it asked to release it, or until the time after its request.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { claim, publishUnderClaim, release } from './calls.ts'
+import { claim, publishUnderClaim, readThread, release } from './calls.ts'
 import type { Differences } from './differences.ts'
 import { WrongAnswer } from './failures.ts'
 import type { Agent, PlannedMessage, PlannedThread } from './plan.ts'
@@ -93,11 +94,19 @@ export class Claims {
 
   async #act(thread: PlannedThread, grant: Grant): Promise<void> {
     const turn = grant.number % cycle
-    const isDone = this.grants.get(thread)!.some(({ result }) => result !== null)
-    if (isDone) await this.#release(thread, grant)
+    if (await this.#isDone(thread)) await this.#release(thread, grant)
     else if (turn === 1) await this.#stop(thread, grant)
     else if (turn === 2) await this.#workLonger(thread, grant)
     else await this.#finish(thread, grant)
+  }
+
+  /** Whether an earlier worker has published a result; the answer to it may be on its way. */
+  async #isDone(thread: PlannedThread): Promise<boolean> {
+    const grants = this.grants.get(thread)!
+    if (grants.length === 1) return false
+    if (grants.some(({ result }) => result !== null)) return true
+    const page = await readThread(this.#publishing.client, thread.id, 0)
+    return page.thread.message_count > thread.messages.length
   }
 
   /** Claims a thread, or renews a claim. Resolves to null if another worker holds the thread. */

@@ -35,6 +35,20 @@ t.test('swarm: --claims: with batches, polls that wait, and searches', async (t)
   t.match(run.stdout, '4 of 4 tasks done once')
 })
 
+t.test('swarm: --claims: an answer is lost for longer than a claim: done once', async (t) => {
+  const corpus = 40 // replies, before the results
+  const away = { status: 503, body: { error: 'overloaded' }, headers: { 'retry-after': '2' } }
+  const forum = await fakeForum(t, {
+    answer: (operation, answer, nth) =>
+      operation === 'reply' && nth === corpus + 1 ? 'lost' : answer,
+    refuse: (operation, nth) =>
+      operation === 'reply' && nth > corpus + 1 && nth <= corpus + 4 ? away : null,
+  })
+  const run = await swarm(...small, ...claiming, '--url', forum.url)
+  t.equal(run.code, 0, run.stdout + run.stderr)
+  t.match(run.stdout, '4 of 4 tasks done once')
+})
+
 const tampered = (operation: Operation, change: (body: Body) => void): Faults => ({
   answer(requested: Operation, answer: Answer) {
     if (requested === operation && answer.status === 201) change(answer.body)

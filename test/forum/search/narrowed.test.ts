@@ -1,5 +1,5 @@
-// Searches narrowed by types, tags, authors and threads, compared with a list of the messages: after
-// a random history in which threads get and lose tags, messages are removed, and the node is killed.
+// Searches narrowed by types, tags, authors and threads, compared with a list of the messages,
+// after a random history: threads get and lose tags, messages are removed, the node is killed.
 
 import t from 'tap'
 import { publishedThread } from '../../api/harness.ts'
