@@ -112,9 +112,9 @@ const ofSystem = [
   ...['faults/backup', 'faults/batch-fails', 'faults/beyond-parity', 'faults/clock'],
   'faults/cold-text',
   ...['faults/crash-points', 'faults/damage-matrix', 'faults/erased-memory', 'faults/erasure'],
-  ...['faults/leftovers', 'faults/log-output', 'faults/moderation'],
+  ...['faults/expiry', 'faults/leftovers', 'faults/log-output', 'faults/moderation'],
   ...['faults/pid-namespaces', 'faults/readers', 'faults/real-disk', 'faults/rot'],
-  ...['faults/restore', 'faults/shares', 'faults/unnamed-errors'],
+  ...['faults/restore', 'faults/retention', 'faults/shares', 'faults/unnamed-errors'],
   ...[
     'faults/worn-files',
     'forum/search/faults',

@@ -97,7 +97,7 @@ export function storageError(doing: string, error: unknown): JournalError {
  * The last commits of agent-forum that read what builds before release 1.0 wrote: files of
  * formats 1 and 2, and an older form of the saved state.
  */
-const lastReaders = { 1: '8bceb596', 2: 'd83a88e8', form: '5294896c' }
+const lastReaders = { 1: '8bceb596', 2: 'd83a88e8', form: '4bce5a1b' }
 
 /**
  * JournalError 76: `file`, or the `form` of the state in it, has another format version than the

@@ -325,6 +325,7 @@ class _Operations:
         visibility: Optional[Literal["public", "private"]] = None,
         participant_ids: Optional[Sequence[str]] = None,
         tags: Optional[Sequence[str]] = None,
+        ttl_seconds: Optional[int] = None,
         mention_ids: Optional[Sequence[str]] = None,
         type: Optional[str] = None,
         key: Optional[str] = None,
@@ -337,6 +338,7 @@ class _Operations:
             visibility: Who can read it.
             participant_ids: The identities that take part, besides the author.
             tags: Names by which the thread can be found; its author can change them.
+            ttl_seconds: The thread expires so many seconds after its newest message.
             mention_ids: The identities that it mentions; it appears in their feeds.
             type: What kind of message it is, in the words of its author.
         """
@@ -346,6 +348,7 @@ class _Operations:
             "visibility": visibility,
             "participant_ids": participant_ids,
             "tags": tags,
+            "ttl_seconds": ttl_seconds,
             "mention_ids": mention_ids,
             "type": type,
         }
@@ -933,6 +936,7 @@ if TYPE_CHECKING:
             visibility: Optional[Literal["public", "private"]] = None,
             participant_ids: Optional[Sequence[str]] = None,
             tags: Optional[Sequence[str]] = None,
+            ttl_seconds: Optional[int] = None,
             mention_ids: Optional[Sequence[str]] = None,
             type: Optional[str] = None,
             key: Optional[str] = None,
@@ -2230,6 +2234,7 @@ class ListedThread(TypedDict):
     locked: NotRequired[Literal[True]]
     claim: NotRequired[Claim]
     tags: NotRequired[List[str]]
+    expires_at: NotRequired[int]
     newest: NotRequired[NewestMessage]
 
 
@@ -2280,6 +2285,7 @@ class Thread(TypedDict):
     locked: NotRequired[Literal[True]]
     claim: NotRequired[Claim]
     tags: NotRequired[List[str]]
+    expires_at: NotRequired[int]
 
 
 class Message(TypedDict):

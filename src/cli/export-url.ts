@@ -122,14 +122,16 @@ export class PublicContent {
 
   /** Returns the seq of the thread's first message. */
   async #readThread(thread: ListedThread): Promise<number> {
-    let first = 0
+    let [first, newest] = [0, 0]
     for await (const message of this.#forum.messages(thread.id, { limit: 100 })) {
       if (message.seq > this.#end) break
       if (first === 0) first = message.seq
+      newest = message.created_at
       this.#addMessage(thread.id, message)
     }
     if (first === 0) return this.#end
     const shown: Record<string, unknown> = { ...thread, seq: first }
+    if (thread.expires_at !== undefined) shown.ttl_seconds = (thread.expires_at - newest) / 1000
     const names = threadFields.filter((name) => name in shown)
     const fields = Object.fromEntries(names.map((name) => [name, shown[name]]))
     this.#spool.add('thread', first, fields)

@@ -72,7 +72,7 @@ export type ThreadList = {
 export type ListedThread = {
   id: string; author_id: string; title: string; visibility: 'public' | 'private';
   created_at: number; display_name: string; message_count: number; locked?: true; claim?: Claim;
-  tags?: string[]; newest?: NewestMessage
+  tags?: string[]; expires_at?: number; newest?: NewestMessage
 }
 export type Claim = { holder_id: string; expires_at: number; fence: number }
 export type NewestMessage = {
@@ -90,7 +90,7 @@ export type ThreadPage = {
 export type Thread = {
   id: string; author_id: string; title: string; visibility: 'public' | 'private';
   created_at: number; display_name: string; message_count: number; locked?: true; claim?: Claim;
-  tags?: string[]
+  tags?: string[]; expires_at?: number
 }
 export type Message = {
   seq: number; id: string; author_id: string; display_name: string;
@@ -220,8 +220,8 @@ export type TokenRotation = { graceSeconds?: number }
 export type IdentityUpdate = { listed: boolean }
 export type NewThread = {
   title: string; content: string; visibility?: 'public' | 'private';
-  participantIds?: readonly string[]; tags?: readonly string[]; mentionIds?: readonly string[];
-  type?: string
+  participantIds?: readonly string[]; tags?: readonly string[]; ttlSeconds?: number;
+  mentionIds?: readonly string[]; type?: string
 }
 export type NewReply = {
   content: string; mentionIds?: readonly string[]; type?: string; expectSeq?: number;

@@ -85,6 +85,8 @@ export interface Config {
   /** PEM of an additional certificate authority for webhooks, or null. */
   webhookCa: string | null
   idempotencyHours: number
+  /** The days after its newest message for which a thread is kept, or 0 for ever. */
+  retentionDays: number
   /** How the log is replicated, or null on a standalone node. */
   replication: ReplicationConfig | null
   /** The MiB of log after which a checkpoint is taken, or 0 for never. */
@@ -235,6 +237,11 @@ export const settingFlags = {
     preset: '24',
     help: 'minimum time for which idempotency keys are remembered',
   },
+  'retention-days': {
+    value: 'N',
+    preset: '0',
+    help: 'forget each thread this long after its newest message; 0: keep all',
+  },
   'checkpoint-mb': {
     value: 'MB',
     preset: '128',
@@ -343,6 +350,7 @@ export function checkSettings(
     webhookAllowPrivate: switchOf(setting('webhook-allow-private')),
     webhookCa: certificateOf(setting('webhook-ca')),
     idempotencyHours: number('idempotency-hours', 1, 8_760),
+    retentionDays: number('retention-days', 0, 36_500),
     scrubHours: hoursOf(setting('scrub-hours'), timerHoursMax),
     checkpointMb: number('checkpoint-mb', 0, 1_048_576),
     replication: replicationOf(setting),

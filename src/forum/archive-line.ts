@@ -38,19 +38,23 @@ export function lineKind<F>(
   return declared
 }
 
-/** Declares a kind whose things are numbered; `add` returns the number. */
+/** Declares a kind whose things are numbered; `add` returns the number. Some may be gone. */
 export function numberedKind<F>(declared: {
   fields: is.Schema
   count(state: State): number
+  isGone?(state: State, number: number): boolean
   line(archived: Archived, number: number): string
   add(archived: Archived, fields: F): number
 }): LineKind {
-  const { fields, count, line, add } = declared
+  const { fields, count, isGone = () => false, line, add } = declared
   return lineKind<F>({
     fields,
     *lines(archived) {
-      const end = count(archived.state)
-      for (let number = 0; number < end; number++) yield line(archived, number)
+      const { state } = archived
+      const end = count(state)
+      for (let number = 0; number < end; number++) {
+        if (!isGone(state, number)) yield line(archived, number)
+      }
     },
     add: (archived, fields) => line(archived, add(archived, fields)),
   })

@@ -60,6 +60,8 @@ export interface ForumParts {
   coldReadsLimits?: ColdReadsLimits
   /** The limits of requests that wait for news; by default there are none. */
   waitingLimits?: WaitingLimits
+  /** How long a thread lives after its newest message, in milliseconds; by default without end. */
+  threadRetentionMs?: number
   /** The limit of wrong tokens and invitations per address and hour; by default there is none. */
   guessesMax?: number
 }
@@ -118,6 +120,7 @@ export function makeForum(parts: ForumParts): Forum {
     dueWebhooks.note(topic)
   }
   const publishers = new Publishers(parts.state, slicedWork)
+  parts.state.onExpiring = (thread) => publishers.forget(thread)
   const htmlCache: Forum['htmlCache'] = new Generations(htmlCacheBytesMax)
   const reads = {
     page,

@@ -55,13 +55,15 @@ export function encode(record: ForumRecord): unknown[] {
   return row
 }
 
+/** The first byte of an array of 16 to 65,535 elements in msgpack; two with the number follow. */
+const longArray = 0xdc
+
 /**
- * Returns whether the record that is packed as msgpack from `start` on is of this type. The array
- * has fewer than 16 elements and the code is below 128, so the array's header and the code take one
- * byte each.
+ * Returns whether the record that is packed as msgpack from `start` on is of this type. The code is
+ * below 128, so it takes one byte.
  */
 export function isPacked(type: RecordType, bytes: Uint8Array, start: number): boolean {
-  return bytes[start + 1] === kindOf[type].code
+  return bytes[start + (bytes[start] === longArray ? 3 : 1)] === kindOf[type].code
 }
 
 /** Thrown for a record that a newer version of this program wrote. */

@@ -51,7 +51,7 @@ export interface Term {
 
 const noTerm: Term = { number: 0, began: 0, node: '', nonce: '' }
 
-type Facts = [number, number, number, number, Term]
+type Facts = [number, number, number, number, number, Term]
 
 export class State {
   position = 0
@@ -84,14 +84,25 @@ export class State {
   onNews: (topic: number) => void = () => {}
   /** Called for each identity that the record being applied lists, or no longer lists. */
   onListed: (identity: number, position: number) => void = () => {}
+  /** Called for each thread that is about to expire. */
+  onExpiring: (thread: number) => void = () => {}
+  /** Called for each message of an expired thread that the record being applied erases. */
+  onForgotten: (message: number, position: number) => void = () => {}
   /** The position of the last erasure of a message, or 0 if there was none. */
   erasedPosition = 0
+  /** The position of the last record by which a thread expired, or 0. */
+  expiredPosition = 0
   term = noTerm
 
   constructor(options: StateOptions) {
     const { retentionMs, seed, textBytesMax, limits = {} } = options
     this.text = new Text(textBytesMax)
-    this.threads = new Threads(this.text, this.tags, (thread) => this.#claimOf(thread))
+    this.threads = new Threads(
+      this.text,
+      this.tags,
+      (thread) => this.#claimOf(thread),
+      (thread) => this.endOf(thread),
+    )
     this.messages = new Messages(this.text)
     this.proposals = new Proposals(this.text)
     this.reviews = new Reviews(this.text)
@@ -115,13 +126,13 @@ export class State {
   }
 
   facts(): unknown[] {
-    const { position, now, guestsExpired, erasedPosition, term } = this
-    return [position, now, guestsExpired, erasedPosition, term]
+    const { position, now, guestsExpired, erasedPosition, expiredPosition, term } = this
+    return [position, now, guestsExpired, erasedPosition, expiredPosition, term]
   }
 
   restore(facts: unknown): void {
-    const [position, now, guestsExpired, erasedPosition, term] = facts as Facts
-    Object.assign(this, { position, now, guestsExpired, erasedPosition, term })
+    const [position, now, guestsExpired, erasedPosition, expiredPosition, term] = facts as Facts
+    Object.assign(this, { position, now, guestsExpired, erasedPosition, expiredPosition, term })
   }
 
   *fillIndexes(): Iterable<void> {
@@ -137,6 +148,18 @@ export class State {
     if (claim === null) return null
     const { holder, expiresAt, fence } = claim
     return { holder_id: this.identities.id(holder), expires_at: expiresAt, fence }
+  }
+
+  /** Returns whether the message is in a thread that has expired. */
+  isGone(message: number): boolean {
+    return this.threads.isExpired(this.messages.thread(message))
+  }
+
+  /** Returns when a thread with `ttl_seconds` expires if no reply comes; null: it has none. */
+  endOf(thread: number): number | null {
+    const seconds = this.threads.actors.columns.ttlSeconds.get(thread)
+    if (seconds === 0) return null
+    return this.messages.createdAt(this.threads.newestMessage(thread)) + seconds * 1000
   }
 
   /** Returns the number of the thread with this id, `thr_…`, or -1 if absent or not visible. */

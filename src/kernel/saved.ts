@@ -15,7 +15,7 @@ import { inSlicesOf } from '../base/pauses.ts'
 const sliceMs = 4
 
 /** The version of the form in which `State` is saved. */
-export const formVersion = 3
+export const formVersion = 4
 
 export interface Saved {
   readonly stores?: Readonly<Record<string, PagedStore>>

@@ -139,7 +139,8 @@ export function notFoundPage(service: Service | null, session: Session | null): 
 }
 
 export function notFound(service: Service, { session }: Visiting): Answer {
-  return { ...answerWhole(service, session, nothingHere), status: 404 }
+  const position = service.forum.state.expiredPosition // it may have been here before
+  return { ...answerWhole(service, session, nothingHere), status: 404, position }
 }
 
 /** Answers with a short page, which shows only what is durable. */

@@ -217,7 +217,7 @@ const optional: Record<string, string[]> = {
   Notifications: ['content_is_untrusted', 'epoch'],
   Subscribed: ['follow_up'],
   TagSubscribed: ['follow_up'],
-  Thread: ['locked', 'claim', 'tags'],
+  Thread: ['locked', 'claim', 'tags', 'expires_at'],
   ThreadPage: ['next_before'],
 }
 for (const [name, fields] of Object.entries(answers)) {

@@ -163,7 +163,7 @@ t.test(
         second!.startsWith(`${process.platform} ${process.arch}, Node ${process.versions.node},`),
       )
       t.match(second, /, HTTP by (?:\S+ \d+\.\d+\.\d+|node:http; \S+: .+)$/)
-      t.equal(third, 'formats on disk: log 3, checkpoint 2, state 3')
+      t.equal(third, 'formats on disk: log 3, checkpoint 2, state 4')
       t.same(rest, [''])
     }
   },

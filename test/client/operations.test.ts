@@ -58,6 +58,7 @@ const calls: Record<string, Call | Call[]> = {
       mentionIds: ['agt_y'],
       type: 'question',
       tags: ['a', 'b'],
+      ttlSeconds: 60,
     } as const
     return forum.createThread({ title: 'a', content: 'b', ...fields }, { key: 'key-0001', signal })
   },

@@ -96,7 +96,8 @@ function answersOf(forum: Forum): string[] {
   const callers = [nobody, ...range(identities.count)]
   return callers.flatMap((caller) => [
     ...lists.map((query) => ask(getThreads, { caller, query: { limit: 50, ...query } })),
-    ...range(threads.count).map((thread) => {
+    ...range(threads.count).flatMap((thread) => {
+      if (threads.isExpired(thread)) return [] // an archive does not have it
       return ask(getThread, { caller, id: threads.id(thread), query: { after: 0, limit: 100 } })
     }),
     ...range(proposals.count).map((proposal) => {

@@ -18,6 +18,7 @@ export type Change =
   | 'type'
   | 'fence'
   | 'tags'
+  | 'ttl'
   | 'thread'
   | 'operation'
   | 'caller'
@@ -35,6 +36,7 @@ export type Command =
       mentioned: number[]
       type: string | undefined
       tags: readonly string[]
+      ttlSeconds?: number | undefined
     }
   | { does: 'tag'; by: number; thread: number; tags: readonly string[] }
   | {
@@ -96,10 +98,12 @@ const change = fc.constantFrom<Change[]>(
   'type',
   'fence',
   'tags',
+  'ttl',
   'thread',
   'operation',
   'caller',
 )
+const ttlSeconds = fc.constantFrom(undefined, undefined, 60, 86_400)
 const ms = fc.constantFrom(0, 1, 1000, -hourMs, -3 * dayMs, dayMs, 8 * dayMs)
 const back = fc.option(fc.nat(30), { freq: 1, nil: undefined })
 const fence = fc.constantFrom(undefined, undefined, undefined, 0, 0, -1, 1)
@@ -121,6 +125,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       mentioned,
       type,
       tags,
+      ttlSeconds,
     }),
   },
   {
@@ -232,4 +237,11 @@ export const everyOutcome: Command[] = [
   { does: 'clock', ms: 8 * dayMs },
   { does: 'subscribe', by: 1, thread: 0 },
   { does: 'expire' },
+  { does: 'thread', ...post, named: [], ttlSeconds: 60 },
+  { does: 'reply', ...said, thread: 1, mentioned: [1] },
+  { does: 'clock', ms: hourMs },
+  { does: 'expire' },
+  { does: 'reply', ...said, thread: 1, content: 'Late' },
+  { does: 'again', pick: 5, change: 'title' },
+  { does: 'again', pick: 5, change: 'ttl' },
 ]

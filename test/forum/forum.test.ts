@@ -241,6 +241,8 @@ t.test('the programs: all of them: every answer and refusal occurred', async (t)
     'tagThread 200',
     'thread_changed',
     'thread_locked',
+    'threads erased',
+    'threads expired',
     'unblocked, once',
     'unblocked, twice',
     'unlocked, once',

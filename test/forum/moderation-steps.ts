@@ -32,9 +32,10 @@ export const moderation = {
   erase({ forum }, subject, pick) {
     const thread = subject as Thread | undefined
     const message = thread?.messages[pick % thread.messages.length]
+    const isAbsent = message === undefined || message.thread.isExpired
     return {
       name: 'erased',
-      isAbsent: message === undefined,
+      isAbsent,
       run() {
         const outcome = commands.eraseMessage(forum, { id: message?.id ?? `msg_${absent}`, reason })
         assert.ok(!(outcome instanceof Promise), 'there are few messages')
@@ -54,7 +55,7 @@ function locking({ forum }: Both, thread: Thread | undefined, isLocked: boolean)
   const run = isLocked ? commands.lockThread : commands.unlockThread
   return {
     name: isLocked ? 'locked' : 'unlocked',
-    isAbsent: thread === undefined,
+    isAbsent: thread === undefined || thread.isExpired,
     run: () => run(forum, { id: thread?.id ?? `thr_${absent}`, reason }),
     hasEffect: () => thread!.isLocked === isLocked,
     changed: () => lastChange(thread!),

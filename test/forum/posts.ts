@@ -13,6 +13,7 @@ interface ThreadPost {
   mentionIds: string[]
   type: string | undefined
   tags: readonly string[]
+  ttlSeconds?: number | undefined
 }
 
 interface ReplyPost {
@@ -39,8 +40,9 @@ export function bodyOfPost(post: Post): object {
     const seen = { expect_seq: post.expectSeq, seen_seq: post.seenSeq, fence: post.fence }
     return { ...said, ...seen }
   }
-  const { title, visibility, participantIds, tags } = post
-  return { title, ...said, visibility, participant_ids: participantIds, tags }
+  const { title, visibility, participantIds, tags, ttlSeconds } = post
+  const members = { visibility, participant_ids: participantIds }
+  return { title, ...said, ...members, tags, ttl_seconds: ttlSeconds }
 }
 
 /** Returns a request that differs from the post in this, or another one for this thread. */
@@ -61,6 +63,7 @@ export function changed(post: Post, change: Change, threadId: string): Post {
   }
   const { visibility, participantIds, content, mentionIds, type } = post
   if (change === 'tags') return { ...post, tags: post.tags.toReversed() }
+  if (change === 'ttl') return { ...post, ttlSeconds: (post.ttlSeconds ?? 60) + 1 }
   if (change === 'title') return { ...post, title: `${post.title}.` }
   if (change === 'members') return { ...post, participantIds: participantIds.toReversed() }
   if (change === 'operation') return { does: 'reply', threadId, content, mentionIds, type }

@@ -23,11 +23,13 @@ import {
 import { postIdentity } from '../../src/forum/identities/routes.ts'
 import type { ForumRecord } from '../../src/forum/records.ts'
 import { putTags } from '../../src/forum/tags/routes.ts'
+import { ThreadExpiry } from '../../src/forum/threads/expiry.ts'
 import { postReply } from '../../src/forum/threads/reply-routes.ts'
 import { postThread } from '../../src/forum/threads/routes.ts'
 import { errors, isRejection } from '../../src/kernel/rejection.ts'
 import { type Expected, type Forecast, refused } from '../simulate/asking.ts'
 import { claiming, releasing } from '../simulate/claim-forecasts.ts'
+import { endOf } from '../simulate/expiry-model.ts'
 import { followingTag } from '../simulate/forecasting.ts'
 import { Forecasts } from '../simulate/forecasts.ts'
 import { Model } from '../simulate/model.ts'
@@ -55,6 +57,7 @@ interface RouteCall {
 export class Run {
   readonly world: World = newWorld()
   readonly model = new Model()
+  #expiry = this.#newExpiry()
   /** The names of all answers and refusals that occurred. */
   readonly outcomes: Set<string>
   readonly #published: Published[] = []
@@ -73,10 +76,10 @@ export class Run {
       case 'identity':
         return this.#createIdentity(command.kind, command.name)
       case 'thread': {
-        const { title, content, visibility, type, tags } = command
+        const { title, content, visibility, type, tags, ttlSeconds } = command
         const named = this.#idsOf(command.named)
         const said = { content, mentionIds: this.#idsOf(command.mentioned), type }
-        const own = { title, visibility, participantIds: named, tags }
+        const own = { title, visibility, participantIds: named, tags, ttlSeconds }
         const post = { does: 'thread', ...own, ...said } as const
         return this.#publish(this.#agent(command.by), this.#newKey(), post)
       }
@@ -126,6 +129,7 @@ export class Run {
         return
       case 'restart':
         restart(world.forum, replayed(world.rows))
+        this.#expiry = this.#newExpiry()
         checkActs(world.forum, this.model)
     }
   }
@@ -322,6 +326,7 @@ export class Run {
     if (world.rows.health !== 'ok') return assert.equal(recorded, 0)
     if (due.length > 0) this.outcomes.add('guests expired')
     this.#expireClaims()
+    this.#expireThreads()
     assert.ok(
       due.every(({ isRecordedExpired }) => isRecordedExpired),
       'K1: it is recorded',
@@ -338,6 +343,26 @@ export class Run {
     assert.equal(this.#fold().length, hasDue ? 1 : 0, 'K1: one record for all')
     assert.ok(!model.threads.some(isDue), 'it is recorded')
     if (hasDue) this.outcomes.add('claims expired')
+  }
+
+  #expireThreads(): void {
+    const { model } = this
+    const isDue = (thread: Thread) => !thread.isExpired && endOf(thread) <= this.#at
+    const hasDue = model.threads.some(isDue)
+    while (this.#expiry.turn() === 0) {}
+    this.#fold()
+    assert.ok(!model.threads.some(isDue), 'it is recorded')
+    if (hasDue) this.outcomes.add('threads expired')
+    const isErased = model.threads.some(({ isExpired, left }) => isExpired && left === 0)
+    if (isErased) this.outcomes.add('threads erased')
+  }
+
+  /** Returns the expiry of threads on a clock that is always believed (E4). */
+  #newExpiry(): ThreadExpiry {
+    const { forum } = this.world
+    const now = (recorded: number) => forum.stamps.clock.now(recorded)
+    const clock = { now, elapsed: () => this.#at } as typeof forum.stamps.clock
+    return new ThreadExpiry({ ...forum, stamps: { ...forum.stamps, clock } })
   }
 
   #agent(number: number): Agent {

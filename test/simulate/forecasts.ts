@@ -13,7 +13,7 @@ import { lostClaim } from './claim-forecasts.ts'
 import { answerToUsed, shown, writing } from './forecasting.ts'
 import { keys } from './keys.ts'
 import type { Model } from './model.ts'
-import type { Agent, QuotaEvent } from './model-types.ts'
+import { type Agent, isSaid, isTitled, type QuotaEvent } from './model-types.ts'
 import * as pages from './pages.ts'
 import { limitReached } from './quota-model.ts'
 import { secretOf } from './webhook-model.ts'
@@ -76,11 +76,13 @@ export class Forecasts {
       mentioned: string[]
       type: string
       tags: readonly string[]
+      ttlSeconds?: number | undefined
     },
   ): Forecast {
-    const { title, content, visibility, named, mentioned, type, tags } = post
+    const { title, content, visibility, named, mentioned, type, tags, ttlSeconds = 0 } = post
     const said = [content, mentioned, type]
-    const used = answerToUsed(agent, key, ['thread', title, said, visibility, named, tags])
+    const request = ['thread', title, said, visibility, named, tags, ttlSeconds]
+    const used = answerToUsed(agent, key, request)
     if (used !== null) return used
     const participants = named.map((id) => this.model.agentBy(id))
     for (const other of participants) {
@@ -97,7 +99,7 @@ export class Forecasts {
     const mentions = this.#numbersOf(mentioned)
     const more = { visibility, key, participants: numbers, mentions, messageType: type }
     const escapedContent = JSON.stringify(content)
-    const fields = { by: agent.number, title, escapedContent, tags, ...more }
+    const fields = { by: agent.number, title, escapedContent, tags, ttlSeconds, ...more }
     return this.#writing('thread.posted', fields, () => this.#published(false, 201))
   }
 
@@ -216,8 +218,8 @@ export class Forecasts {
       const { seq, thread: of } = ticket.message
       const began = of.messages[0] === ticket.message
       const isSame =
-        (ticket.message.isErased || ticket.message.content === content) &&
-        (threadId === undefined ? began && of.title === title : !began && of === thread)
+        isSaid(ticket.message, content) &&
+        (threadId === undefined ? began && isTitled(of, title) : !began && of === thread)
       if (!isSame) return refused('ticket_already_used', seq)
       return { status: 200, body: pages.publicationBody(ticket.message, true), newest: seq }
     }

@@ -84,7 +84,8 @@ export class Machine {
   isStopping = false
   /** What callers saw of public threads. */
   readonly seen = new SeenThreads((id) => {
-    return this.model.threads.some((thread) => thread.id === id && thread.visibility === 'public')
+    const thread = this.model.threads.find((each) => each.id === id)
+    return thread?.visibility === 'public' && thread.ttlSeconds === 0
   })
   /** What callers saw of the claims of threads. */
   readonly seenClaims = new SeenClaims()

@@ -58,11 +58,15 @@ const contentAt = 2
 
 /**
  * Returns whether a request equals that of the use. The content of an erased message is not
- * compared.
+ * compared, and of a thread that has expired only what is not shown as text.
  */
 export function isSameRequest({ made, request }: Use, other: unknown[]): boolean {
-  const isErased = 'is' in made && made.is === 'message' && made.isErased
-  if (!isErased) return request === JSON.stringify(other)
+  const message = 'is' in made && made.is === 'message' ? made : null
+  if (message?.thread.isExpired && other[0] === 'thread') {
+    const compared = ([does, , , , , ...details]: unknown[]) => JSON.stringify([does, details])
+    return compared(JSON.parse(request)) === compared(other)
+  }
+  if (!message?.isErased) return request === JSON.stringify(other)
   const withoutContent = (fields: unknown[]) => JSON.stringify(fields.with(contentAt, null))
   return withoutContent(JSON.parse(request)) === withoutContent(other)
 }
@@ -81,6 +85,16 @@ export interface Message {
   type: string
 }
 
+/** Returns whether the message says this, as far as it is known. */
+export function isSaid({ thread, isErased, content }: Message, other: string): boolean {
+  return thread.isExpired || isErased || content === other
+}
+
+/** Returns whether the thread has this title, as far as it is known. */
+export function isTitled({ isExpired, title }: Thread, other: string | undefined): boolean {
+  return isExpired || title === other
+}
+
 export interface Thread {
   number: number
   id: string
@@ -88,8 +102,16 @@ export interface Thread {
   title: string
   visibility: 'public' | 'private'
   at: number
+  /** Who may see a private thread; nobody after it has expired. */
   members: Set<Agent>
+  /** The identities named at creation, who follow the thread as its author does. */
+  named: readonly Agent[]
   messages: Message[]
+  /** 0 if it has no end of its own. */
+  ttlSeconds: number
+  isExpired: boolean
+  /** How many of its messages are still there after it has expired. */
+  left: number
   tags: readonly string[]
   isLocked: boolean
   /** Null while no record says that it is claimed. */
@@ -99,6 +121,11 @@ export interface Thread {
   /** The position of the last act of an operator on it or a message of it, or change of tags. */
   moderated: number
 }
+
+type OpenedFields = 'id' | 'title' | 'at' | 'visibility' | 'tags' | 'ttlSeconds'
+
+/** What a record says of a new thread. */
+export type Opened = Pick<RecordOf<'thread.posted'>, OpenedFields>
 
 export interface Claim {
   holder: Agent

@@ -10,12 +10,14 @@
 import assert from 'node:assert/strict'
 import type { ForumRecord, RecordOf } from '../../src/forum/records.ts'
 import { claimBy, endClaim, expireClaims, grantedJson } from './claim-model.ts'
+import { alive, endThread } from './expiry-model.ts'
 import { InvitationModel } from './invitation-model.ts'
 import type {
   ActInEffect,
   Agent,
   Fact,
   Message,
+  Opened,
   Proposal,
   QuotaEvent,
   Review,
@@ -40,7 +42,8 @@ export class Model {
   erasedPosition = 0
   /** Those that operators can list, in their order. */
   readonly acts: ActInEffect[] = []
-  /** The position of the last change of tags. */
+  /** The positions of the last expiry of a thread, and of the last change of tags. */
+  expiredPosition = 0
   taggedPosition = 0
   readonly agents: Agent[] = []
   readonly threads: Thread[] = []
@@ -123,6 +126,9 @@ export class Model {
       case 'thread.posted':
       case 'reply.posted':
         return this.#post(position, record)
+      case 'thread.expired':
+      case 'thread.erased':
+        return endThread(this, position, record)
       case 'thread.claimed':
         return this.#claim(position, record)
       case 'claim.released':
@@ -242,8 +248,8 @@ export class Model {
       const { title, visibility } = record
       const ids = named.map(({ id }) => id)
       const message = this.#say(position, thread, author, record)
-      const request = JSON.stringify(['thread', title, said, visibility, ids, thread.tags])
-      author.uses.set(key, { request, position, made: message })
+      const request = ['thread', title, said, visibility, ids, thread.tags, thread.ttlSeconds]
+      author.uses.set(key, { request: JSON.stringify(request), position, made: message })
     } else {
       const thread = this.threads[record.thread]
       assert.ok(!thread.isLocked, 'a locked thread takes no replies')
@@ -257,21 +263,15 @@ export class Model {
   }
 
   #open(
-    {
-      id,
-      title,
-      at,
-      visibility,
-      tags = [],
-    }: Pick<RecordOf<'thread.posted'>, 'id' | 'title' | 'at' | 'visibility' | 'tags'>,
+    { id, title, at, visibility, tags = [], ttlSeconds = 0 }: Opened,
     author: Agent,
     named: Agent[],
   ): Thread {
     const members = new Set(visibility === 'private' ? [author, ...named] : [author])
     const number = this.threads.length
     const own = { number, id: `thr_${id}`, messages: [], tags, isLocked: false, moderated: 0 }
-    const unclaimed = { claim: null, claimChanged: 0 }
-    const thread = { ...own, ...unclaimed, author, title, visibility, at, members }
+    const more = { claim: null, claimChanged: 0, ...alive, ttlSeconds, members, named }
+    const thread = { ...own, ...more, author, title, visibility, at }
     this.threads.push(thread)
     return thread
   }

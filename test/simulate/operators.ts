@@ -27,7 +27,8 @@ export class Operators {
   }
 
   #remove(): Operation | null {
-    const message = this.#oneOf([...this.#machine.model.messages.values()])
+    const messages = [...this.#machine.model.messages.values()]
+    const message = this.#oneOf(messages.filter(({ thread }) => !thread.isExpired))
     if (message === null) return null
     const { id, thread } = message
     const hasEffect = () => message.isErased
@@ -36,7 +37,7 @@ export class Operators {
   }
 
   #setLocked(): Operation | null {
-    const { threads } = this.#machine.model
+    const threads = this.#machine.model.threads.filter(({ isExpired }) => !isExpired)
     const isLocked = this.#below(3) === 0
     const locked = threads.filter((thread) => thread.isLocked)
     const thread = this.#oneOf(isLocked || locked.length === 0 ? threads : locked)

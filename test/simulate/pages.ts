@@ -83,7 +83,7 @@ export function named(model: Model, beginning: string): Page {
     .map((agent) => profileJson(model, agent))
   const identities = found.map(({ body }) => body)
   const end = { next_after: null, has_more: false, content_is_untrusted: true }
-  const newest = Math.max(0, ...found.map((each) => each.newest))
+  const newest = Math.max(model.expiredPosition, ...found.map((each) => each.newest))
   return { body: JSON.stringify({ identities, ...end }), newest }
 }
 
@@ -102,7 +102,7 @@ export interface FeedPageRead {
 const contentBytesMax = 256 * 1024
 
 export function feed(
-  { threads, erasedPosition, taggedPosition, position }: Model,
+  { threads, erasedPosition, expiredPosition, taggedPosition, position }: Model,
   reader: Agent,
   { after: from, limit, only, type, tag, include, epoch = '' }: FeedPageRead,
 ): Page {
@@ -112,7 +112,7 @@ export function feed(
     .filter(({ author }) => author !== reader)
   const isMention = ({ isErased, mentions }: Message) => !isErased && mentions.includes(reader)
   const later = others
-    .filter(({ seq }) => seq > after)
+    .filter(({ seq, thread }) => seq > after && !thread.isExpired)
     .filter(isOf(type))
     .filter(({ thread }) => hasTags(thread, tag))
     .filter((each) => {
@@ -149,7 +149,7 @@ export function feed(
   const erased = hasTexts || isMentioned || isChoosing || followsTags ? erasedPosition : 0
   const tagged = tag === undefined && !followsTags ? 0 : taggedPosition
   const marked = from === 'read' ? reader.marked : 0
-  const changes = [reader.followsChanged, erased, tagged, marked]
+  const changes = [reader.followsChanged, erased, expiredPosition, tagged, marked]
   return { body, newest: Math.max(newest, end > last ? position : 0, ...changes) }
 }
 
@@ -297,7 +297,7 @@ function profileJson(model: Model, agent: Agent): { body: object; newest: number
   const published = publicMessages(model, agent)
   const last = published.at(-1)
   const counts = { public_messages: published.length, last_public_message_at: last?.at ?? null }
-  const newest = Math.max(agent.followsChanged, last?.seq ?? 0)
+  const newest = Math.max(agent.followsChanged, last?.seq ?? 0, model.expiredPosition)
   return { body: { ...identityJson(agent), ...counts }, newest }
 }
 

@@ -15,6 +15,7 @@ interface Sent {
   content: string
   visibility: 'public' | 'private'
   expect_seq: number
+  ttl_seconds: number
 }
 
 interface Answered {
@@ -34,6 +35,7 @@ export class SeenThreads {
   readonly history = new ThreadHistory()
   readonly #isPublic: (thread: string) => boolean
 
+  /** `isPublic` says whether a thread is public, and for good: others are left out. */
   constructor(isPublic: (thread: string) => boolean) {
     this.#isPublic = isPublic
   }
@@ -49,7 +51,8 @@ export class SeenThreads {
     if (path === '/api/compat/publish') {
       return this.#appended(asked.get('content')!, asked.get('thread_id'))
     }
-    const { content, visibility, expect_seq } = (body ?? {}) as Partial<Sent>
+    const { content, visibility, expect_seq, ttl_seconds } = (body ?? {}) as Partial<Sent>
+    if (ttl_seconds !== undefined) return null
     if (replied !== undefined) return this.#appended(content!, replied, expect_seq)
     const isNew = method === 'post' && path === '/api/threads' && visibility === 'public'
     return isNew ? this.#appended(content!, null) : null

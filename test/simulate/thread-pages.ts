@@ -2,6 +2,7 @@
 // lists of those that a viewer may see.
 
 import { claimJson } from './claim-model.ts'
+import { endOf } from './expiry-model.ts'
 import type { Model } from './model.ts'
 import type { Agent, Message, Thread } from './model-types.ts'
 
@@ -74,7 +75,7 @@ export function threadList(
   if (order === 'activity') visible.sort((a, b) => newestOf(b) - newestOf(a))
   // The newest message of all may be in a thread that is not shown.
   const newestOfAll = order === 'created' ? 0 : Math.max(0, ...model.threads.map(newestOf))
-  const tagged = tag === undefined ? 0 : model.taggedPosition
+  const tagged = Math.max(tag === undefined ? 0 : model.taggedPosition, model.expiredPosition)
   // In the order of creation, private threads are examined one by one.
   const candidates = visible.filter((thread) => {
     return hasTags(thread, tag) || (order === 'created' && thread.visibility === 'private')
@@ -129,6 +130,7 @@ function threadJson(thread: Thread): object {
     ...(isLocked && { locked: true }),
     ...(claim !== null && { claim: claimJson(claim) }),
     ...(tags.length > 0 && { tags }),
+    ...(thread.ttlSeconds > 0 && { expires_at: endOf(thread) }),
   }
 }
 

@@ -92,6 +92,7 @@ export class WebhookModel {
     })
     const concerning = later.filter((message) => {
       const { seq, thread, mentions, isErased } = message
+      if (thread.isExpired) return false
       const isFollowed = follows.has(thread) && seq >= followed.get(thread)!
       const isTagged = followedTag(owner, message) !== undefined
       return isFollowed || isTagged || (!isErased && mentions.includes(owner))

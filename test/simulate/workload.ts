@@ -120,10 +120,17 @@ export class Workload extends Callers {
     const mentioned = this.mentioned()
     const [type, tags] = [this.type(), this.tags()]
     const key = this.newKey()
+    const ttlSeconds = this.one(3) ? 60 + this.below(1000) : undefined
     this.#do((who) => {
-      const chosen = { named, mentioned, type: type ?? '', tags }
+      const chosen = { named, mentioned, type: type ?? '', tags, ttlSeconds }
       const post = { title, content, visibility, ...chosen } as const
-      const more = { participant_ids: named, mention_ids: mentioned, type, tags }
+      const more = {
+        participant_ids: named,
+        mention_ids: mentioned,
+        type,
+        tags,
+        ttl_seconds: ttlSeconds,
+      }
       const body = { title, content, visibility, ...more }
       const forecast = this.forecasts().thread(who, key, post)
       this.askAs(who, { method: 'post', path: '/api/threads', key, body }, forecast)

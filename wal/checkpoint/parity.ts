@@ -21,6 +21,8 @@
 //     nearly a whole MiB begins at the start of a block. So any one page of a stripe can be
 //     rebuilt.
 // P3. The manifest is authoritative: a rebuilt page must have the crc that the manifest has for it.
+// P4. A piece of zeros, as of text that was erased, is not written: it is a hole in the page file,
+//     which takes no room on the disk. So is the parity of a stripe of zeros.
 
 import { crc32 } from 'node:zlib'
 import type { Pause } from '../../src/base/pauses.ts'
@@ -28,6 +30,7 @@ import { type Disk, settled, writeAllLater } from '../disk.ts'
 
 export const pieceBytes = 1024 * 1024
 export const blockBytes = 4096
+const zeros = Buffer.alloc(pieceBytes)
 export const parityHeaderBytes = 64
 const parityVersion = 1
 const magic = Buffer.from('895041520d0a1a0a', 'hex')
@@ -148,7 +151,7 @@ export class ParityBuilder {
     writeCrcs(parity, crcs, 0)
     const at = this.#parityCrcs.length * pieceBytes
     this.#parityCrcs.push(crcs)
-    await this.#write(parity, parityHeaderBytes + at)
+    if (!isZero(parity)) await this.#write(parity, parityHeaderBytes + at)
   }
 }
 
@@ -160,6 +163,10 @@ function xorWords(into: Buffer, from: Buffer, at: number): void {
   const target = new BigUint64Array(into.buffer, into.byteOffset + at, words)
   const source = new BigUint64Array(from.buffer, from.byteOffset + at, words)
   for (let i = 0; i < words; i++) target[i] ^= source[i]
+}
+
+function isZero(bytes: Buffer): boolean {
+  return bytes.equals(zeros.subarray(0, bytes.length))
 }
 
 /** Writes the crc of each block of `bytes`, which begin at `at` of their piece. */
@@ -195,6 +202,8 @@ export class Pieces {
   #filled = 0
   #written = 0
   #count = 0
+  /** Whether the piece that was written last is a hole (P4). */
+  #endsWithHole = false
   #writing: Promise<void> = Promise.resolve()
 
   constructor(options: WriteOptions) {
@@ -234,6 +243,10 @@ export class Pieces {
     await this.#writing
     if (this.#filled > 0) this.#flush()
     await this.#writing
+    if (this.#endsWithHole) {
+      const { disk, file } = this.#options
+      await writeAllLater(disk, file, zeros.subarray(0, 1), this.#written - 1)
+    }
     await this.#parity.finish()
     return this.#written
   }
@@ -268,7 +281,8 @@ export class Pieces {
 
   async #write(piece: Buffer, length: number, at: number): Promise<void> {
     const { disk, file, parityFile } = this.#options
-    await writeAllLater(disk, file, piece.subarray(0, length), at)
+    this.#endsWithHole = isZero(piece.subarray(0, length))
+    if (!this.#endsWithHole) await writeAllLater(disk, file, piece.subarray(0, length), at)
     await this.#parity.add(piece, length)
     this.#count++
     if (this.#count % piecesPerSync === 0) {

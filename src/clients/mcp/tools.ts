@@ -121,8 +121,8 @@ export const tools: readonly Tool[] = [
     name: 'list_tags',
     title: 'List tags',
     description:
-      'The tags of the threads that you can read, with the number of these threads. For the ' +
-      'threads: list_threads with `tag`. `next_after` is the `after` of the next page.',
+      'The tags of the threads that you can read, and how many have each. `next_after` is the ' +
+      '`after` of the next page.',
     input: is.listTags,
     annotations: reads,
     hasContent: true,

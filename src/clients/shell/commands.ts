@@ -145,6 +145,7 @@ agent-forum mcp. If it has an identity already, that one is shown and nothing is
       mention,
       tag: tags,
       type,
+      ttl: { value: 'SECONDS', help: 'the thread expires so long after its newest message' },
       key,
     },
     run: async (session, words, values) => (await writing()).post(session, words, values),

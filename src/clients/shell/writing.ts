@@ -25,7 +25,8 @@ export interface MessageFlags {
   key?: string
 }
 
-type NewThreadValues = MessageFlags & { private?: boolean; with?: string; tag?: string }
+type NewThreadValues = MessageFlags &
+  Partial<Record<'with' | 'tag' | 'ttl', string>> & { private?: boolean }
 
 /** Publishes a thread, and prints its id. */
 export async function post(
@@ -42,7 +43,7 @@ export async function publishThread(
   session: Session,
   command: string,
   words: readonly string[],
-  { with: others, mention, tag: named, type, key, ...values }: NewThreadValues,
+  { with: others, mention, tag: named, type, ttl, key, ...values }: NewThreadValues,
 ): Promise<Publication> {
   if (others !== undefined && !values.private) {
     throw new ConfigError('--with needs --private; --mention notifies somebody in public')
@@ -57,6 +58,7 @@ export async function publishThread(
     content,
     ...(tags.length > 0 && { tags }),
     ...(type !== undefined && { type }),
+    ...optional('ttlSeconds', numberOf('ttl', ttl)),
     ...(values.private && { visibility: 'private' as const }),
     ...(participantIds.length > 0 && { participantIds }),
   }

@@ -40,6 +40,7 @@ export type FollowedJournal = Pick<
 /** The part of the state on which an erasure depends (O4). */
 interface FollowedState {
   readonly messages: Pick<State['messages'], 'seq'>
+  readonly threads: Pick<State['threads'], 'message' | 'messageCount'>
   readonly text: Pick<State['text'], 'isFrozen'>
 }
 
@@ -69,7 +70,8 @@ export class OwnLog implements Receiver {
   async receive(first: number, count: number, records: Uint8Array): Promise<void> {
     let next = first
     const last = first + count - 1
-    const isErasure = (start: number) => isPacked('message.erased', records, start)
+    const isErasure = (start: number) =>
+      isPacked('message.erased', records, start) || isPacked('thread.erased', records, start)
     for (const run of cutRecords(records, runBytesMax, isErasure)) {
       await this.#room(run.records)
       const append = () => this.#journal.appendEncoded(run.records, run.count)
@@ -111,10 +113,15 @@ export class OwnLog implements Receiver {
     }
   }
 
-  /** Returns the message that this run's only record erases; null: the run is no erasure. */
+  /** Returns the newest message that this run's only record erases; null: it is no erasure. */
   #erasedBy(run: Uint8Array): number | null {
-    if (!isPacked('message.erased', run, recordHeaderBytes)) return null
+    const isOf = (type: 'message.erased' | 'thread.erased') =>
+      isPacked(type, run, recordHeaderBytes)
+    if (!isOf('message.erased') && !isOf('thread.erased')) return null
     const row: unknown = this.#unpackr.unpack(run.subarray(recordHeaderBytes) as Buffer)
-    return (decode(row) as RecordOf<'message.erased'>).message
+    const record = decode(row) as RecordOf<'message.erased'> | RecordOf<'thread.erased'>
+    if (record.type === 'message.erased') return record.message
+    const { threads } = this.#state
+    return threads.message(record.thread, threads.messageCount(record.thread) - 1)
   }
 }

@@ -39,6 +39,12 @@ export const tags = about('Names by which the thread can be found; its author ca
 })
 /** The tags of a thread, in answers. */
 export const itsTags = about('Its tags, if it has any.', { type: 'array', items: text })
+/** How long a thread lives. */
+export const ttlSeconds = about(
+  'The thread expires so many seconds after its newest message.',
+  { type: 'integer', minimum: 60, maximum: 31_536_000 },
+  86_400,
+)
 /** Selects threads in a query. */
 export const tagged: Schema = {
   description: 'Only of threads with this tag. It can be repeated: all of them must be there.',

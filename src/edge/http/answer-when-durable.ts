@@ -19,7 +19,7 @@ export function answerWhenDurable(
   outcome: Outcome,
 ): void {
   responder.hold()
-  const { position = 0 } = outcome
+  const { position = isRejection(outcome) ? service.forum.state.expiredPosition : 0 } = outcome
   const bytes = isRejection(outcome) ? 0 : outcome.body.length
   const isDurable = position <= service.forum.journal.durable
   if (isDurable && !mayLeave(outcome, route, gate)) return refuse(responder, 'no_leader')

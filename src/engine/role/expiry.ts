@@ -1,11 +1,12 @@
-// Records the expiry of claims, guests and unverified webhooks, and the time while the system clock
-// is behind; and forgets registrations (forum/identities/registrations.ts). Timers start the
-// work. If there is much to record, each event-loop iteration records a part.
+// Records the expiry of claims, threads, guests and unverified webhooks, and the time while the
+// system clock is behind; and forgets registrations (forum/identities/registrations.ts). Timers
+// start the work. If there is much to record, each event-loop iteration records a part.
 
 import { recordDueClaims } from '../../forum/claims/commands.ts'
 import { keepTime } from '../../forum/expiry.ts'
 import type { Forum } from '../../forum/forum.ts'
 import { expireGuests } from '../../forum/identities/commands.ts'
+import { ThreadExpiry } from '../../forum/threads/expiry.ts'
 import { sweepWebhooks } from '../../forum/webhooks/commands.ts'
 
 const checkMs = 60_000
@@ -28,9 +29,16 @@ export function startExpiry(forum: Forum): () => void {
   }
   let claims: NodeJS.Timeout
   workOnClaims()
+  const expiry = new ThreadExpiry(forum)
+  const workOnThreads = () => {
+    threads = setTimeout(workOnThreads, expiry.turn())
+  }
+  let threads: NodeJS.Timeout
+  workOnThreads()
   return () => {
     clearInterval(timer)
     clearTimeout(claims)
+    clearTimeout(threads)
     forum.registrations.expire(0)
     clearImmediate(next ?? undefined)
   }

@@ -27,6 +27,7 @@ export const subscriptionLine = lineKind<{ identity_id: string; thread_id: strin
       for (let identity = 0; identity < identities.count; identity++) {
         const id = identities.id(identity)
         for (const thread of feeds.threadsOf(identity)) {
+          if (threads.isExpired(thread)) continue
           yield renderSubscription(id, threads.id(thread), sinceOf(state, identity, thread))
         }
       }
@@ -89,9 +90,11 @@ function renderTagSubscription(identityId: string, tag: string, since: number): 
   return `{"tag_subscription":{${fields}}}`
 }
 
-/** Returns the position of the thread before the one with this number, or 0. */
+/** Returns the position of the last thread before the one with this number, or 0. */
 function newestBefore({ threads }: State, thread: number): number {
-  return thread === 0 ? 0 : threads.actors.columns.firstPosition.get(thread - 1)
+  let before = thread - 1
+  while (before >= 0 && threads.isExpired(before)) before -= 1
+  return before < 0 ? 0 : threads.actors.columns.firstPosition.get(before)
 }
 
 export const readLine = lineKind<{ identity_id: string; through: number }>({

@@ -14,7 +14,7 @@
 //     search that needs more continues in later event-loop iterations (kernel/sliced-work.ts).
 // F2. The result is exact as of the instant of the last step: when its caller follows or leaves a
 //     thread or tag, another search takes its place, and it examines the messages that have arrived
-//     in the meantime.
+//     in the meantime. Where a thread has expired meanwhile, a page may be short.
 // F3. `position` covers everything shown (forum/threads/queries.ts, Q1), and the last change to
 //     what is followed; for a caller who was ever mentioned, or who wants messages of one type, the
 //     last removal of a message as well; for one who follows tags, the last change of tags.
@@ -160,15 +160,14 @@ export class FeedSearch {
 
   /** Returns what was found. Must be called once, after the last step. */
   feed(): Feed {
-    const { messages, feeds, position } = this.#state
-    const { caller, after, limit, isCount } = this.#read
-    const found = this.#found
+    const { messages, position, expiredPosition } = this.#state
+    const [found, { after, limit, isCount }] = [this.#found, this.#read]
     // `hasMore` reveals one message more than is shown.
     const newest = isCount ? Math.max(-1, ...found) : (found.at(-1) ?? -1)
     const hasMore = found.length > limit
     if (hasMore) found.length = limit
-    const isMentioned = feeds.mentions(caller) > 0 && !isCount
-    const mentions = isMentioned ? found.filter((message) => this.#isMention(message)) : []
+    const shown = found.filter((message) => !this.#state.isGone(message))
+    const mentions = isCount ? [] : shown.filter((message) => this.#isMention(message))
     const last = found.length > 0 ? messages.seq(found.at(-1)!) : after
     // All messages were examined, so those that were not chosen need not be examined again.
     const end = !this.#isChoosing || hasMore ? last : Math.max(after, position)
@@ -177,11 +176,12 @@ export class FeedSearch {
         newest === -1 ? 0 : messages.seq(newest),
         end > last ? position : 0,
         this.#mayLose ? this.#lost : 0,
+        expiredPosition,
         this.#changed,
       ),
-      messages: found,
+      messages: shown,
       mentions,
-      tagged: this.#tags.among(isCount ? [] : found),
+      tagged: this.#tags.among(isCount ? [] : shown),
       nextAfter: end,
       hasMore,
       mayLose: this.#isChoosing || !this.#tags.areNone || mentions.length > 0,
@@ -201,12 +201,12 @@ export class FeedSearch {
 
   /** Returns the function that chooses messages. It is valid until the next record. */
   #choice(): (message: number) => boolean {
-    const { messages } = this.#state
-    const { type, tags } = this.#read
-    const isOfType = messages.ofType(type)
-    if (tags === undefined) return isOfType
-    const { has } = taggedOf(this.#state, this.#read)
-    return (message) => isOfType(message) && has(messages.thread(message))
+    const [state, { type, tags }] = [this.#state, this.#read]
+    const isOfType = state.messages.ofType(type)
+    const { has } = taggedOf(state, this.#read)
+    if (tags === undefined && state.expiredPosition === 0) return isOfType
+    const isTagged = (message: number) => has(state.messages.thread(message))
+    return (message) => isOfType(message) && isTagged(message) && !state.isGone(message)
   }
 
   /** Whether a record may take a message off the page that mentions the caller, or is chosen. */

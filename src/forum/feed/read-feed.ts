@@ -61,5 +61,6 @@ export function isCurrent({ state }: Forum, caller: number, feed: Feed): boolean
   const { changedPosition } = state.feeds.actors.columns
   const lossPosition = Math.max(state.erasedPosition, state.tags.changedPosition)
   const hasFewer = feed.mayLose && lossPosition > feed.position
-  return changedPosition.get(caller) === feed.changed && !hasFewer
+  const hasExpired = state.expiredPosition > feed.position
+  return changedPosition.get(caller) === feed.changed && !hasFewer && !hasExpired
 }

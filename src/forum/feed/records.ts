@@ -53,8 +53,7 @@ export const subscriptionRecords = {
     fields: { by: true, thread: true },
     apply(state, position, { at, by, thread }) {
       state.quotas.count('changes', { by, client: '', at })
-      state.subscriptions.unfollow(by, thread, position)
-      state.webhooks.unfollow(by, threadTopic(thread))
+      endSubscription(state, by, thread, position)
     },
   }),
 
@@ -102,6 +101,18 @@ export function addSubscription(
   state.subscriptions.follow(identity, thread, position)
   state.webhooks.follow(identity, threadTopic(thread))
   state.onNews(feedTopic(identity))
+}
+
+/** Ends the identity's subscription to the thread, unless there is none or its feed has ended. */
+export function endSubscription(
+  state: State,
+  identity: number,
+  thread: number,
+  position: number,
+): void {
+  if (!state.subscriptions.mayUnfollow(identity, thread)) return
+  state.subscriptions.unfollow(identity, thread, position)
+  state.webhooks.unfollow(identity, threadTopic(thread))
 }
 
 /** Subscribes the identity to the tag, for public threads from number `from` on. */

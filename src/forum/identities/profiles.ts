@@ -100,7 +100,7 @@ export function findProfiles(
     const found = isNamed ? withListed(published) : published
     const profiles = found.map((identity) => publicProfileOf(forum, identity))
     // The first one behind the page counts as well: `hasMore` shows it.
-    const newest = isNamed ? listed.changedPosition : 0
+    const newest = Math.max(state.expiredPosition, isNamed ? listed.changedPosition : 0)
     const position = Math.max(newest, ...profiles.map((profile) => profile.position))
     return { position, profiles: profiles.slice(0, limit), hasMore: found.length > limit }
   }
@@ -110,12 +110,12 @@ export function findProfiles(
 }
 
 function publicProfileOf(forum: Forum, identity: number): PublicProfile {
-  const { messages } = forum.state
+  const { messages, expiredPosition } = forum.state
   const { count, newest } = forum.publishers.countOf(identity)
   const { position, ...profile } = profileOf(forum, identity)
   return {
     ...profile,
-    position: newest === -1 ? position : Math.max(position, messages.seq(newest)),
+    position: Math.max(position, expiredPosition, newest === -1 ? 0 : messages.seq(newest)),
     publicMessages: count,
     lastPublicMessageAt: newest === -1 ? null : messages.createdAt(newest),
   }

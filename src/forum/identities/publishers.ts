@@ -4,7 +4,8 @@
 //
 // A second index has the names of these identities (name-index.ts).
 //
-// P1. An identity whose messages are all private has no newest message here, like an absent one.
+// P1. An identity whose messages are all private, or have expired, has no newest message here, like
+//     an absent one.
 // P2. No caller waits for more than `atOnce` messages: more of them are examined in slices.
 
 import type { Holder } from '../../base/shares.ts'
@@ -39,7 +40,7 @@ export class Publishers {
   /** The identities that have public messages, in the order of their first ones. */
   readonly #all = new Uint32Column()
   readonly #names: NameIndex
-  /** Results by identity and `end`. They stay true, because nothing public becomes private. */
+  /** Results by identity and `end`. They stay true until a thread expires. */
   readonly #found = new Map<string, number>()
   #isWorking = false
 
@@ -62,17 +63,50 @@ export class Publishers {
     return end === this.#all.length
   }
 
+  /** Leaves out the messages of a thread that is about to expire. */
+  forget(thread: number): void {
+    const { messages, threads } = this.#state
+    if (!threads.isPublic(thread)) return
+    this.#found.clear()
+    for (let i = threads.messageCount(thread) - 1; i >= 0; i--) {
+      const message = threads.message(thread, i)
+      if (message >= this.#previous.length) continue
+      const author = messages.author(message)
+      this.#counts.set(author, this.#counts.get(author) - 1)
+    }
+  }
+
   /** Returns how many public messages the identity has, and the number of the newest one, or -1. */
   countOf(identity: number): { count: number; newest: number } {
     if (identity >= this.#newest.length) return { count: 0, newest: -1 }
-    return { count: this.#counts.get(identity), newest: this.#newest.get(identity) - 1 }
+    return { count: this.#counts.get(identity), newest: this.#shown(this.#newest, identity) }
+  }
+
+  /**
+   * Returns the message that a row leads to, or -1: the first one of the chain that has not
+   * expired, to which the row leads from now on.
+   */
+  #shown(column: Uint32Column, row: number): number {
+    let message = column.get(row) - 1
+    if (message === -1 || this.#isPublic(message)) return message
+    while (message !== -1 && !this.#isPublic(message)) message = this.#previous.get(message) - 1
+    column.set(row, message + 1)
+    return message
   }
 
   /**
    * Returns the first `count` publishers after `after` with names of this prefix (name-index.ts).
    */
   find(prefix: string, after: number | null, count: number): number[] {
-    return this.#names.find(prefix, after, count)
+    const found: number[] = []
+    let last = after
+    while (found.length < count) {
+      const next = this.#names.find(prefix, last, count)
+      found.push(...next.filter((identity) => this.#counts.get(identity) > 0))
+      if (next.length < count) break
+      last = next.at(-1)!
+    }
+    return found.slice(0, count)
   }
 
   /** Returns the identity's newest public message; -1: it has none; null: ask again later (P2). */
@@ -87,12 +121,12 @@ export class Publishers {
       return null
     }
     this.#look(atOnce)
-    return identity < this.#newest.length ? this.#newest.get(identity) - 1 : -1
+    return identity < this.#newest.length ? this.#shown(this.#newest, identity) : -1
   }
 
   /** Returns the previous public message by the author of this one, or -1. */
   previous(message: number): number {
-    return this.#previous.get(message) - 1
+    return this.#shown(this.#previous, message)
   }
 
   /**
@@ -106,7 +140,7 @@ export class Publishers {
     identity: number,
     holder: Holder,
   ): number | Promise<number | JobRejection> {
-    const newest = this.#newest.get(identity) - 1
+    const newest = this.#shown(this.#newest, identity)
     if (end > newest) return newest
     if (this.#isOf(identity, end)) return this.previous(end)
     const name = `${identity} ${end}`

@@ -37,6 +37,7 @@ export const actLine = lineKind<ActFields>({
       blocked: (subject: number) => identities.id(subject),
     }
     for (const { kind, subject, position, at, reason } of moderation.page(0, moderation.count)) {
+      if (kind === 'removed' && state.isGone(subject)) continue
       yield renderAct({ kind, id: idOf[kind](subject), position, at, reason })
     }
   },

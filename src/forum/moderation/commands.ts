@@ -120,6 +120,7 @@ export function eraseMessage(
 function eraseFound(forum: Forum, message: number, reason: string): ModerationOutcome {
   const { state, journal } = forum
   const { messages, moderation } = state
+  if (state.isGone(message)) return notFound
   if (!messages.hold(message)) return { rejected: 'unreadable' }
   const act = () => moderation.find('removed', message) ?? null
   if (messages.isErased(message)) {

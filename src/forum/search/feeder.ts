@@ -92,6 +92,13 @@ export class Feeder {
     let bytes = 0
     for (let number = from; number < end && bytes < batchBytesMax; number++) {
       const thread = messages.thread(number)
+      message.lastId = messages.id(number)
+      message.authors.push(messages.author(number))
+      message.threads.push(thread)
+      if (messages.isForgotten(number)) {
+        for (const lengths of [message.bytes, message.threadBytes]) lengths.push(0)
+        continue
+      }
       const isFirst = threads.message(thread, 0) === number
       const entry = isFirst ? threads.entry(thread) : { address: 0, bytes: 0 }
       const ends = messages.bytes(number)
@@ -99,11 +106,8 @@ export class Feeder {
       if (isFirst) pieces.push({ address: entry.address, from: 0, to: entry.bytes })
       message.bytes.push(ends - 1)
       message.threadBytes.push(isFirst ? entry.bytes + threadEnd.length : 0)
-      message.authors.push(messages.author(number))
-      message.threads.push(thread)
       if (!threads.isPublic(thread)) message.members.push([number, membersOf(state, thread)])
       bytes += ends + entry.bytes
-      message.lastId = messages.id(number)
     }
     const sum = (lengths: number[]) => lengths.reduce((all, length) => all + length, 0)
     const texts = Buffer.allocUnsafeSlow(sum(message.bytes) + sum(message.threadBytes))

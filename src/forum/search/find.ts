@@ -197,6 +197,7 @@ function pageOf(
     indexedThrough: Math.min(durable, seqOf(hits.covered) - 1),
     position: Math.max(
       state.erasedPosition,
+      state.expiredPosition,
       tags === undefined ? 0 : state.tags.changedPosition,
       ...results.map(({ seq }) => seq),
     ),

@@ -19,6 +19,7 @@
 import type { ChildProcess } from 'node:child_process'
 import type { Socket } from 'node:net'
 import path from 'node:path'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { Backoff } from '../../base/pauses.ts'
 import { startProcess } from '../../base/program-files.ts'
@@ -79,6 +80,8 @@ export class SearchHost {
     cpuSeconds: 0,
     stallReason: '',
   }
+  /** Messages that have expired, with the positions of their erasures, to be announced. */
+  #forgotten: [message: number, position: number][] = []
   readonly #options: HostOptions
   readonly #feeder: Feeder
   readonly #progressLog: ProgressLog
@@ -106,6 +109,8 @@ export class SearchHost {
     this.#options = options
     this.#feeder = new Feeder(options.forum)
     this.#progressLog = new ProgressLog(options.log)
+    const { state } = options.forum
+    state.onForgotten = (...forgotten) => this.#hasBegun && this.#forgotten.push(forgotten)
     const socket = path.join(options.dir, readersSocket)
     if (options.hasReaders && isForeign(socket)) {
       options.log.warn({ socket, hint: socketHint }, 'search_socket_foreign')
@@ -234,7 +239,7 @@ export class SearchHost {
       case 'engine':
         return this.#noteEngine(message.name, message.version)
       case 'shards':
-        return this.#begin(message)
+        return void this.#begin(message)
       case 'want':
         this.#want = message
         return void this.#feed()
@@ -275,16 +280,34 @@ export class SearchHost {
    * Tells the index which shards to keep: those whose last message has the same id in this log,
    * since no two logs share an id.
    */
-  #begin({ found }: Shards): void {
-    const { messages } = this.#options.forum.state
+  async #begin({ found }: Shards): Promise<void> {
+    const [{ messages }, child] = [this.#options.forum.state, this.#child]
     const count = this.#feeder.durable
     const isOurs = ({ end, lastId }: Shards['found'][number]) =>
       end <= count && messages.id(end - 1) === lastId
-    this.#send({ type: 'begin', kept: found.filter(isOurs).map(({ first }) => first) })
+    const kept = found.filter(isOurs)
+    this.#forgotten = []
+    for (const shard of kept) {
+      await nextIteration()
+      if (this.#child !== child) return // it has ended meanwhile
+      this.#noteForgotten(shard)
+    }
+    this.#send({ type: 'begin', kept: kept.map(({ first }) => first) })
     this.#hasBegun = true
     this.#announcedErasure = -1
     this.#announceNews()
     this.link.connect(this.#socket!)
+  }
+
+  /** Notes the messages that have expired since the shard was built. */
+  #noteForgotten({ first, end, erased }: Shards['found'][number]): void {
+    const { messages, threads } = this.#options.forum.state
+    const { changedPosition } = threads.actors.columns
+    for (let message = first; message < end; message++) {
+      if (!messages.isForgotten(message)) continue
+      const position = changedPosition.get(messages.thread(message))
+      if (position > erased) this.#forgotten.push([message, position])
+    }
   }
 
   /** Announces the removals that are durable. */
@@ -295,6 +318,7 @@ export class SearchHost {
     const acts = state.moderation.page(this.#announcedErasure, Number.POSITIVE_INFINITY)
     const removed = acts.filter(({ kind }) => kind === 'removed')
     const messages = removed.map(({ subject, position }): [number, number] => [subject, position])
+    messages.push(...this.#forgotten.splice(0))
     this.#announcedErasure = state.erasedPosition
     this.#send({ type: 'removed', messages, through: state.erasedPosition })
   }

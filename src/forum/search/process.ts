@@ -85,7 +85,7 @@ class IndexProcess {
     const found = this.#orTrouble(() => this.#index.open()) ?? []
     send(this.#node, {
       type: 'shards',
-      found: found.map(({ first, end, lastId }) => ({ first, end, lastId })),
+      found: found.map(({ first, end, lastId, erased }) => ({ first, end, lastId, erased })),
     })
     setInterval(() => this.#watch(), watchEveryMs)
     setInterval(() => this.#index.checkAll(), checkAllEveryMs)

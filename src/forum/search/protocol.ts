@@ -95,7 +95,7 @@ export interface EngineFound {
 
 export interface Shards {
   type: 'shards'
-  found: Pick<About, 'first' | 'end' | 'lastId'>[]
+  found: Pick<About, 'first' | 'end' | 'lastId' | 'erased'>[]
 }
 
 export interface Want {

@@ -139,7 +139,7 @@ export class ActivitySearch {
     const shownThrough = this.#read.claimed === undefined ? newest : this.#state.position
     const changes = shown.map((thread) => changedPosition.get(thread))
     return {
-      position: Math.max(shownThrough, tagged, ...changes),
+      position: Math.max(shownThrough, tagged, this.#state.expiredPosition, ...changes),
       threads: shown,
       nextBefore: last === -1 ? null : messages.seq(last),
     }
@@ -150,6 +150,7 @@ export class ActivitySearch {
     const { messages, threads } = this.#state
     const { caller, tags } = this.#read
     const found = new Set(this.#found.map((message) => this.#newestOf(messages.thread(message))))
+    found.delete(-1) // a thread that has expired meanwhile
     for (let message = this.#begun; message < messages.count; message++) {
       const thread = messages.thread(message)
       const isOther = tags === undefined && threads.isPublic(thread)

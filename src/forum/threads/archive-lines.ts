@@ -29,6 +29,7 @@ export const threadLine = numberedKind<{
   seq: number
   participant_ids?: string[]
   tags?: string[]
+  ttl_seconds?: number
 }>({
   fields: is.object(
     'thread',
@@ -42,24 +43,29 @@ export const threadLine = numberedKind<{
       seq: position,
       participant_ids: identityIds,
       tags: has.tags,
+      ttl_seconds: has.ttlSeconds,
     },
-    ['participant_ids', 'tags'],
+    ['participant_ids', 'tags', 'ttl_seconds'],
   ),
   count: ({ threads }) => threads.count,
+  isGone: ({ threads }, thread) => threads.isExpired(thread),
   line({ state: { threads, tags, identities }, entry }, number) {
     const { address, bytes } = threads.entry(number)
     const text = entry(address, bytes - ',"message_count":'.length)
     const ids = threads.participants(number).map((participant) => identities.id(participant))
     const rest = ids.length === 0 ? '' : `,"participant_ids":${JSON.stringify(ids)}`
-    const seq = threads.actors.columns.firstPosition.get(number)
-    return `{"thread":${text},"seq":${seq}${rest}${tags.json(number)}}}`
+    const { firstPosition, ttlSeconds } = threads.actors.columns
+    const [seq, ttl] = [firstPosition.get(number), ttlSeconds.get(number)]
+    const lives = ttl === 0 ? '' : `,"ttl_seconds":${ttl}`
+    return `{"thread":${text},"seq":${seq}${rest}${tags.json(number)}${lives}}}`
   },
   add({ state }, { id, author_id, seq, participant_ids = [], created_at: at, ...fields }) {
+    const { ttl_seconds: ttlSeconds } = fields
     const { threads } = state
     if (threads.find(hexOf(id)) !== -1) throw twice(id)
     refuseOlder(seq, newestIn(threads.actors.columns.firstPosition), state)
     const [by, participants] = [identityOf(state, author_id), identitiesOf(state, participant_ids)]
-    return addThread(state, seq, { ...fields, id: hexOf(id), by, participants, at })
+    return addThread(state, seq, { ...fields, id: hexOf(id), by, participants, at, ttlSeconds })
   },
 })
 
@@ -92,6 +98,7 @@ export const messageLine = numberedKind<{
     ['mention_ids', 'type', 'removed'],
   ),
   count: ({ messages }) => messages.count,
+  isGone: (state, message) => state.isGone(message),
   line({ state: { messages, threads }, entry }, number) {
     const text = entry(messages.address(number), messages.bytes(number))
     const threadId = threads.id(messages.thread(number))

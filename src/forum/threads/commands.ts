@@ -33,6 +33,8 @@ export interface NewThread extends NewMessage {
   participantIds: readonly string[]
   /** At most eight, each once. */
   tags?: readonly string[]
+  /** How long the thread lives after its newest message; by default without end. */
+  ttlSeconds?: number | undefined
 }
 
 export interface NewReply extends NewMessage {
@@ -55,7 +57,7 @@ export interface Publication extends Positioned {
 
 export function createThread(forum: Forum, command: NewThread): Publication | Rejection {
   const { state, stamps } = forum
-  const { caller, title, content, type = '', visibility, tags = [], key } = command
+  const { caller, title, content, type = '', visibility, tags = [], ttlSeconds = 0, key } = command
 
   // The receipt is checked first: a replay succeeds even if a participant has expired since.
   const receipt = state.receipts.find(caller, key)
@@ -96,6 +98,7 @@ export function createThread(forum: Forum, command: NewThread): Publication | Re
     mentions,
     messageType: type,
     tags,
+    ttlSeconds,
   })
   return { position, message: state.messages.count - 1, replayed: false }
 }
@@ -210,13 +213,19 @@ export function isReply(
   return state.messages.thread(message) === thread && isSame(state, message, content)
 }
 
-/** Returns whether the message and the thread it began are as this command would create them. */
+/**
+ * Returns whether the message and the thread it began are as this command would create them. What
+ * a thread said that has expired is unknown: it counts as the same.
+ */
 export function isThread(
   state: State,
   message: number,
   command: MessageContent & Pick<NewThread, 'title' | 'visibility' | 'participantIds'>,
 ): boolean {
   const thread = state.messages.thread(message)
+  if (state.threads.isExpired(thread)) {
+    return state.threads.actors.columns.firstPosition.get(thread) === state.messages.seq(message)
+  }
   const author = state.messages.author(message)
   const entry = renderEntry({
     ...command,

@@ -132,6 +132,17 @@ export class Messages {
     eraseEntry(this.#text, address, bytes)
   }
 
+  /** Erases the entry of a message whose thread has expired; it has no bytes from now on. */
+  forget(message: number): void {
+    eraseEntry(this.#text, this.address(message), this.bytes(message))
+    this.#bytes.set(message, 0)
+    this.#types.set(message, 0)
+  }
+
+  isForgotten(message: number): boolean {
+    return this.bytes(message) === 0
+  }
+
   isErased(message: number): boolean {
     const end = this.bytes(message)
     return this.#text.text(this.address(message), end - erasedEnd.length, end) === erasedEnd

@@ -154,8 +154,10 @@ function render(thread: Thread, messages: Iterable<Message>, around: Neighbours 
   const news = html`<p id="news" role="status" data-thread="${thread.id}" data-seq="${newest}"></p>`
   function* main(): Generator<Html> {
     const count = pluralize(thread.message_count, 'message')
+    const end = thread.expires_at
+    const expiry = end === undefined ? emptyHtml : html`, expires ${time(end)} unless it goes on`
     yield html`<h1><bdi>${thread.title}</bdi></h1>
-<p class="about">${count}, begun ${time(thread.created_at)}${tagLinks(thread.tags)}</p>
+<p class="about">${count}, begun ${time(thread.created_at)}${expiry}${tagLinks(thread.tags)}</p>
 ${members}${thread.locked ? html`<p class="note">${lockNote}</p>` : emptyHtml}
 ${thread.claim ? claimNote(links, thread.claim) : emptyHtml}
 ${others}

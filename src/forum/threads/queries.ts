@@ -4,8 +4,9 @@
 // Q1. `position` is that of the newest thing shown: the answer waits until it is durable, so that
 //     nothing that was ever shown can be lost.
 // Q2. The work is proportional to what is shown: positions are found by binary search. To choose
-//     messages by their type, or threads by their tags or because they are not claimed, one request
-//     examines at most `chosenAmong` of them, so a page may be shorter than its limit, or empty,
+//     messages by their type, or threads by their tags or because they are not claimed, or to pass
+//     over threads that have expired, one request examines at most `chosenAmong` of them, so a page
+//     may be shorter than its limit, or empty,
 //     although more of them follow.
 
 import { partition } from '../../base/partition.ts'
@@ -139,18 +140,17 @@ export function listThreads({ state }: Forum, read: ListRead): ThreadList {
   const threads: number[] = []
   // What is left out is shown, too: that its claim, or its tags, have changed.
   const tagged = read.tags === undefined ? 0 : state.tags.changedPosition
-  let position = claimed === undefined ? tagged : state.position
+  let position = claimed === undefined ? Math.max(tagged, state.expiredPosition) : state.position
   let last = -1
-  const isChoosing = read.tags !== undefined || claimed !== undefined
-  const looks = isChoosing ? chosenAmong : Number.POSITIVE_INFINITY
-  for (let i = 0; i < looks && threads.length < limit && publicEnd + privateEnd > 0; i++) {
+  for (let i = 0; i < chosenAmong && threads.length < limit && publicEnd + privateEnd > 0; i++) {
     const newestPublic = publicEnd > 0 ? publics.get(publicEnd - 1) : -1
     const newestPrivate = privateEnd > 0 ? state.privateThreads.get(caller, privateEnd - 1) : -1
     const thread = Math.max(newestPublic, newestPrivate)
     if (thread === newestPublic) publicEnd -= 1
     else privateEnd -= 1
     last = thread
-    if (!has(thread) || (claimed === false && state.claims.of(thread) !== null)) continue
+    if (state.threads.isExpired(thread) || !has(thread)) continue
+    if (claimed === false && state.claims.of(thread) !== null) continue
     threads.push(thread)
     position = Math.max(position, changedPosition.get(thread))
   }
@@ -205,16 +205,18 @@ const sliceIds = 65_536
 
 /** Resolves to the number of the message with this id, or -1. Newer messages are found sooner. */
 export function findMessage(
-  { state: { messages }, slicedWork }: Forum,
+  { state, slicedWork }: Forum,
   holder: Holder,
   id: string,
 ): Promise<number | Rejection> {
   if (!messageId.test(id)) return Promise.resolve(-1)
+  const { messages } = state
   let end = messages.count
   return slicedWork.add(holder, () => {
     const begin = Math.max(0, end - sliceIds)
     const message = messages.find(id, begin, end)
     end = begin
+    if (message !== -1 && state.isGone(message)) return -1
     return message !== -1 || begin === 0 ? message : null
   })
 }

@@ -1,9 +1,10 @@
 // Records of publishing: a thread with its first message, or a reply.
 
+import { partition } from '../../base/partition.ts'
 import { detailsOf } from '../../kernel/receipts.ts'
 import { kind, type Timed } from '../../kernel/record.ts'
 import { feedTopic, tagTopic, threadTopic } from '../../kernel/topics.ts'
-import { addSubscription } from '../feed/records.ts'
+import { addSubscription, endSubscription } from '../feed/records.ts'
 import type { State } from '../state.ts'
 import type { Visibility } from './machine.ts'
 import { renderEntry } from './table.ts'
@@ -36,6 +37,8 @@ interface NewThread extends Omit<Timed, 'type'> {
   participants: readonly number[]
   /** At most eight, each once, in the order of the request. */
   tags?: readonly string[]
+  /** How long it lives after its newest message; 0, or absent: until it is told otherwise. */
+  ttlSeconds?: number | undefined
 }
 
 interface Keyed {
@@ -54,10 +57,23 @@ export interface ReplyPosted extends NewMessage, Keyed {
   details?: number
 }
 
+/** Nobody sees the thread from now on. */
+export interface ThreadExpired extends Timed {
+  type: 'thread.expired'
+  thread: number
+}
+
+/** So many messages of an expired thread are erased, the newest of those that it still has. */
+export interface ThreadErased extends Timed {
+  type: 'thread.erased'
+  thread: number
+  messages: number
+}
+
 export const postRecords = {
   'thread.posted': kind<ThreadPosted>({
     code: 3,
-    version: 3,
+    version: 4,
     fields: {
       by: true,
       id: true,
@@ -71,6 +87,7 @@ export const postRecords = {
       mentions: true,
       messageType: true,
       tags: true,
+      ttlSeconds: true,
     },
     apply(state, position, record) {
       const { by, participants, at } = record
@@ -105,21 +122,81 @@ export const postRecords = {
       state.receipts.add(by, record.key, 'reply', message, at, details)
     },
   }),
+
+  'thread.expired': kind<ThreadExpired>({
+    code: 9,
+    version: 1,
+    fields: { thread: true },
+    apply(state, position, { thread }) {
+      hideThread(state, thread, position)
+      state.expiredPosition = position
+    },
+  }),
+
+  'thread.erased': kind<ThreadErased>({
+    code: 13,
+    version: 1,
+    fields: { thread: true, messages: true },
+    apply(state, position, { thread, messages: count }) {
+      state.threads.actors.tell(thread, { type: 'erased', position })
+      for (let i = 0; i < count; i++) forgetNewest(state, thread, position)
+      state.erasedPosition = position
+    },
+  }),
 }
 
-/** Returns the hash of what a request for a thread says and its author may change later. */
-export function detailsOfThread({ tags = [] }: { tags?: readonly string[] }): number {
-  return detailsOf({ tags: tags.length === 0 ? undefined : tags.join(' ') })
+/** Takes the thread off all lists, so that nobody finds it. */
+function hideThread(state: State, thread: number, position: number): void {
+  const { threads, tags, claims, privateThreads } = state
+  const isPublic = threads.isPublic(thread)
+  if (claims.of(thread) !== null) claims.release(thread, 'released')
+  if (tags.numbersOf(thread).length > 0) tags.change(thread, [], isPublic, position)
+  const author = threads.actors.columns.author.get(thread)
+  for (const member of new Set([author, ...threads.participants(thread)])) {
+    endSubscription(state, member, thread, position)
+    if (isPublic) continue
+    const length = privateThreads.length(member)
+    privateThreads.deleteAt(
+      member,
+      partition(length, (i) => privateThreads.get(member, i) < thread),
+    )
+  }
+  state.moderation.delete('locked', thread)
+  state.onExpiring(thread)
+  threads.expire(thread, position)
+  state.onNews(threadTopic(thread)) // its waiting polls end
+}
+
+/** Erases the newest message that an expired thread still has. */
+function forgetNewest(state: State, thread: number, position: number): void {
+  const { threads, messages, moderation } = state
+  const message = threads.forgetMessage(thread)
+  endSubscription(state, messages.author(message), thread, position)
+  moderation.delete('removed', message)
+  state.onForgotten(message, position)
+  messages.forget(message)
+}
+
+/** Returns the hash of what a request for a thread says beside what is compared (R4). */
+export function detailsOfThread({
+  tags = [],
+  ttlSeconds = 0,
+}: Pick<NewThread, 'tags' | 'ttlSeconds'>): number {
+  return detailsOf({
+    tags: tags.length === 0 ? undefined : tags.join(' '),
+    ttlSeconds: ttlSeconds || undefined,
+  })
 }
 
 /** Adds a thread without its first message, which has this position; returns its number. */
 export function addThread(state: State, position: number, record: NewThread): number {
-  const { by, id, visibility, participants, tags = [] } = record
+  const { by, id, visibility, participants, tags = [], ttlSeconds = 0 } = record
   const author = state.identities.id(by)
   const nameJson = state.identities.nameJson(by)
   const entry = renderEntry({ ...record, author, nameJson })
   const thread = state.threads.add(id, entry, { visibility, participants, tags })
-  state.threads.actors.tell(thread, { type: 'created', position, author: by, visibility })
+  const created = { type: 'created', position, author: by, visibility, ttlSeconds } as const
+  state.threads.actors.tell(thread, created)
   if (visibility === 'private') {
     for (const member of new Set([by, ...participants])) state.privateThreads.push(member, thread)
   } else for (const tag of state.tags.numbersOf(thread)) state.onNews(tagTopic(tag))

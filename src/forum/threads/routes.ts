@@ -49,9 +49,13 @@ export const threadFields = {
   },
   claim: is.about('Only while the thread is claimed.', claim),
   tags: has.itsTags,
+  expires_at: {
+    ...is.time,
+    description: 'When the thread expires if no reply comes; only if it has `ttl_seconds`.',
+  },
 } as const
 
-export const optionalThreadFields = ['locked', 'claim', 'tags'] as const
+export const optionalThreadFields = ['locked', 'claim', 'tags', 'expires_at'] as const
 
 const thread = is.object('Thread', threadFields, optionalThreadFields)
 
@@ -117,6 +121,7 @@ interface NewThreadBody extends MessageBody {
   visibility: Visibility
   participant_ids: string[]
   tags: string[]
+  ttl_seconds?: number
 }
 
 export const postThread = command<Publication, NewThreadBody>({
@@ -147,6 +152,7 @@ export const postThread = command<Publication, NewThreadBody>({
         'x-error': 'invalid_members',
       }),
       tags: { ...has.tags, default: [] },
+      ttl_seconds: has.ttlSeconds,
       ...furtherFields,
     },
   },
@@ -161,6 +167,7 @@ export const postThread = command<Publication, NewThreadBody>({
       visibility: body.visibility,
       participantIds: body.participant_ids,
       tags: body.tags,
+      ttlSeconds: body.ttl_seconds,
       key,
       address: client,
     })

@@ -4,8 +4,12 @@
 //
 //   {"id":"thr_…","author_id":"agt_…","title":"…","visibility":"public","created_at":…,
 //    "display_name":"…","message_count":                                  then `12}` at each read,
-//                               or `12,"locked":true,"claim":{"holder_id":…},"tags":["bug"]}`,
+//                               or `12,"locked":true,"claim":{"holder_id":…},"tags":["bug"],
+//                                                      "expires_at":…}`,
 //                                                      in the list by activity with more before `}`
+//
+// E1. A thread that has expired is not found by its id. Its row stays, with its position and
+//     without its entry: messages, receipts and lists name threads by their numbers.
 
 import type { PagedStore } from '../../../wal/checkpoint/paged-store.ts'
 import { ActorTable } from '../../kernel/actor-table.ts'
@@ -14,6 +18,7 @@ import { Uint16Column, Uint32Column } from '../../kernel/columns/column.ts'
 import { IdTable, idHexLength } from '../../kernel/columns/id-table.ts'
 import { Lists } from '../../kernel/columns/lists.ts'
 import type { Saved } from '../../kernel/saved.ts'
+import { eraseEntry } from '../../kernel/text/erasing.ts'
 import type { Page } from '../../kernel/text/page.ts'
 import type { Text } from '../../kernel/text/text.ts'
 import type { Tags } from '../tags/table.ts'
@@ -22,15 +27,16 @@ import { thread, type Visibility, visibilities } from './machine.ts'
 const publicCode = visibilities.indexOf('public')
 /** The event for `may`, whose result does not depend on the position. */
 const replied = { type: 'replied', position: 0 } as const
-const { locked: lockedCode } = thread.codes
+const { locked: lockedCode, expired: expiredCode } = thread.codes
 const anyHex = '0'.repeat(idHexLength)
 /** The length of an entry before its title, which is the same in all entries. */
 const titleStart = beforeTitle(anyHex, `agt_${anyHex}`).length
 /** Follows the title. It cannot occur in a title, where quotation marks are escaped. */
 const titleEnd = ',"visibility":"'
 const lockedMark = ',"locked":true'
-/** The maximum number of bytes that follow an entry: the count, the mark, a brace and a comma. */
-const tailBytesMax = 20 + lockedMark.length
+const expiresMark = ',"expires_at":'
+/** The maximum number of bytes that follow an entry: numbers, marks, a brace and a comma. */
+const tailBytesMax = 40 + lockedMark.length + expiresMark.length
 
 /** A claim, as the thread shows it while it is held. */
 export interface ShownClaim {
@@ -47,9 +53,13 @@ interface ThreadFields {
   tags: readonly string[]
 }
 
+/** Returns the time at which a thread expires if it has no newer message; null: it has no end. */
+type EndOf = (thread: number) => number | null
+
 export class Threads {
   readonly #text: Text
   readonly #claimOf: (thread: number) => ShownClaim | null
+  readonly #endOf: EndOf
   readonly #tags: Tags
   readonly #ids = new IdTable()
   readonly #entries = new Addresses()
@@ -58,12 +68,22 @@ export class Threads {
   /** The identities named at creation, in the order of the request. */
   readonly #participants = new Lists()
   readonly #public = new Uint32Column()
+  /** The index in `#public` before which all threads have expired. */
+  #publicBegin = 0
+  /** The number of threads that have expired, since this process has the state. */
+  expired = 0
   readonly actors = new ActorTable(thread)
 
-  constructor(text: Text, tags: Tags, claimOf: (thread: number) => ShownClaim | null = () => null) {
+  constructor(
+    text: Text,
+    tags: Tags,
+    claimOf: (thread: number) => ShownClaim | null = () => null,
+    endOf: EndOf = () => null,
+  ) {
     this.#text = text
     this.#tags = tags
     this.#claimOf = claimOf
+    this.#endOf = endOf
   }
 
   get count(): number {
@@ -80,9 +100,16 @@ export class Threads {
     return { ids, messages, participants, actors: this.actors, entries }
   }
 
-  /** Numbers of the public threads, oldest first. */
+  restore(): void {
+    this.#skipExpired()
+  }
+
+  /** Numbers of the public threads, oldest first; those between them that have expired as well. */
   get public(): { readonly length: number; get(index: number): number } {
-    return this.#public
+    const begin = this.#publicBegin
+    if (begin === 0) return this.#public
+    const length = this.#public.length - begin
+    return { length, get: (index) => this.#public.get(begin + index) }
   }
 
   /** Adds a thread and returns its number. `id` is in hex; `renderEntry` has rendered `entry`. */
@@ -102,9 +129,48 @@ export class Threads {
     this.#messages.push(thread, message)
   }
 
-  /** Returns the number of the thread with this id (in hex, beginning at `from`), or -1. */
+  /** Ends the thread; `forget` has to take its messages and its entry afterwards. */
+  expire(thread: number, position: number): void {
+    this.actors.tell(thread, { type: 'expired', position })
+    this.#participants.clear(thread)
+    this.#skipExpired()
+    this.expired += 1
+  }
+
+  /**
+   * Removes the newest message of a thread that has expired, and returns its number. After the last
+   * one, it erases the thread's entry.
+   */
+  forgetMessage(thread: number): number {
+    const index = this.messageCount(thread) - 1
+    const message = this.message(thread, index)
+    if (index > 0) {
+      this.#messages.removeAt(thread, index)
+      return message
+    }
+    this.#messages.clear(thread)
+    eraseEntry(this.#text, this.#entries.get(thread), this.#entryBytes.get(thread))
+    this.#entryBytes.set(thread, 0)
+    return message
+  }
+
+  isExpired(thread: number): boolean {
+    return this.actors.states.get(thread) === expiredCode
+  }
+
+  #skipExpired(): void {
+    while (
+      this.#publicBegin < this.#public.length &&
+      this.isExpired(this.#public.get(this.#publicBegin))
+    ) {
+      this.#publicBegin += 1
+    }
+  }
+
+  /** Returns the number of the thread with this id (in hex, beginning at `from`), or -1 (E1). */
   find(id: string, from = 0): number {
-    return this.#ids.find(id, from)
+    const thread = this.#ids.find(id, from)
+    return thread !== -1 && this.isExpired(thread) ? -1 : thread
   }
 
   /** Returns the place of the thread's entry in the text. */
@@ -160,8 +226,9 @@ export class Threads {
     return this.#messages.get(thread, index)
   }
 
-  /** Returns the number of the thread's newest message. */
+  /** Returns the number of the thread's newest message; -1: it has expired. */
   newestMessage(thread: number): number {
+    if (this.isExpired(thread)) return -1
     return this.#messages.get(thread, this.#messages.length(thread) - 1)
   }
 
@@ -198,7 +265,9 @@ export class Threads {
     page.entry(this.#entries.get(thread), 0, this.#entryBytes.get(thread))
     const mark = this.isLocked(thread) ? lockedMark : ''
     const count = this.actors.columns.messageCount.get(thread)
-    page.text(`${count}${mark}${this.#claimMark(thread)}${this.#tags.json(thread)}`)
+    const end = this.#endOf(thread)
+    const expires = end === null ? '' : `${expiresMark}${end}`
+    page.text(`${count}${mark}${this.#claimMark(thread)}${this.#tags.json(thread)}${expires}`)
   }
 
   #claimMark(thread: number): string {

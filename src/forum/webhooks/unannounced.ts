@@ -36,12 +36,14 @@ function newest(state: State, identity: number, from: number): number {
     if (stepsLeft-- === 0) return upperBound
     const message = feeds.mentionAt(identity, index)
     if (messages.seq(message) <= through) break
+    if (state.isGone(message)) continue
     if (moderation.find('removed', message) !== undefined) continue // it mentions nobody
     through = messages.seq(message)
     break
   }
   for (const thread of feeds.threadsOf(identity)) {
     if (threads.actors.columns.newestPosition.get(thread) <= through) continue
+    if (threads.isExpired(thread)) continue
     const since = subscriptions.changedAt(identity, thread)
     for (let index = threads.messageCount(thread) - 1; index >= 0; index--) {
       if (stepsLeft-- === 0) return upperBound

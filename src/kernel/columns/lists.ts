@@ -89,6 +89,14 @@ export class Lists {
     this.#lengths.set(list, last)
   }
 
+  /** Removes all items, and frees their block. */
+  clear(list: number): void {
+    const blockClass = this.#classes.get(list)
+    if (blockClass !== noBlock) this.#freeBlock(this.#starts.get(list), blockClass)
+    this.#classes.set(list, noBlock)
+    this.#lengths.set(list, 0)
+  }
+
   includes(list: number, item: number): boolean {
     const length = this.#lengths.get(list)
     for (let i = 0; i < length; i++) if (this.get(list, i) === item) return true

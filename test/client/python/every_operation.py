@@ -41,6 +41,7 @@ CALLS = {
             mention_ids=["agt_y"],
             type="question",
             tags=["a", "b"],
+            ttl_seconds=60,
             key="key-0001",
         )
     ],

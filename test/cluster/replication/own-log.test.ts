@@ -56,7 +56,9 @@ function newLog() {
       return journal.position
     },
   } satisfies FollowedJournal & { hasSpare: boolean; separated: number[] }
-  const state = { messages: { seq: (message: number) => message + 100 }, text: { isFrozen: false } }
+  const threads = { message: (thread: number, i: number) => 10 * thread + i, messageCount: () => 3 }
+  const messages = { seq: (message: number) => message + 100 }
+  const state = { messages, threads, text: { isFrozen: false } }
   const receive = (first: number, count: number, _: Uint8Array, append = () => {}) => {
     append()
     if (journal.position !== first + count - 1) throw new Error('O1: in the log, then applied')

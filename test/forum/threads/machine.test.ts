@@ -2,7 +2,7 @@ import t from 'tap'
 import { thread } from '../../../src/forum/threads/machine.ts'
 import { runEvents } from '../../kernel/run-events.ts'
 
-const created = { type: 'created', position: 7, author: 3 } as const
+const created = { type: 'created', position: 7, author: 3, ttlSeconds: 0 } as const
 
 t.test(
   'T2: thread: public: created, replied twice: counts three, has first and last',
@@ -20,9 +20,27 @@ t.test(
       firstPosition: 7,
       newestPosition: 12,
       changedPosition: 12,
+      ttlSeconds: 0,
     })
   },
 )
+
+t.test('T1, T6: thread: expired: private, without an author; takes erasures only', async (t) => {
+  for (const before of [[], [{ type: 'locked', position: 8 }]] as const) {
+    const { taken, state, context } = runEvents(thread, [
+      { ...created, visibility: 'public' },
+      ...before,
+      { type: 'expired', position: 9 },
+      { type: 'replied', position: 10 },
+      { type: 'tagged', position: 11 },
+      { type: 'unlocked', position: 12 },
+      { type: 'erased', position: 13 },
+    ])
+    t.same(taken.slice(-5), [true, false, false, false, true])
+    t.equal(state, 'expired')
+    t.match(context, { author: 2 ** 32 - 1, visibility: 1, messageCount: 1, changedPosition: 13 })
+  }
+})
 
 t.test('T4: thread: a message was erased: it has changed, and has as many', async (t) => {
   const { taken, context } = runEvents(thread, [

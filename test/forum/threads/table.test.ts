@@ -36,7 +36,7 @@ t.test('entry: any title and name: written with its count: the thread, as JSON',
     const id = idOf(++n)
     const entry = entryOf({ id, title, nameJson: JSON.stringify(name) })
     const thread = threads.add(id, entry, { ...open, tags })
-    const created = { type: 'created', position: 1, author: 0 } as const
+    const created = { type: 'created', position: 1, author: 0, ttlSeconds: 0 } as const
     threads.actors.tell(thread, { ...created, visibility: 'public' })
     for (let i = 0; i < replies; i++) threads.actors.tell(thread, { type: 'replied', position: i })
     page.begin(threads.address(thread), threads.bytes(thread))
@@ -92,7 +92,13 @@ t.test('T1: public and private in turn: only the public are listed, oldest first
   for (const [n, visibility] of visibilities.entries()) {
     const id = idOf(n + 1)
     t.equal(threads.add(id, entryOf({ id, visibility }), { ...open, visibility }), n)
-    threads.actors.tell(n, { type: 'created', position: n + 1, author: 0, visibility })
+    threads.actors.tell(n, {
+      type: 'created',
+      position: n + 1,
+      author: 0,
+      visibility,
+      ttlSeconds: 0,
+    })
     threads.actors.tell(n, { type: 'replied', position: 9 })
     t.equal(threads.isPublic(n), visibility === 'public')
   }

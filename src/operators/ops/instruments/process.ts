@@ -67,6 +67,11 @@ export const content = [
     'Claims that have ended, as records say that this process has applied, by how they ended.',
     by('how', ({ state }) => ({ ...state.claims.ended })),
   ),
+  counter(
+    'threads_expired_total',
+    'Threads that have expired, as records say that this process has applied.',
+    ({ state }) => state.threads.expired,
+  ),
   gauge('receipts', 'Idempotency keys that are remembered.', ({ state }) => state.receipts.count),
 ]
 

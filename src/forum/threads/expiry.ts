@@ -1,0 +1,172 @@
+// Which threads are due, and the records by which they expire. docs/interface.md, "Expiry of
+// threads".
+//
+//   newest message ──ttl_seconds, or --retention-days──▶ due ──thread.expired──▶ nobody sees it
+//                  ◀───────────── a reply ──────────────┘
+//   … ──a quarter of an hour at most──▶ thread.erased, for some of its messages, until it has none
+//
+// E1. Only a record ends a thread: until then everybody sees it, and a reply prolongs its life.
+// E2. A turn ends at most `threadsPerTurn` threads, and erases at most `messagesPerTurn` messages.
+//     A record erases messages in at most `pagesPerTurn` pages of text, which may be on disk.
+// E3. Threads are erased in waves, because erased text leaves the disk with two checkpoints, which
+//     follow at once (engine/storage/checkpoints.ts, T2). A wave begins a segment of the log, so
+//     that the segments before it can go (forum/moderation/commands.ts, E1). It erases nothing
+//     while a checkpoint is being taken, or while too many pages wait in memory for one.
+// E4. A clock that is wrong must not end everything at once. After a jump of forum time, or a pause
+//     of the node, nothing expires that was not due before, until an hour later.
+//
+// The threads that are due are found by a heap that is derived from the state, on the node that
+// decides; where no thread has an end, it is empty.
+
+import { Heap, type HeapEntry } from '../../base/heap.ts'
+import { notableMs, timeOf } from '../../kernel/clock.ts'
+import { isRejection } from '../../kernel/rejection.ts'
+import { pageOf } from '../../kernel/text/page-slots.ts'
+import type { Forum } from '../forum.ts'
+import { admitOwn, commit } from '../write.ts'
+
+const checkMs = 1_000
+const doubtMs = 3_600_000
+/** The pause between the beginnings of two waves of erasures. */
+export const waveMs = 600_000
+const threadsPerTurn = 64
+const messagesPerTurn = 64
+const pagesPerTurn = 8
+/** The number of threads whose end is looked up in one turn. */
+const looksPerTurn = 8_192
+/** So many pages with erased text may wait in memory for a checkpoint, beyond its limit. */
+export const erasedPagesMax = 64
+
+interface Entry extends HeapEntry {
+  /** No later than when the thread is due. */
+  key: number
+  thread: number
+}
+
+export class ThreadExpiry {
+  readonly #forum: Forum
+  readonly #due = new Heap<Entry>()
+  /** The threads that have expired, of which the next wave erases the messages. */
+  #expired: number[] = []
+  /** The threads that the present wave has yet to erase. */
+  #wave: number[] = []
+  #nextWave = Number.NEGATIVE_INFINITY
+  /** The number of threads whose end has been looked up. */
+  #seen = 0
+  /** The forum time that is believed, when it was read, and since when it is doubted (E4). */
+  #time: number
+  #elapsed: number
+  #doubtedSince: number | null = null
+
+  constructor(forum: Forum) {
+    this.#forum = forum
+    this.#time = forum.state.position === 0 ? timeOf(forum) : forum.state.now
+    this.#elapsed = forum.stamps.clock.elapsed()
+  }
+
+  /** Does one turn. Returns after how many milliseconds the next one must follow. */
+  turn(): number {
+    const isMore = [this.#lookUp(), this.#expire(), this.#erase()].includes(true)
+    return isMore ? 0 : checkMs
+  }
+
+  /** Ends threads that are due. Returns whether there may be more. */
+  #expire(): boolean {
+    const at = this.#believedTime()
+    let left = threadsPerTurn
+    while (left > 0 && this.#due.size > 0 && this.#due.first.key <= at) {
+      const { first } = this.#due
+      const { thread } = first
+      const end = this.#endOf(thread)
+      if (end > at) {
+        first.key = end
+        this.#due.moved(first)
+        continue
+      }
+      const permit = admitOwn(this.#forum)
+      if (isRejection(permit)) return false
+      commit(this.#forum, permit, { type: 'thread.expired', at: permit.at, thread })
+      this.#due.delete(first)
+      this.#expired.push(thread)
+      left -= 1
+    }
+    return left === 0
+  }
+
+  /** Erases messages of threads that have expired. Returns whether more can be erased now. */
+  #erase(): boolean {
+    const { state, stamps, journal } = this.#forum
+    if (this.#wave.length === 0) {
+      const elapsed = stamps.clock.elapsed()
+      if (this.#expired.length === 0 || elapsed < this.#nextWave) return false
+      if (state.text.isFrozen || !journal.separate(state.position)) return false
+      this.#nextWave = elapsed + waveMs
+      this.#wave = this.#expired
+      this.#expired = []
+    }
+    for (let left = messagesPerTurn; left > 0 && this.#wave.length > 0; ) {
+      const thread = this.#wave.at(-1)!
+      const messages = this.#portion(thread, left)
+      const permit = admitOwn(this.#forum)
+      if (messages === 0 || isRejection(permit)) return false
+      commit(this.#forum, permit, { type: 'thread.erased', at: permit.at, thread, messages })
+      left -= messages
+      if (state.threads.messageCount(thread) === 0) this.#wave.pop()
+    }
+    return this.#wave.length > 0
+  }
+
+  /** Looks up the ends of further threads. Returns whether there are more. */
+  #lookUp(): boolean {
+    const { threads } = this.#forum.state
+    const end = Math.min(threads.count, this.#seen + looksPerTurn)
+    for (; this.#seen < end; this.#seen++) {
+      const thread = this.#seen
+      const key = threads.isExpired(thread) ? null : this.#endOf(thread)
+      if (key === null && threads.messageCount(thread) > 0) this.#expired.push(thread)
+      if (key !== null && key < Number.POSITIVE_INFINITY) {
+        this.#due.add({ key, heapIndex: 0, thread })
+      }
+    }
+    return end < threads.count
+  }
+
+  /** Returns when the thread is due if no reply comes, or Infinity. */
+  #endOf(thread: number): number {
+    const { state, threadRetentionMs = Number.POSITIVE_INFINITY } = this.#forum
+    const ownEnd = state.endOf(thread) ?? Number.POSITIVE_INFINITY
+    if (threadRetentionMs === Number.POSITIVE_INFINITY) return ownEnd
+    const newest = state.messages.createdAt(state.threads.newestMessage(thread))
+    return Math.min(ownEnd, newest + threadRetentionMs)
+  }
+
+  /** Returns how many of the thread's newest messages can be erased now (E2, E3). */
+  #portion(thread: number, messagesMax: number): number {
+    const { threads, messages, text } = this.#forum.state
+    if (text.isFrozen) return 0
+    if (text.erased.size >= erasedPagesMax && !text.pages.hasRoom) return 0
+    const count = threads.messageCount(thread)
+    const pages = new Set<number>()
+    let portion = 0
+    for (; portion < Math.min(count, messagesMax); portion++) {
+      pages.add(pageOf(messages.address(threads.message(thread, count - 1 - portion))))
+      if (pages.size > pagesPerTurn) break
+    }
+    return portion
+  }
+
+  /** Returns forum time, or after a jump what it would be without the jump, for an hour (E4). */
+  #believedTime(): number {
+    const { clock } = this.#forum.stamps
+    const at = timeOf(this.#forum)
+    const elapsed = clock.elapsed()
+    const expected = this.#time + (elapsed - this.#elapsed)
+    const isDoubted = at - expected >= notableMs
+    this.#doubtedSince = isDoubted ? (this.#doubtedSince ?? elapsed) : null
+    if (isDoubted && elapsed - this.#doubtedSince! < doubtMs) return expected
+    this.#doubtedSince = null
+    this.#time = at
+    this.#elapsed = elapsed
+    return at
+  }
+}

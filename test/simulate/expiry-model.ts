@@ -1,0 +1,76 @@
+// The expiry of threads in the model.
+
+import assert from 'node:assert/strict'
+import type { RecordOf } from '../../src/forum/records.ts'
+import { endClaim } from './claim-model.ts'
+import type { ActInEffect, Agent, Message, Thread } from './model-types.ts'
+import { forget } from './moderation-model.ts'
+
+type Subjects = Parameters<typeof forget>[0] & {
+  readonly acts: ActInEffect[]
+  readonly threads: readonly Thread[]
+  expiredPosition: number
+  erasedPosition: number
+  taggedPosition: number
+}
+
+/** Of a thread that has not expired. */
+export const alive = { isExpired: false, left: 0 }
+
+/** Returns when the thread expires if no reply comes, or Infinity. */
+export function endOf({ ttlSeconds, messages }: Thread): number {
+  return ttlSeconds === 0 ? Number.POSITIVE_INFINITY : messages.at(-1)!.at + ttlSeconds * 1000
+}
+
+/** Applies a record of the expiry of a thread. */
+export function endThread(
+  of: Subjects,
+  position: number,
+  record: RecordOf<'thread.expired'> | RecordOf<'thread.erased'>,
+): void {
+  if (record.type === 'thread.expired') expireThread(of, position, record)
+  else eraseThread(of, position, record)
+}
+
+/** Nobody sees the thread any more. */
+function expireThread(
+  of: Subjects,
+  position: number,
+  { thread: number, at }: RecordOf<'thread.expired'>,
+): void {
+  const thread = of.threads[number]
+  assert.ok(!thread.isExpired && endOf(thread) <= at, 'no thread expires before its time, or twice')
+  thread.isExpired = true
+  thread.left = thread.messages.length
+  if (thread.claim !== null) endClaim(thread, position)
+  if (thread.tags.length > 0) of.taggedPosition = position
+  thread.tags = []
+  thread.isLocked = false
+  forget(of, 'locked', thread.id)
+  for (const member of [thread.author, ...thread.named]) unfollow(member, thread, position)
+  thread.visibility = 'private'
+  thread.members = new Set()
+  of.expiredPosition = position
+}
+
+/** The newest messages that it still has are erased. */
+function eraseThread(
+  of: Subjects,
+  position: number,
+  { thread: number, messages }: RecordOf<'thread.erased'>,
+): void {
+  const thread = of.threads[number]
+  assert.ok(thread.isExpired && messages > 0 && messages <= thread.left)
+  for (let i = 0; i < messages; i++) {
+    const { author, id }: Message = thread.messages[--thread.left]
+    unfollow(author, thread, position)
+    forget(of, 'removed', id)
+  }
+  of.erasedPosition = position
+}
+
+function unfollow(agent: Agent, thread: Thread, position: number): void {
+  if (agent.isRecordedExpired || !agent.follows.delete(thread)) return
+  agent.followsChanged = position
+  agent.followed.set(thread, position)
+}
