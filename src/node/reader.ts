@@ -211,8 +211,8 @@ export class Reader {
     })
     this.#forum = forum
     const name = () => this.#nodeRole
-    const place = { publicUrl, version, epoch, startedAt: 0 }
-    const role = new Role({ ...place, forum, edge, load, config, name })
+    const own = { publicUrl, version, epoch, startedAt: 0 }
+    const role = new Role({ ...own, forum, edge, load, config, name })
     const forwarder = new Forwarder({
       link: main,
       gate: role.gate,

@@ -95,8 +95,8 @@ export function numbersMessage(kind: Kind, ...numbers: number[]): Buffer {
 }
 
 /** Returns the number at an index of a message of numbers. */
-export function numberAt(payload: Buffer, place: number): number {
-  return payload.readDoubleLE(place * 8)
+export function numberAt(payload: Buffer, index: number): number {
+  return payload.readDoubleLE(index * 8)
 }
 
 export function frameMessage(first: number, count: number, records: Uint8Array): Buffer {

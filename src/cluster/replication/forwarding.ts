@@ -56,7 +56,7 @@ const headerNames = [
   'prefer',
 ] as const
 type HeaderName = (typeof headerNames)[number]
-const placeOfHeader = new Map<string, number>(headerNames.map((name, place) => [name, place]))
+const headerIndexes = new Map<string, number>(headerNames.map((name, index) => [name, index]))
 
 export interface ForwardedRequest {
   method: string
@@ -341,8 +341,8 @@ class ForwardedExchange extends RemoteResponder implements Exchange {
   }
 
   header(name: string): string {
-    const place = placeOfHeader.get(name)
-    return place === undefined ? '' : (this.#request.headers[place] ?? '')
+    const index = headerIndexes.get(name)
+    return index === undefined ? '' : (this.#request.headers[index] ?? '')
   }
 
   allOf(name: string): string {

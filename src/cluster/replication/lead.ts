@@ -216,8 +216,8 @@ export async function beginTerm(
   const record: LeaderBegan = { type: 'leader.began', at, term, node, nonce }
   const name = { store, nonce }
   const bytes = packed(encode(record))
-  const place = { first: position + 1, last: position + 1 }
-  const sent: Unplaced = { ...place, term, name: { ...name, previousNonce }, bytes }
+  const range = { first: position + 1, last: position + 1 }
+  const sent: Unplaced = { ...range, term, name: { ...name, previousNonce }, bytes }
   while (!isStopped()) {
     try {
       const last = await stream.last()

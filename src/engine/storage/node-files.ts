@@ -71,7 +71,7 @@ export function refuseForeign({ disk, dir }: CheckpointDirectory): void {
   )
 }
 
-/** Returns the epoch of the data directory `place`, which the caller has locked. */
+/** Returns the epoch of a data directory, which the caller has locked. */
 export function loadEpoch(directory: CheckpointDirectory, storeId: string): Epoch {
   const path = join(directory.dir, 'epoch')
   try {
@@ -87,7 +87,7 @@ export function loadEpoch(directory: CheckpointDirectory, storeId: string): Epoc
   }
 }
 
-/** Adopts the epoch of other nodes in the data directory `place`, which the caller has locked. */
+/** Adopts the epoch of other nodes in a data directory, which the caller has locked. */
 export function adoptEpoch(
   directory: CheckpointDirectory,
   { store, epoch, epochBegin }: { store: string; epoch: string; epochBegin: number | null },
@@ -96,7 +96,7 @@ export function adoptEpoch(
   writeEpoch(directory, { id: epoch, position: epochBegin ?? 0 })
 }
 
-/** Makes the next start on `place` begin a new epoch after `position`. */
+/** Makes the next start on a data directory begin a new epoch after `position`. */
 export function beginEpochAt(directory: CheckpointDirectory, position: number): void {
   writeEpoch(directory, { id: null, position })
 }
