@@ -87,16 +87,12 @@ export const eventLoop = [
   figure(
     'Median delay of timers of the event loop, in seconds.',
     (_, delays) => delays.quantile(0.5),
-    {
-      columns: [{ name: 'loop_p50' }],
-    },
+    { columns: [{ name: 'loop_p50' }] },
   ),
   figure(
     'Longest delay of timers of the event loop, in seconds.',
     (_, delays) => delays.quantile(1),
-    {
-      columns: [{ name: 'loop_max' }],
-    },
+    { columns: [{ name: 'loop_max' }] },
   ),
   counter('process_cpu_seconds_total', 'User and system CPU time in seconds.', cpuSeconds, {
     columns: [{ name: 'cpu', as: 'rate' }],

@@ -125,25 +125,19 @@ export const replication = [
     'replication_forwarded_total',
     'Requests that were passed on to the leader.',
     ({ replication }) => replication?.forwarded(),
-    {
-      status: 'replication.forwarded',
-    },
+    { status: 'replication.forwarded' },
   ),
   counter(
     'replication_takeovers_total',
     'Takeovers by this process from another node.',
     ({ replication }) => replication?.takeovers(),
-    {
-      status: 'replication.takeovers',
-    },
+    { status: 'replication.takeovers' },
   ),
   counter(
     'replication_fenced_total',
     'Takeovers by another node from this process.',
     ({ replication }) => replication?.fenced(),
-    {
-      status: 'replication.fenced',
-    },
+    { status: 'replication.fenced' },
   ),
 ]
 

@@ -24,9 +24,7 @@ export const requests = [
   figure(
     'Answers with a status of 5xx.',
     total(({ answers }) => answers[5]),
-    {
-      columns: [{ name: 'failed', as: 'rate' }],
-    },
+    { columns: [{ name: 'failed', as: 'rate' }] },
   ),
   histogram(
     'http_request_duration_seconds',

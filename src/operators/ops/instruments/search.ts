@@ -12,9 +12,7 @@ export const search = [
   figure(
     'Engine of the index; empty if none can be loaded.',
     ({ search }) => search && (search.engine ?? ''),
-    {
-      status: 'search.engine',
-    },
+    { status: 'search.engine' },
   ),
   figure(
     'Messages that are not indexed yet.',
@@ -28,9 +26,7 @@ export const search = [
     'search_bytes',
     'Bytes of the files of the index.',
     ({ search }) => search?.progress.bytes,
-    {
-      status: 'search.bytes',
-    },
+    { status: 'search.bytes' },
   ),
   gauge(
     'search_resident_memory_bytes',
@@ -42,9 +38,7 @@ export const search = [
     'search_cpu_seconds_total',
     'Processor time of the index process in seconds, since it was started.',
     ({ search }) => search?.progress.cpuSeconds,
-    {
-      columns: [{ name: 'search_cpu', as: 'rate' }],
-    },
+    { columns: [{ name: 'search_cpu', as: 'rate' }] },
   ),
   counter(
     'search_restarts_total',

@@ -45,17 +45,13 @@ export const checkpoints = [
     'checkpoint_position',
     'Position of the newest checkpoint.',
     ({ checkpoints }) => checkpoints.position,
-    {
-      status: 'checkpoints.position',
-    },
+    { status: 'checkpoints.position' },
   ),
   gauge(
     'checkpoint_age_seconds',
     'Time since the newest checkpoint was taken; NaN if an earlier process took it.',
     ({ checkpoints }) => checkpoints.ageSeconds(),
-    {
-      status: 'checkpoints.age_seconds',
-    },
+    { status: 'checkpoints.age_seconds' },
   ),
   gauge(
     'checkpoint_duration_seconds',
@@ -86,9 +82,7 @@ export const checkpoints = [
     'checkpoint_failures_total',
     'Checkpoints that failed.',
     ({ checkpoints }) => checkpoints.failed,
-    {
-      status: 'checkpoints.failed',
-    },
+    { status: 'checkpoints.failed' },
   ),
   counter(
     'scrub_bytes_total',
