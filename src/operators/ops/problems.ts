@@ -12,16 +12,17 @@ export interface Problem {
   section: string
 }
 
-/** The sections, by the beginning of a warning (readiness.ts); the first one that fits counts. */
+/** The document and section about a warning (readiness.ts); the first pattern that fits counts. */
 const sections: readonly (readonly [RegExp, string, string])[] = [
   [/^(?:starting|draining)/, 'operating', 'Starting and stopping'],
-  [/^storage: storage_full/, 'operating', 'A full disk'],
+  [/^(?:storage: storage_full|disk: .* left)/, 'operating', 'A full disk'],
   [/^(?:replication|lagging|cut off)/, 'replication', 'What to watch'],
   [/^readers/, 'operating', 'Readers'],
   [/^(?:memory|queues)/, 'operating', 'Limits'],
   [/clock/, 'operating', 'The clock'],
   [/^(?:text|page)|damaged|parity/, 'operating', 'Bit rot'],
   [/checkpoint|put aside/, 'operating', 'The data directory'],
+  [/^/, 'operating', 'Watching'],
 ]
 
 /** Returns the problems, or none if all is well. */
@@ -29,8 +30,8 @@ export function problemsOf(status: Status): Problem[] {
   const { ready, log, load, memory, disk } = status
   const found: Problem[] = []
   const add = (text: string) => {
-    const [, document, section] = sections.find(([sign]) => sign.test(text)) ?? otherwise
-    found.push({ text, document: document!, section: section! })
+    const [, document, section] = sections.find(([pattern]) => pattern.test(text))!
+    found.push({ text, document, section })
   }
   const isDegraded = ready.text.startsWith('degraded')
   if (ready.state !== 'serving' && !isDegraded) add(ready.text)
@@ -48,13 +49,7 @@ export function problemsOf(status: Status): Problem[] {
   }
   if (isFillingUp(status)) {
     const left = `${bytes(disk.free_bytes)} left, full in ${duration(disk.full_in_seconds)}`
-    found.push({
-      text: `disk: ${left} at this rate`,
-      document: 'operating',
-      section: 'A full disk',
-    })
+    add(`disk: ${left} at this rate`)
   }
   return found
 }
-
-const otherwise = [null, 'operating', 'Watching'] as const
