@@ -36,8 +36,8 @@ export class ChartView {
   readonly #title = element('p', { class: 'caption' })
   readonly #noData = element('p', { class: 'no-data' })
   readonly #legend = element('ul', { class: 'legend' })
+  readonly #timeline: Timeline
   #chart: Chart
-  #timeline: Timeline
   #plot: Plot | null = null
   /** The index of the sample under the pointer, or null. */
   #cursor: number | null = null
@@ -56,10 +56,9 @@ export class ChartView {
   }
 
   /** Draws the chart with the current samples. */
-  update(chart: Chart, timeline: Timeline): void {
+  update(chart: Chart): void {
     const isOther = keyOf(chart) !== keyOf(this.#chart)
     this.#chart = chart
-    this.#timeline = timeline
     if (isOther) this.#remove()
     this.#renew()
   }

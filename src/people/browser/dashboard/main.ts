@@ -92,7 +92,7 @@ function takeOver(page: Document): void {
     const chart: Chart = JSON.parse(dataset.chart!)
     const view = charts.get(id) ?? new ChartView(byId(id), chart, timeline)
     charts.set(id, view)
-    view.update(chart, timeline)
+    view.update(chart)
   }
   drawSparks(timeline.history)
 }
