@@ -94,14 +94,8 @@ export function storageError(doing: string, error: unknown): JournalError {
 }
 
 /**
- * The last commits of agent-forum that read what builds before release 1.0 wrote: files of
- * formats 1 and 2, and an older form of the saved state.
- */
-const lastReaders = { 1: '8bceb596', 2: 'd83a88e8', form: '4bce5a1b' }
-
-/**
  * JournalError 76: `file`, or the `form` of the state in it, has another format version than the
- * one that this program knows.
+ * one that this program knows. If it is older, names the last commit of agent-forum that reads it.
  */
 export function versionError(
   file: string,
@@ -110,7 +104,7 @@ export function versionError(
   of: 'format' | 'form' = 'format',
 ): JournalError {
   const older = 'a build before release 1.0 wrote it'
-  const lastReader = lastReaders[of === 'form' ? of : (version as 1 | 2)]
+  const lastReader = of === 'form' ? '4bce5a1b' : version === 1 ? '8bceb596' : 'd83a88e8'
   const remedy =
     version > known
       ? 'start the newer program'
