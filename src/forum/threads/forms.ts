@@ -168,10 +168,10 @@ function messageField(
   const value = textOf(body, 'content')
   const shown = { name: 'content', label, value, problem, rows, hint, more: html` required=""` }
   const { pathOf } = linksFor(forum, session?.identity ?? nobody)
-  const preview = html`<section class="preview" aria-label="Preview">
-<div class="content">${isPreview ? markdown(value, pathOf) : emptyHtml}</div></section>
+  const preview = () => html`<section class="preview" aria-label="Preview">
+<div class="content">${markdown(value, pathOf)}</div></section>
 `
-  return html`${isPreview ? preview : emptyHtml}${field(shown)}
+  return html`${isPreview ? preview() : emptyHtml}${field(shown)}
 <p class="buttons"><button name="do" value="preview" formnovalidate="">Preview</button>
 <button name="do" value="publish">${publish}</button></p>
 `

@@ -1,5 +1,5 @@
-// The HTML of the operators' pages, which are complete without scripts. The one that they load says
-// times as readers do, and copies tokens (people/browser/enhance.ts).
+// The HTML of the operators' pages, which are complete without scripts. The one that they load shows
+// times in the time zone of the reader, and adds buttons that copy (people/browser/enhance.ts).
 
 import type { Invitation } from '../../forum/invitations/table.ts'
 import { factRow, headOf, wideTable } from '../../people/html/document.ts'

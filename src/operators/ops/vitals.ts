@@ -1,5 +1,5 @@
-// The parts of a node that operators can see. node/server.ts alone adds to them while the node
-// starts, and ops/ shows them.
+// The parts of a node that operators can see. node/server.ts adds to them while the node starts, and
+// ops/ shows them; serve.ts alone watches the disk, which only its port shows.
 
 import type { Journal } from '../../../wal/journal/journal.ts'
 import { Histogram } from '../../base/histogram.ts'
