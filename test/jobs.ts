@@ -117,6 +117,7 @@ const ofSystem = [
   ...['faults/restore', 'faults/retention', 'faults/shares', 'faults/unnamed-errors'],
   ...[
     'faults/worn-files',
+    'forum/search/expiry',
     'forum/search/faults',
     'forum/search/followers',
     'forum/search/index',
@@ -215,7 +216,7 @@ const alone: Record<string, readonly string[]> = {
   forum: ['checkpoints', 'expiry', 'forum', 'kinds', 'state-pages'],
   'forum/feed': ['queries', 'waiting'],
   'forum/governance': ['commands'],
-  'forum/search': ['faults', 'followers', 'index', 'sealed', 'search'],
+  'forum/search': ['expiry', 'faults', 'followers', 'index', 'sealed', 'search'],
   'forum/threads': ['queries'],
   'forum/webhooks': ['deliveries', 'send', 'webhook-program'],
   kernel: ['clock', 'compile', 'receipts'],

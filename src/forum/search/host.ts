@@ -80,7 +80,7 @@ export class SearchHost {
     cpuSeconds: 0,
     stallReason: '',
   }
-  /** Messages that have expired, with the positions of their erasures, to be announced. */
+  /** Messages that expire from the start of the process on, also while `#begin` waits. */
   #forgotten: [message: number, position: number][] = []
   readonly #options: HostOptions
   readonly #feeder: Feeder
@@ -110,7 +110,7 @@ export class SearchHost {
     this.#feeder = new Feeder(options.forum)
     this.#progressLog = new ProgressLog(options.log)
     const { state } = options.forum
-    state.onForgotten = (...forgotten) => this.#hasBegun && this.#forgotten.push(forgotten)
+    state.onForgotten = (...forgotten) => this.#child && this.#forgotten.push(forgotten)
     const socket = path.join(options.dir, readersSocket)
     if (options.hasReaders && isForeign(socket)) {
       options.log.warn({ socket, hint: socketHint }, 'search_socket_foreign')

@@ -1,5 +1,5 @@
-// The HTML of the operators' pages, which are complete without scripts. The one that they load shows
-// times in the time zone of the reader, and adds buttons that copy (people/browser/enhance.ts).
+// The HTML of the operators' pages, which are complete without scripts. The script that they load
+// (people/browser/enhance.ts) shows times in the reader's time zone, and adds buttons that copy.
 
 import type { Invitation } from '../../forum/invitations/table.ts'
 import { factRow, headOf, wideTable } from '../../people/html/document.ts'

@@ -1,5 +1,5 @@
-// The parts of a node that operators can see. node/server.ts adds to them while the node starts, and
-// ops/ shows them; serve.ts alone watches the disk, which only its port shows.
+// The parts of a node that operators can see, and that ops/ shows. node/server.ts adds to them
+// while the node starts; serve.ts adds the disk, which only its port shows.
 
 import type { Journal } from '../../../wal/journal/journal.ts'
 import { Histogram } from '../../base/histogram.ts'
