@@ -383,3 +383,12 @@ t.test('claims: with mistakes: contradict themselves if no order exists', async 
   }
   t.ok(verdicts.right > 500 && verdicts.wrong > 500, JSON.stringify(verdicts))
 })
+
+t.test('F3: made by a claim without an answer, and renewed later: an earlier fence', (t) => {
+  const history = new ClaimHistory()
+  send(history, 'ana')
+  claim(history, held('ben', 2, 1000), { in: 'thr 2' })
+  claim(history, held('ana', 1, 2000))
+  t.same(history.contradictions(), [])
+  t.end()
+})

@@ -149,6 +149,17 @@ export class ClaimHistory {
     return found
   }
 
+  /**
+   * Returns when this identity sent its first claim of the thread that has no answer, which may
+   * have made the claim that a later one renews; Infinity if there is none.
+   */
+  #unansweredAt(holder: string, thread: string | null): number {
+    const sent = [...this.commands.values()].filter(({ what, thread: other }) => {
+      return what.is === 'claim' && what.granted === null && what.by === holder && other === thread
+    })
+    return Math.min(...sent.map(({ calledAt }) => calledAt))
+  }
+
   /** Returns what contradicts one order of the fences of all threads (F3). */
   #compareFences(): string[] {
     const found: string[] = []
@@ -159,7 +170,8 @@ export class ClaimHistory {
       const is = `${holder} in ${thread}`
       const known = claims.get(fence) ?? { is, after: calledAt, before: answeredAt }
       if (known.is !== is) found.push(`F3: fence ${fence} is of ${known.is} and of ${is}`)
-      const [after, before] = [Math.min(known.after, calledAt), Math.min(known.before, answeredAt)]
+      const sentAt = Math.min(calledAt, this.#unansweredAt(holder, thread))
+      const [after, before] = [Math.min(known.after, sentAt), Math.min(known.before, answeredAt)]
       claims.set(fence, { is, after, before })
     }
     let latest = { fence: 0, after: 0 }
