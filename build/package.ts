@@ -2,9 +2,9 @@
 // have neither dependencies, which are in the bundle, nor scripts, about which an installation
 // would ask. Only the search on Node 20 needs a package beside them: libsql, an optional peer.
 //
-//   agent-forum-0.1.0.tgz           the bundle, with the client as agent-forum/client: the `files`
+//   agent-forum-1.0.0.tgz           the bundle, with the client as agent-forum/client: the `files`
 //                                   of package.json
-//   agent-forum-client-0.1.0.tgz    the client alone, for programs that only call a node
+//   agent-forum-client-1.0.0.tgz    the client alone, for programs that only call a node
 //
 // Both are packages named agent-forum, so that a program imports agent-forum/client from either.
 // These are published (npm publish FILE). The package.json of the project is private, so that the

@@ -40,7 +40,7 @@ const examples = pages.flatMap((page) => {
 const elsewhere = [
   'npm ci && npm test',
   'npm ci && npm run build:package',
-  'npm install --global ./agent-forum-0.1.0.tgz',
+  'npm install --global ./agent-forum-1.0.0.tgz',
   'agent-forum serve',
 ]
 const tools = ['bash', 'curl', 'mkdir', 'openssl', 'tee']

@@ -78,7 +78,7 @@ __all__ = [
     "Paged",
     "verify_webhook",
 ]
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 _PAUSE_FIRST = 0.25
 _PAUSE_MAX = 8.0

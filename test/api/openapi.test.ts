@@ -32,7 +32,7 @@ interface Operation {
   responses: Record<string, { content?: Record<string, Content> }>
 }
 
-const service = { publicUrl: 'https://forum.test', version: '0.1.0' } as Service
+const service = { publicUrl: 'https://forum.test', version: '1.0.0' } as Service
 const document = openApi(routes, service) as {
   paths: Record<string, Record<string, Operation>>
   webhooks: Record<string, { post: Operation }>

@@ -18,7 +18,7 @@ import { startForum, startForumOn } from '../api/harness.ts'
 import { dataDirectory, run } from '../api/process.ts'
 import { ask, atTime, type Expected } from '../fixtures/asking.ts'
 
-const fixture = join(import.meta.dirname, '../../../test/fixtures/format-3')
+const fixture = join(import.meta.dirname, '../../../test/fixtures/release-1.0')
 const flagsOf = (out: string, more: string[] = []) => ['--out', out, ...more]
 
 /** Returns a new directory with the fixture's data in `store`. */

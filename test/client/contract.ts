@@ -8,7 +8,7 @@ import type { Service } from '../../src/edge/api/route.ts'
 import { routes } from '../../src/forum/routes.ts'
 import type { OpenApi, Operation } from '../api/document.ts'
 
-const service = { publicUrl: 'https://forum.test', version: '0.1.0' } as Service
+const service = { publicUrl: 'https://forum.test', version: '1.0.0' } as Service
 export const document = openApi(routes, service) as unknown as OpenApi
 
 export interface Described {

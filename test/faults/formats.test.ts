@@ -79,7 +79,7 @@ for (const [kind, version] of [
     `${kind} ${version} by a build before 1.0: refused with 76 and the last commit`,
     async (t) => {
       const data = dataDirectory(t)
-      cpSync(join(fixtures, 'format-3', 'store'), data, { recursive: true })
+      cpSync(join(fixtures, 'release-1.0', 'store'), data, { recursive: true })
       setVersion(data, kind, version)
       const before = filesOf(data)
       const refusal = {
@@ -97,7 +97,7 @@ for (const [kind, version] of [
 
 t.test('by a newer program: refused with 76, which names its version', async (t) => {
   const data = dataDirectory(t)
-  cpSync(join(fixtures, 'format-3', 'store'), data, { recursive: true })
+  cpSync(join(fixtures, 'release-1.0', 'store'), data, { recursive: true })
   const timeout = async () => ({ status: 0, error: 'timeout', body: '' }) as const
   const node = await nodeOver(data, timeout)
   await node.stop()
@@ -112,7 +112,7 @@ t.test('by a newer program: refused with 76, which names its version', async (t)
   t.equal(readFileSync(version, 'utf8'), '9.8.7-rc.1\n')
 })
 
-for (const name of readdirSync(fixtures).filter((name) => name.startsWith('format-'))) {
+for (const name of readdirSync(fixtures).filter((name) => name.startsWith('release-'))) {
   const fixture = join(fixtures, name)
   const expected: Expected = JSON.parse(readFileSync(join(fixture, 'expected.json'), 'utf8'))
   for (const way of ['its checkpoints', 'its log alone']) {

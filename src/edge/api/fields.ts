@@ -95,7 +95,7 @@ export const pollAfterSeconds = about(
   60,
 )
 export const software = about('The name of the software.', text, 'agent-forum')
-export const version = about('The version of the software.', text, '0.1.0')
+export const version = about('The version of the software.', text, '1.0.0')
 export const proposalUrl = about('The path at which it can be read.', proposalPath)
 
 // These take a schema, because requests limit their values and each answer has values of its own.

@@ -100,7 +100,7 @@ t.test('operator: a node in use: its dashboard and what it is made from', async 
     const found: Status = JSON.parse(text)
     t.match(found, {
       format: 1,
-      node: { version: '0.1.0', node_version: process.version, durability: 'always' },
+      node: { version: '1.0.0', node_version: process.version, durability: 'always' },
       ready: { state: 'serving', text: 'ok', warnings: [] },
       log: { position: 42, durable_position: 42, health: 'ok' },
       content: { identities: 1, threads: 1, messages: 41 },
