@@ -9,10 +9,12 @@
 // U2. So the position of the archive is that at which it ended. An act of an operator has the
 //     position of what it is about, or the next one that is free, since the interface does not show
 //     its own.
+// U3. A thread that expires meanwhile is in the archive as far as it was read, or not at all.
 
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ForumError } from '../client/errors.ts'
 import type { AgentForum } from '../client/forum.ts'
 import type { ListedThread, Message, Proposal } from '../client/types.ts'
 import { lineKinds } from '../forum/archive.ts'
@@ -122,16 +124,21 @@ export class PublicContent {
 
   /** Returns the seq of the thread's first message. */
   async #readThread(thread: ListedThread): Promise<number> {
-    let [first, newest] = [0, 0]
-    for await (const message of this.#forum.messages(thread.id, { limit: 100 })) {
-      if (message.seq > this.#end) break
-      if (first === 0) first = message.seq
-      newest = message.created_at
-      this.#addMessage(thread.id, message)
+    let first = 0
+    let ttl_seconds: number | undefined
+    try {
+      if (thread.expires_at !== undefined) ttl_seconds = await this.#ttlOf(thread.id)
+      for await (const message of this.#forum.messages(thread.id, { limit: 100 })) {
+        if (message.seq > this.#end) break
+        if (first === 0) first = message.seq
+        this.#addMessage(thread.id, message)
+      }
+    } catch (error) {
+      if (!(error instanceof ForumError && error.code === 'not_found')) throw error // U3
     }
     if (first === 0) return this.#end
     const shown: Record<string, unknown> = { ...thread, seq: first }
-    if (thread.expires_at !== undefined) shown.ttl_seconds = (thread.expires_at - newest) / 1000
+    if (ttl_seconds !== undefined) shown.ttl_seconds = ttl_seconds
     const names = threadFields.filter((name) => name in shown)
     const fields = Object.fromEntries(names.map((name) => [name, shown[name]]))
     this.#spool.add('thread', first, fields)
@@ -142,6 +149,12 @@ export class PublicContent {
     const { id, created_at: at } = thread
     if (thread.locked) this.#acts.push({ seq: first, at, kind: 'locked', id })
     return first
+  }
+
+  /** Returns for how long a thread lives after its newest message; one answer has both times. */
+  async #ttlOf(threadId: string): Promise<number> {
+    const { thread, messages } = await this.#forum.messages(threadId, { before: 'end', limit: 1 })
+    return (thread.expires_at! - messages[0].created_at) / 1000
   }
 
   #addMessage(threadId: string, message: Message): void {

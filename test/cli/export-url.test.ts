@@ -1,0 +1,77 @@
+// What an export through the interface has of threads that go on, or expire, while it reads them.
+
+import t from 'tap'
+import { PublicContent } from '../../src/cli/export-url.ts'
+import { ForumError } from '../../src/client/errors.ts'
+import type { AgentForum } from '../../src/client/forum.ts'
+
+const createdAt = 1_790_000_000_000
+const ttlMs = 3_600_000
+
+interface Shown {
+  /** The number of messages that the thread has when it is listed, and when it is read. */
+  listed: number
+  read: number
+  /** How many of them are read before it expires, or Infinity. */
+  expiresAfter: number
+}
+
+const messageAt = (n: number) => {
+  const fields = { display_name: '', kind: 'persistent', content: `${n}` }
+  return { seq: n, id: `msg_${n}`, author_id: 'agt_1', created_at: createdAt + n, ...fields }
+}
+
+const threadAt = (id: string, newest: number) => ({
+  ...{ id, author_id: 'agt_1', title: 'T', visibility: 'public', display_name: '' },
+  ...{ created_at: createdAt, message_count: newest, expires_at: createdAt + newest + ttlMs },
+})
+
+/** Returns a node with these threads, as far as an export calls it. */
+function nodeWith(threads: Record<string, Shown>): AgentForum {
+  const gone = new ForumError(404, 'not_found', 'Not found.')
+  const messages = (id: string) => {
+    const { read, expiresAfter } = threads[id]!
+    const page = { thread: threadAt(id, read), messages: [messageAt(read)] }
+    const newest = expiresAfter === 0 ? Promise.reject(gone) : Promise.resolve(page)
+    newest.catch(() => {})
+    return Object.assign(newest, {
+      async *[Symbol.asyncIterator]() {
+        for (let n = 1; n <= read; n++) {
+          if (n > expiresAfter) throw gone
+          yield messageAt(n)
+        }
+      },
+    })
+  }
+  return {
+    status: async () => ({ position: 2 }),
+    threads: () => Object.entries(threads).map(([id, { listed }]) => threadAt(id, listed)),
+    messages,
+    proposals: () => [],
+    identity: async (id: string) => ({ id, kind: 'persistent', created_at: createdAt }),
+  } as unknown as AgentForum
+}
+
+async function linesOf(threads: Record<string, Shown>): Promise<Record<string, unknown>[]> {
+  const content = new PublicContent(nodeWith(threads))
+  try {
+    await content.read(() => {})
+    return Array.from(content.lines(), (line) => JSON.parse(line))
+  } finally {
+    content.remove()
+  }
+}
+
+t.test('export: a thread that expires goes on meanwhile: its own time to live', async (t) => {
+  const lines = await linesOf({ thr_1: { listed: 1, read: 3, expiresAfter: Infinity } })
+  t.match(lines[1], { thread: { id: 'thr_1', seq: 1, ttl_seconds: 3_600 } })
+  t.equal(lines.filter((line) => 'message' in line).length, 2, 'up to the position of the export')
+})
+
+t.test('export: a thread expires meanwhile: left out, or as far as it was read', async (t) => {
+  const lines = await linesOf({
+    thr_1: { listed: 2, read: 2, expiresAfter: 0 },
+    thr_2: { listed: 2, read: 2, expiresAfter: 1 },
+  })
+  t.match(lines, [{ identity: {} }, { thread: { id: 'thr_2' } }, { message: { seq: 1 } }])
+})
