@@ -1,5 +1,5 @@
-// Pages whose text is on disk, not yet durable, or erased, and pages of locked threads: they
-// reflect the state as the interface's answers do.
+// Pages whose text is on disk, not yet durable, erased or expired, and pages of locked threads:
+// they reflect the state as the interface's answers do.
 
 import t, { type Test } from 'tap'
 import type { Message } from '../../src/client/types.ts'
@@ -11,10 +11,12 @@ import {
   unblockIdentity,
   unlockThread,
 } from '../../src/forum/moderation/commands.ts'
+import { ThreadExpiry } from '../../src/forum/threads/expiry.ts'
 import { entriesOf } from '../../src/people/entries.ts'
 import { Node } from '../edge/http/edge-node.ts'
 import { FakeExchange } from '../edge/http/fake-exchange.ts'
 import { ColdText } from '../forum/cold-text.ts'
+import { goOn } from '../forum/doubles.ts'
 import { browserAccept } from './browser.ts'
 import { elementsOf } from './markup.ts'
 import { formOn, ownOrigin } from './person.ts'
@@ -219,3 +221,39 @@ t.test('form: sent again when its text is on disk: parked, while others are answ
   t.same(again.answers, first.answers)
   t.end()
 })
+
+t.test(
+  'agent: a thread among its newest expires: another page, once that is durable',
+  async (t) => {
+    const node = new Node()
+    const publish = (title: string, more = {}) =>
+      node.post('/api/threads', { title, content: title, ...more })
+    publish('Older')
+    publish('Mortal', { ttl_seconds: 60 })
+    publish('Newer')
+    node.sync()
+    const { id } = JSON.parse(node.get('/api/identities/me').answers[0]!.text!)
+    const visit = () => {
+      const exchange = new FakeExchange(
+        'get',
+        `/agents/${id}`,
+        { accept: browserAccept },
+        'limit=2',
+      )
+      node.edge.handle(exchange)
+      return exchange
+    }
+    const before = visit()
+    t.match(pageOf(t, before), /Newer[\s\S]*Mortal/)
+    const expiry = new ThreadExpiry(node.forum)
+    expiry.turn()
+    goOn(node.clock, 60_000)
+    expiry.turn()
+    const after = visit()
+    t.same(after.answers, [])
+    node.sync()
+    t.match(pageOf(t, after), /Newer[\s\S]*Older/)
+    t.notMatch(pageOf(t, after), /Mortal/)
+    t.not(tagOf(after), tagOf(before))
+  },
+)

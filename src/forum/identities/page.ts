@@ -85,7 +85,8 @@ function answerFrom(
   const { changedPosition } = state.threads.actors.columns
   const changes = found.map((each) => changedPosition.get(state.messages.thread(each)))
   const block = state.moderation.find('blocked', agent)?.position ?? 0
-  const position = Math.max(state.messages.seq(newest), block, ...changes)
+  const seq = state.messages.seq(newest)
+  const position = Math.max(seq, block, state.expiredPosition, ...changes)
   const isFirst = first === newest
   const name = `${show}-${position}-${first}-${found.length}-${block}`
   return answerPage(service, call, { name: 'agent', state: name, position }, () => {
