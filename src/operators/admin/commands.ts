@@ -137,7 +137,8 @@ function actJson(state: State, { kind, subject, position, at, reason }: Act): Ac
 }
 
 /**
- * Resolves with the text of a message, which is read from disk if necessary, as for any request.
+ * Resolves with the text of a message, which is read from disk if necessary, as for any request; or
+ * with `not_found` if its thread has expired.
  */
 export function textOf(forum: Forum, message: number): Promise<string | Rejection> {
   const { page, state, coldReads } = forum
@@ -145,6 +146,7 @@ export function textOf(forum: Forum, message: number): Promise<string | Rejectio
   const parking = { caller: nobody, connection: { isGone: false }, bodyBytes: 0 }
   return new Promise((resolve) => {
     const read = () => {
+      if (state.isGone(message)) return resolve({ rejected: 'not_found' })
       const bytes = writePage(page, null, items, '"next":0')
       if (!coldReads.isNeeded) return resolve(JSON.parse(`${Buffer.from(bytes)}`).items[0].content)
       coldReads.park(parking, (parked) => {

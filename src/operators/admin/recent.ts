@@ -7,14 +7,17 @@ import { section } from './page-parts.ts'
 import { identityLink, idLink } from './subjects.ts'
 
 const [messagesShown, identitiesShown, refusedShown] = [20, 10, 5]
+/** Messages of threads that have expired are among these. */
+const messagesExamined = 1_000
 /** The part of a message that is shown, in UTF-16 units. */
 const excerptMax = 120
 
 export async function recentSections(node: Administered): Promise<Html> {
   const { state, refusedCallers } = node
   const { identities } = state
+  const left = newest(state.messages.count, messagesExamined).filter((each) => !state.isGone(each))
   const messages = await Promise.all(
-    newest(state.messages.count, messagesShown).map((each) => messageRow(node, each)),
+    left.slice(0, messagesShown).map((each) => messageRow(node, each)),
   )
   const registered = newest(identities.count, identitiesShown).map((each) => {
     const at = time(identities.actors.columns.createdAt.get(each))

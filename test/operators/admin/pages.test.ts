@@ -5,13 +5,16 @@
 
 import t, { type Test } from 'tap'
 import { request } from 'undici'
+import { ThreadExpiry } from '../../../src/forum/threads/expiry.ts'
 import { BrowserSessions, sessionSeconds } from '../../../src/operators/admin/browser-sessions.ts'
-import { textOf } from '../../../src/operators/admin/commands.ts'
+import { type Administered, textOf } from '../../../src/operators/admin/commands.ts'
+import { recentSections } from '../../../src/operators/admin/recent.ts'
 import { type Forum, startForum } from '../../api/harness.ts'
 import { sample } from '../../api/operators.ts'
 import { run } from '../../api/process.ts'
 import { Node } from '../../edge/http/edge-node.ts'
 import { ColdText } from '../../forum/cold-text.ts'
+import { goOn } from '../../forum/doubles.ts'
 import { freePort } from '../../free-port.ts'
 import { type Element, elementsOf } from '../../people/markup.ts'
 import { formOn } from '../../people/person.ts'
@@ -183,6 +186,24 @@ t.test('operators: what is new: each with a link to act on it', async (t) => {
   )
   t.match(text, /Newest identities.*&lt;b&gt;ana.*persistent/s)
   t.match(operator.page.headers['content-security-policy'], "script-src 'self'")
+})
+
+t.test('operators: what is new, when a thread has expired: all but its messages', async (t) => {
+  const node = new Node()
+  const { forum, clock } = node
+  node.post('/api/threads', { title: 't', content: 'It stays' })
+  node.post('/api/threads', { title: 't', content: 'It expires', ttl_seconds: 60 })
+  const { state, refusedCallers } = forum
+  const administered = { state, refusedCallers, textOf: (n: number) => textOf(forum, n) }
+  const read = async () => (await recentSections(administered as Administered)).text
+  t.match(await read(), /It expires[\s\S]*It stays/)
+  const expiry = new ThreadExpiry(forum)
+  goOn(clock, 60_000)
+  expiry.turn()
+  t.ok(state.messages.isForgotten(1))
+  t.match(await read(), 'It stays')
+  t.notMatch(await read(), 'It expires')
+  t.same(await textOf(forum, 1), { rejected: 'not_found' }, 'as it is read again from disk')
 })
 
 t.test('operators: invitations and tokens: shown once', async (t) => {
