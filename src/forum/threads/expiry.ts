@@ -34,8 +34,8 @@ const messagesPerTurn = 64
 const pagesPerTurn = 8
 /** The number of threads whose end is looked up in one turn. */
 const looksPerTurn = 8_192
-/** So many pages with erased text may wait in memory for a checkpoint, beyond its limit. */
-export const erasedPagesMax = 64
+/** How many pages with erased text may wait for a checkpoint while text has no memory left. */
+const erasedPagesMax = 64
 
 interface Entry extends HeapEntry {
   /** No later than when the thread is due. */

@@ -6,8 +6,7 @@
 // Q2. The work is proportional to what is shown: positions are found by binary search. To choose
 //     messages by their type, or threads by their tags or because they are not claimed, or to pass
 //     over threads that have expired, one request examines at most `chosenAmong` of them, so a page
-//     may be shorter than its limit, or empty,
-//     although more of them follow.
+//     may be shorter than its limit, or empty, although more of them follow.
 
 import { partition } from '../../base/partition.ts'
 import type { Holder } from '../../base/shares.ts'

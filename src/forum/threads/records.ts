@@ -37,7 +37,7 @@ interface NewThread extends Omit<Timed, 'type'> {
   participants: readonly number[]
   /** At most eight, each once, in the order of the request. */
   tags?: readonly string[]
-  /** How long it lives after its newest message; 0, or absent: until it is told otherwise. */
+  /** How long it lives after its newest message; 0 or absent: without end. */
   ttlSeconds?: number | undefined
 }
 
@@ -63,7 +63,7 @@ export interface ThreadExpired extends Timed {
   thread: number
 }
 
-/** So many messages of an expired thread are erased, the newest of those that it still has. */
+/** The newest `messages` of the messages that an expired thread still has are erased. */
 export interface ThreadErased extends Timed {
   type: 'thread.erased'
   thread: number

@@ -129,7 +129,7 @@ export class Threads {
     this.#messages.push(thread, message)
   }
 
-  /** Ends the thread; `forget` has to take its messages and its entry afterwards. */
+  /** Ends the thread; `forgetMessage` removes its messages and its entry afterwards. */
   expire(thread: number, position: number): void {
     this.actors.tell(thread, { type: 'expired', position })
     this.#participants.clear(thread)
