@@ -124,11 +124,16 @@ export function malformed(query: string): string | null {
   return null
 }
 
-/** Decodes a form-encoded text; a malformed one is returned unchanged. */
+/** Decodes a form-encoded text; a malformed one keeps its percent signs. */
 function decode(text: string): string {
-  if (!text.includes('%') && !text.includes('+')) return text
+  return percentDecoded(text.includes('+') ? text.replaceAll('+', ' ') : text)
+}
+
+/** Decodes the percent-encoding of a text; a malformed one is returned unchanged. */
+export function percentDecoded(text: string): string {
+  if (!text.includes('%')) return text
   try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
+    return decodeURIComponent(text)
   } catch {
     return text
   }

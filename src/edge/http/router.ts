@@ -1,13 +1,14 @@
 // Finds the routes of a path: by a map, or by the text around the path's one parameter.
 
 import type { Route } from '../api/route.ts'
+import { percentDecoded } from './parse.ts'
 
 /** The targets at one path, by method in lower case. */
 type ByMethod<T> = Map<string, T>
 
 export interface Match<T> {
   methods: ByMethod<T>
-  /** The parameter in the path, or ''. */
+  /** The parameter in the path, decoded, or ''. */
   id: string
 }
 
@@ -57,7 +58,7 @@ export class Router<T> {
       if (!path.startsWith(before) || !path.endsWith(after)) continue
       const id = path.slice(before.length, path.length - after.length)
       if (id === '' || id.includes('/')) continue
-      return { methods, id }
+      return { methods, id: percentDecoded(id) }
     }
     return null
   }

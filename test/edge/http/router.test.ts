@@ -21,7 +21,10 @@ const found: [string, string, string, string[]][] = [
   ['/things/special', '', 'GET, HEAD, OPTIONS', ['get /things/special']],
   ['/things/parts', 'parts', 'GET, HEAD, OPTIONS', ['get /things/:thingId']],
   ['/things/things', 'things', 'GET, HEAD, OPTIONS', ['get /things/:thingId']],
-  ['/things/%2F', '%2F', 'GET, HEAD, OPTIONS', ['get /things/:thingId']],
+  ['/things/%2F', '/', 'GET, HEAD, OPTIONS', ['get /things/:thingId']],
+  ['/things/a%3Ab', 'a:b', 'GET, HEAD, OPTIONS', ['get /things/:thingId']],
+  ['/things/a+b', 'a+b', 'GET, HEAD, OPTIONS', ['get /things/:thingId']],
+  ['/things/%3a%', '%3a%', 'GET, HEAD, OPTIONS', ['get /things/:thingId']],
   [
     '/things/7/parts',
     '7',
