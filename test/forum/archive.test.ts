@@ -11,6 +11,7 @@ import t from 'tap'
 import type { Route } from '../../src/edge/api/route.ts'
 import { ArchiveReader, ArchiveWriter, BadArchive, linesOf } from '../../src/forum/archive.ts'
 import { saveProposal, saveReview } from '../../src/forum/commands.ts'
+import { getFollowers } from '../../src/forum/feed/followers-routes.ts'
 import { getRead } from '../../src/forum/feed/read-place-routes.ts'
 import { getNotifications } from '../../src/forum/feed/routes.ts'
 import type { Forum } from '../../src/forum/forum.ts'
@@ -302,6 +303,17 @@ t.test('archive: whole, but contradictory: refused, with the line and why', asyn
     .replace('}}', ',"removed":true}}')
   const alone = rewritten(text, (lines) => lines.splice(7, 1, removed))
   t.throws(() => readArchive(alone), { message: /^no act has removed msg_5+$/ })
+})
+
+t.test('archive: two follow a thread: in the order in which they began', async (t) => {
+  const bytes = rewritten(`${good.join('\n')}\n{"end":{}}\n`, (lines) => {
+    lines.splice(8, 1, follow(ben, open, 5), follow(ana, open, 6))
+  })
+  const { forum } = newWorld()
+  restart(forum, readArchive(bytes))
+  t.equal(archiveOf(forum.state, false), `${bytes}`)
+  const page = outcomeOf(forum, getFollowers, { caller: 0, id: open, query: { limit: 9 } })
+  t.match(isRejection(page) ? page : `${page.body}`, new RegExp(`${ben}.*${ana}`))
 })
 
 t.test('archive: of a newer format, or no archive: refused as such', async (t) => {

@@ -23,13 +23,11 @@ export const subscriptionLine = lineKind<{ identity_id: string; thread_id: strin
       since: position,
     }),
     *lines({ state }) {
-      const { identities, feeds, threads } = state
-      for (let identity = 0; identity < identities.count; identity++) {
-        const id = identities.id(identity)
-        for (const thread of feeds.threadsOf(identity)) {
-          if (threads.isExpired(thread)) continue
-          yield renderSubscription(id, threads.id(thread), sinceOf(state, identity, thread))
-        }
+      const { identities, subscriptions, threads } = state
+      for (const [identity, thread] of subscriptions.followed()) {
+        if (threads.isExpired(thread)) continue
+        const since = sinceOf(state, identity, thread)
+        yield renderSubscription(identities.id(identity), threads.id(thread), since)
       }
     },
     add({ state }, { identity_id, thread_id, since }) {

@@ -74,6 +74,14 @@ export class Subscriptions {
     return isFollower ? this.#identities.get(pair) : -1
   }
 
+  /** Yields who follows which thread, in the order in which they first did so. */
+  *followed(): Iterable<[identity: number, thread: number]> {
+    for (let pair = 0; pair < this.count; pair++) {
+      if (this.#actors.state(pair) !== 'subscribed') continue
+      yield [this.#identities.get(pair), this.#threads.get(pair)]
+    }
+  }
+
   /** Returns whether the identity can follow the thread: it does not yet, and its feed is open. */
   mayFollow(identity: number, thread: number): boolean {
     const pair = this.#find(identity, thread)
