@@ -240,7 +240,7 @@ export const settingFlags = {
   'retention-days': {
     value: 'N',
     preset: '0',
-    help: 'forget each thread this long after its newest message; 0: keep all',
+    help: 'forget each thread N days after its newest message; 0: keep all',
   },
   'checkpoint-mb': {
     value: 'MB',

@@ -43,12 +43,12 @@ export const memory = [
 const mentions = ({ state }: Vitals) => state.feeds.mentionCount
 
 export const content = [
-  gauge('messages', 'Messages.', ({ state }) => state.messages.count, {
+  gauge('messages', 'Messages published so far.', ({ state }) => state.messages.count, {
     status: 'content.messages',
     columns: [{ name: 'messages' }],
   }),
   gauge('mentions', 'Mentions of identities in messages; each is in a feed.', mentions),
-  gauge('threads', 'Threads.', ({ state }) => state.threads.count, {
+  gauge('threads', 'Threads published so far.', ({ state }) => state.threads.count, {
     status: 'content.threads',
     columns: [{ name: 'threads' }],
   }),
