@@ -193,25 +193,8 @@ t.test('J6: a segment of another store: refused, both stores named', async (t) =
   await refused(t, disk, /it belongs to store [0-9a-f]{32}, not [0-9a-f]{32}/)
 })
 
-t.test('J6: a segment of an older copy of the same store: refused', async (t) => {
-  const disk = await logOf(20, 500, true)
-  const older = disk.copy()
-  for (const [branch, word] of [
-    [disk, 'one'],
-    [older, 'other'],
-  ] as const) {
-    const { journal } = await open(branch)
-    await appendEach(
-      journal,
-      recordsOf(40, 500).map((text) => word + text),
-    )
-    await journal.close()
-  }
-  disk.overwrite(third, older.bytesOf(third))
-  await refused(t, disk, /is damaged/)
-})
-
-t.test('J6: a frame of an older copy of the same store, at its place: refused', async (t) => {
+/** Returns two copies of a log after which different records of the same length were appended. */
+async function copiesThatDiffer() {
   const disk = await logOf(20, 500, true)
   const older = disk.copy()
   for (const [branch, word] of [
@@ -225,6 +208,17 @@ t.test('J6: a frame of an older copy of the same store, at its place: refused', 
     )
     await journal.close()
   }
+  return { disk, older }
+}
+
+t.test('J6: a segment of an older copy of the same store: refused', async (t) => {
+  const { disk, older } = await copiesThatDiffer()
+  disk.overwrite(third, older.bytesOf(third))
+  await refused(t, disk, /is damaged/)
+})
+
+t.test('J6: a frame of an older copy of the same store, at its place: refused', async (t) => {
+  const { disk, older } = await copiesThatDiffer()
   for (let at = 1024; at < smallSegment; at += 1024) {
     const mixed = disk.copy()
     older.bytesOf(third).copy(mixed.bytesOf(third), at, at, at + 1024)
