@@ -104,7 +104,7 @@ export function versionError(
   of: 'format' | 'form' = 'format',
 ): JournalError {
   const older = 'a build before release 1.0 wrote it'
-  const lastReader = of === 'form' ? '4bce5a1b' : version === 1 ? '8bceb596' : 'd83a88e8'
+  const lastReader = of === 'form' ? '6bd589d5' : version === 1 ? '8bceb596' : 'd83a88e8'
   const remedy =
     version > known
       ? 'start the newer program'
