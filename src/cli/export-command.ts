@@ -165,13 +165,15 @@ interface Counts {
   position: number
 }
 
-export function countsOf({ identities, threads, messages, position }: State): Counts {
-  return {
-    identities: identities.count,
-    threads: threads.count,
-    messages: messages.count,
-    position,
+/** Counts what an archive of the state has: nothing of threads that have expired. */
+export function countsOf({ identities, threads, position }: State): Counts {
+  const counts = { identities: identities.count, threads: 0, messages: 0, position }
+  for (let thread = 0; thread < threads.count; thread++) {
+    if (threads.isExpired(thread)) continue
+    counts.threads += 1
+    counts.messages += threads.messageCount(thread)
   }
+  return counts
 }
 
 /** Says what an archive has, in words. */
