@@ -361,8 +361,11 @@ export class Run {
   #newExpiry(): ThreadExpiry {
     const { forum } = this.world
     const now = (recorded: number) => forum.stamps.clock.now(recorded)
-    const clock = { now, elapsed: () => this.#at } as typeof forum.stamps.clock
-    return new ThreadExpiry({ ...forum, stamps: { ...forum.stamps, clock } })
+    let at: number | null = forum.state.now // as if no time had passed since the newest record
+    const clock = { now, elapsed: () => at ?? this.#at } as typeof forum.stamps.clock
+    const expiry = new ThreadExpiry({ ...forum, stamps: { ...forum.stamps, clock } })
+    at = null
+    return expiry
   }
 
   #agent(number: number): Agent {
