@@ -317,9 +317,8 @@ export class Run {
   /** Does the work of the timer: records the expiry of the guests that are due. */
   #expire(): void {
     const { model, world } = this
-    const due = model.agents.filter((agent) => {
-      return !agent.isRecordedExpired && model.hasExpired(agent, this.#at)
-    })
+    const isDue = (agent: Agent) => !agent.isRecordedExpired && model.hasExpired(agent, this.#at)
+    const due = model.agents.filter(isDue)
     expireGuests(world.forum)
     const recorded = this.#fold().length
     assert.ok(recorded <= 1, 'K1: one record for all')
@@ -327,10 +326,8 @@ export class Run {
     if (due.length > 0) this.outcomes.add('guests expired')
     this.#expireClaims()
     this.#expireThreads()
-    assert.ok(
-      due.every(({ isRecordedExpired }) => isRecordedExpired),
-      'K1: it is recorded',
-    )
+    const isRecorded = due.every(({ isRecordedExpired }) => isRecordedExpired)
+    assert.ok(isRecorded, 'K1: it is recorded')
     checkActs(world.forum, model)
   }
 

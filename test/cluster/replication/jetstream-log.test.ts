@@ -71,8 +71,8 @@ t.test(
   async (t) => {
     const [log] = await connected(t, 'a')
     const versions = [
-      [1, /message 1 of the stream has format version 1 .* build before release 1\.0/],
-      [3, /message 2 of the stream has format version 3 .* start the newer program/],
+      [2, /message 1 of the stream has format version 2 .* build before release 1\.0/],
+      [4, /message 2 of the stream has format version 4 .* start the newer program/],
     ] as const
     for (const [index, [version, message]] of versions.entries()) {
       const marks = headers()
