@@ -8,6 +8,8 @@
 // M2. If the known name has at most five letters, only one edit is allowed. Two would change most
 //     of it: `id` would be a near miss of `kind`, and `time` and `file` of `title`.
 // M3. A list of ids is also known by its plain plural: `participants` means `participant_ids`.
+// M4. A time is also known without its unit, but not by near misses of that: `ttl` means
+//     `ttl_seconds`, and `rtl` means nothing.
 
 /** A spelling of a known name, and the maximum number of edits in a near miss of it. */
 interface Spelling {
@@ -57,10 +59,12 @@ export function nearMiss(name: string, known: readonly string[]): string | null 
 }
 
 function spellingsOf(known: string): Spelling[] {
-  return [known, known.replace(/_ids$/, 's')].map((spelling) => {
-    const letters = lettersOf(spelling)
-    return { known, letters, edits: letters.length <= shortLength ? 1 : 2 }
-  })
+  const spelling = (text: string, editsMax = 2) => {
+    const letters = lettersOf(text)
+    return { known, letters, edits: Math.min(editsMax, letters.length <= shortLength ? 1 : 2) }
+  }
+  const [plural, unitless] = [known.replace(/_ids$/, 's'), known.replace(/_seconds$/, '')]
+  return [spelling(known), spelling(plural), spelling(unitless, 0)]
 }
 
 /** Returns the known name that takes the fewest edits, or null if none is near. */

@@ -23,6 +23,7 @@ const inThreads: Record<string, string[]> = {
   ],
   title: ['Title', 'titel', 'titl', 'tittle', 'titles'],
   content: ['Content', 'contnet', 'contents', 'cotnent'],
+  ttl_seconds: ['ttl', 'ttlSeconds', 'TTL', 'ttl_second'],
   idempotency_key: ['idempotencyKey', 'Idempotency-Key', 'idempotency_keys'],
 }
 for (const [meant, names] of Object.entries(inThreads)) {
@@ -67,6 +68,7 @@ t.test("any write: the client's own fields: ignored, even if short and similar",
     name: 'x',
     time: 2,
     file: 'x',
+    rtl: true,
     tags: [],
     metadata: { visibility: 'private' },
     parent_id: null,
