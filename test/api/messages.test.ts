@@ -126,6 +126,12 @@ t.test('reply: invalid content: invalid_field, the thread is unchanged', async (
   t.equal((await ana.read(own)).body.thread.message_count, 3)
 })
 
+t.test('thread id: percent-encoded: the same thread (RFC 3986, 6.2.2.2)', async (t) => {
+  const { status, text } = await ana.read(`%74hr_${id.slice(4)}`)
+  t.equal(status, 200)
+  t.equal(text, (await ana.read(id)).text)
+})
+
 t.test('thread id: absent: not_found; of the wrong shape: invalid_id', async (t) => {
   const hex = id.slice(4)
   const calls = (thread: string) => [ana.read(thread), ana.reply(thread), ana.subscribe(thread)]
@@ -141,7 +147,7 @@ t.test('thread id: absent: not_found; of the wrong shape: invalid_id', async (t)
     `thr_${hex.toUpperCase().replace(/^./, 'F')}`,
     `thr_${hex.slice(1)}g`,
     `thr_${hex}%0a`,
-    `%74hr_${hex}`,
+    `%2574hr_${hex}`,
     '%20',
   ]
   for (const thread of wrong) {
