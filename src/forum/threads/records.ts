@@ -190,10 +190,11 @@ export function detailsOfThread({
 
 /** Adds a thread without its first message, which has this position; returns its number. */
 export function addThread(state: State, position: number, record: NewThread): number {
-  const { by, id, visibility, participants, tags = [], ttlSeconds = 0 } = record
+  const { by, id, title, visibility, at, participants, tags = [], ttlSeconds = 0 } = record
   const author = state.identities.id(by)
   const nameJson = state.identities.nameJson(by)
-  const entry = renderEntry({ ...record, author, nameJson })
+  // A spread of the record would take a twentieth of the time of a new thread.
+  const entry = renderEntry({ id, author, nameJson, title, visibility, at })
   const thread = state.threads.add(id, entry, { visibility, participants, tags })
   const created = { type: 'created', position, author: by, visibility, ttlSeconds } as const
   state.threads.actors.tell(thread, created)
@@ -212,8 +213,9 @@ export function addMessage(state: State, seq: number, thread: number, record: Ne
   const { identities } = state
   const signature = identities.signature(by)
   const mentionIds = mentions.map((identity) => identities.id(identity))
-  const said = { escapedContent, mentionIds, type: messageType || undefined }
-  const message = state.messages.add({ id, seq, author: by, signature, thread, ...said, at })
+  const [author, type] = [by, messageType || undefined]
+  const entry = { id, seq, author, signature, thread, escapedContent, mentionIds, type, at }
+  const message = state.messages.add(entry)
   state.threads.addMessage(thread, message)
   state.quotas.count('messages', record)
   state.onNews(threadTopic(thread))

@@ -6,7 +6,7 @@ import { publication, publicationAnswer } from '../../edge/api/publication.ts'
 import { command, countsAddresses } from '../../edge/api/route.ts'
 import * as is from '../../edge/api/schema.ts'
 import type { Publication } from './commands.ts'
-import { content, contentIn, furtherFields, type MessageBody } from './routes.ts'
+import { content, furtherFields, type MessageBody } from './routes.ts'
 
 /** What a reply says of the messages that its author has seen. */
 const seenFields = {
@@ -60,7 +60,9 @@ export const postReply = command<Publication, ReplyBody>({
     return commands.reply(forum, {
       caller,
       threadId: id,
-      ...contentIn(body),
+      content: body.content,
+      mentionIds: body.mention_ids,
+      type: body.type,
       expectSeq: body.expect_seq,
       seenSeq: body.seen_seq,
       fence: body.fence,

@@ -16,7 +16,6 @@ import { claim } from '../claims/routes.ts'
 import type { Forum } from '../forum.ts'
 import type { Publication } from './commands.ts'
 import type { Visibility } from './machine.ts'
-import type { MessageContent } from './messages.ts'
 import type { ThreadPage } from './queries.ts'
 
 export const title: is.Schema = {
@@ -112,10 +111,6 @@ export interface MessageBody {
   type?: string
 }
 
-export function contentIn({ content, mention_ids: mentionIds, type }: MessageBody): MessageContent {
-  return { content, mentionIds, type }
-}
-
 interface NewThreadBody extends MessageBody {
   title: string
   visibility: Visibility
@@ -163,7 +158,9 @@ export const postThread = command<Publication, NewThreadBody>({
     return commands.createThread(forum, {
       caller,
       title: body.title,
-      ...contentIn(body),
+      content: body.content,
+      mentionIds: body.mention_ids,
+      type: body.type,
       visibility: body.visibility,
       participantIds: body.participant_ids,
       tags: body.tags,
