@@ -184,7 +184,7 @@ function obstacle(count: number, way: string): string | null {
     return `the node lets ${waitingMax} wait in this way, with a \`ulimit -n\` of ${openFilesMax()}`
   }
   const own = openFilesMax() - descriptorsSpare
-  return count > own ? `this process can open ${own} connections` : null
+  return way === 'connections' && count > own ? `this process can open ${own} connections` : null
 }
 
 /** Runs `measure` while the agents wait, unless they cannot. */
