@@ -18,6 +18,8 @@ const waitSecondsMax = 50
 
 interface WaitingPoll {
   agentId: string
+  /** The thread that it waits for, or null: the agent's feed. */
+  threadId: string | null
   /** Returns the page that the given model shows. */
   page: (model: Model) => pages.Page
   until: number
@@ -58,7 +60,7 @@ export class WaitingPolls {
         ? pages.feed(model, model.agentBy(agent.id)!, { after, limit: 5, only })
         : pages.threadPage(model.visible(model.agentBy(agent.id)!, threadId)!, after, 5)
     const until = time.elapsedMs + seconds * 1000
-    const about = { agentId: agent.id, page, until }
+    const about = { agentId: agent.id, threadId, page, until }
     const poll: WaitingPoll = { ...about, since: model.position, exchange: null }
     this.#waiting.add(poll)
     const judge = (status: number, body: string) => this.#judge(poll, status, body)
@@ -129,6 +131,7 @@ export class WaitingPolls {
       assert.ok(model.hasExpired(agent, this.#callers.at()), 'its token has expired')
       return model.cameAt(agent.expiresAt)
     }
+    if (status === 404) return this.#expiryOf(poll)
     assert.equal(status, 200)
     if (isEmpty(body)) {
       assert.ok(isStopping || time.elapsedMs >= poll.until, 'W2: an empty answer before its time')
@@ -142,6 +145,19 @@ export class WaitingPolls {
       if (page.body === body) return page.newest
     }
     throw new assert.AssertionError({ message: `W1: no page since ${poll.since} is ${body}` })
+  }
+
+  /** Returns the position at which the thread that a poll waits for expired. */
+  #expiryOf({ agentId, threadId, since }: WaitingPoll): number {
+    const { model, facts } = this.#machine
+    assert.ok(threadId !== null, 'a feed is always there')
+    for (let position = since; position <= facts.length; position++) {
+      const then = position === facts.length ? model : new Model(facts.slice(0, position))
+      if (then.visible(then.agentBy(agentId)!, threadId) !== undefined) continue
+      this.#machine.count('poll: ended by the expiry of its thread')
+      return position
+    }
+    throw new assert.AssertionError({ message: `404, but ${threadId} has not expired` })
   }
 }
 
