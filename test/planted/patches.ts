@@ -1,20 +1,28 @@
 // The planted bugs: each is a patch beside this file that makes one small, believable mistake. Its
-// head says what the mistake is, and which tests are predicted to find it:
+// head says what the mistake is, what it would do, and which tests are predicted to find it:
 //
 //   A sync that fails counts as done, because the next one is expected to cover its writes.
 //
+//   Effect: Writes are acknowledged that the disk has lost.
 //   Found by: wal/sync-queue, wal/failure
 //   Simulation: 20 seeds of 1 node
 //
 //   diff --git a/wal/journal/sync-queue.ts b/wal/journal/sync-queue.ts
 //   …
 //
-// `run.ts` applies each of them to a copy of the tree and runs these tests.
+// `run.ts` applies each of them to a copy of the tree and runs these tests; `outcomes.ts` keeps
+// what they found.
 
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
+
+/** So many seeds of the simulation, of one node or of two with one log. */
+export interface Simulated {
+  seeds: number
+  nodes: number
+}
 
 export interface Planted {
   name: string
@@ -22,14 +30,17 @@ export interface Planted {
   file: string
   /** The mistake, in one sentence. */
   mistake: string
+  /** What it would do, in one sentence. */
+  effect: string
   /** Test files below test/, without `.test.ts`. */
   foundBy: readonly string[]
-  /** The seeds of the simulation that are predicted to find it, and with how many nodes. */
-  simulation: { seeds: string; nodes: string } | null
+  /** The simulation that is predicted to find it as well. */
+  simulation: Simulated | null
 }
 
 export const top = join(import.meta.dirname, '../../..')
 const directory = join(top, 'test/planted')
+const form = /^Effect: (.+)\nFound by: ([\w/., -]+)(?:\nSimulation: (\d+) seeds of ([12]) nodes?)?$/
 
 /** Reads all patches, in the order of their names. Throws if a head has another form. */
 export function plantedBugs(): Planted[] {
@@ -38,17 +49,16 @@ export function plantedBugs(): Planted[] {
     const file = join(directory, name)
     const [head = ''] = readFileSync(file, 'utf8').split('\ndiff --git ', 1)
     const [mistake = '', tests = '', ...others] = head.trimEnd().split('\n\n')
-    const found = /^Found by: ([\w/., -]+)(?:\nSimulation: (\d+) seeds of ([12]) nodes?)?$/.exec(
-      tests,
-    )
+    const found = form.exec(tests)
     if (found === null || others.length > 0) throw new Error(`${name}: its head has another form`)
-    const [, list = '', seeds, nodes] = found
+    const [, effect = '', list = '', seeds, nodes] = found
     return {
       name: basename(name, '.patch'),
       file,
       mistake: mistake.replaceAll('\n', ' '),
+      effect,
       foundBy: list.split(', '),
-      simulation: seeds === undefined || nodes === undefined ? null : { seeds, nodes },
+      simulation: seeds === undefined ? null : { seeds: Number(seeds), nodes: Number(nodes) },
     }
   })
 }
