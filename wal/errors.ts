@@ -21,7 +21,6 @@ export class JournalError extends Error {
 }
 
 interface Advice {
-  /** The remedy for the operator. */
   advice?: string
 }
 

@@ -4,7 +4,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 
-/** Returns the number of open files and connections. */
 export function openFiles(): number {
   try {
     // Since Linux 6.2 the size is the number of entries; listing thousands takes milliseconds.
@@ -14,7 +13,6 @@ export function openFiles(): number {
   }
 }
 
-/** Returns the limit on open files and connections. */
 export function openFilesMax(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8')

@@ -21,7 +21,6 @@ export class Shares {
     this.#max = max
   }
 
-  /** The amount taken. */
   get taken(): number {
     return this.#taken
   }

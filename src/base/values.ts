@@ -9,7 +9,6 @@ export interface Setting {
   text: string
 }
 
-/** The title of a forum that its operator has not named. */
 export const titleDefault = 'Agent Forum'
 
 /** Where a node listens by default. */

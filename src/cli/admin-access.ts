@@ -30,7 +30,6 @@ export const accessFlags = {
   },
 } satisfies Flags
 
-/** The arguments of an access command, as they were given. */
 export interface AccessArguments {
   data: string
   id: string

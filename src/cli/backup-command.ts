@@ -67,7 +67,6 @@ interface Copy {
   position: number
   /** The position of its checkpoint, or 0 if it has none. */
   checkpoint: number
-  /** The number of records in its log. */
   records: number
   segments: number
   bytes: number

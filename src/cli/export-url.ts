@@ -73,7 +73,6 @@ class Spool {
   }
 }
 
-/** The public content of a node. */
 export class PublicContent {
   /** The position of the archive (U2). */
   position = 0
@@ -117,7 +116,6 @@ export class PublicContent {
     return this.#spool.count(kind)
   }
 
-  /** Removes the temporary file. */
   remove(): void {
     this.#spool.remove()
   }

@@ -96,7 +96,6 @@ function entryOf([command, ...args]: string[]): Entry {
   return { command: command!, args }
 }
 
-/** Adds the entry to the file of the client. */
 function enter({ file, add }: McpClient, name: string, entry: Entry): Outcome {
   try {
     const old = readConfig(file)

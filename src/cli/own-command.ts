@@ -45,7 +45,6 @@ function isSameFile(one: string, other: string): boolean {
   }
 }
 
-/** Quotes a word for a POSIX shell. */
 const quoted = (word: string) => {
   return /^[\w./:@+=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

@@ -22,7 +22,6 @@ const flags = {
 
 const { data, out, json } = flags
 
-/** The commands, with the flags that each takes. */
 export const walCommands = {
   verify: { summary: 'check every byte of a log that no node has open', flags: { data, json } },
   inspect: { summary: 'the same, and count its records of each kind', flags: { data, json } },

@@ -40,7 +40,6 @@ export interface Config {
   /** Whether nothing is kept when the node ends. `data` is then a directory for the time being. */
   memory: boolean
   durability: Durability
-  /** The size of one log segment. */
   segmentBytes: number
   /** The mode as status and logs show it: `always`, `interval:<ms>`, `none` or `memory`. */
   durabilityName: string
@@ -55,14 +54,11 @@ export interface Config {
   limits: QuotaLimits
   /** Limits of the memory and work that each of the node's processes spends on callers. */
   nodeLimits: NodeLimits
-  /** The number of readers. */
   readers: number
   access: Access
   /** How many wrong tokens and invitations an address may send in an hour; 0: any number. */
   guessesMax: number
-  /** Whether messages can be published by GET. */
   compat: boolean
-  /** Whether there are pages for people. */
   pages: boolean
   /** Whether messages can be found by their words. */
   search: boolean

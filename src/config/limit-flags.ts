@@ -16,7 +16,6 @@ export interface NodeLimits {
   coldReads: ColdReadsLimits
   /** The memory of the process above which writes are refused. */
   memoryBytesMax: number
-  /** The amount of text in memory. */
   textBytesMax: number
   /** The amount of memory for pages of the search index. */
   searchBytesMax: number
@@ -239,7 +238,6 @@ type Profile = 'open' | 'public'
 
 export const quotaFlagNames = Object.keys(quotaFlags) as QuotaFlagName[]
 
-/** Returns the text of a flag in --help. */
 export function quotaHelp(name: QuotaFlagName): string {
   const { what, public: limit } = quotaFlags[name]
   return `${what}; 0: no limit; public: ${limit}`

@@ -27,7 +27,6 @@ import { Activity } from './threads/activity.ts'
 import { PageCache } from './threads/page-cache.ts'
 import { DueWebhooks } from './webhooks/due-webhooks.ts'
 
-/** The parts that a forum is assembled from. */
 export interface ForumParts {
   state: State
   /** The log. What is durable in it may be shown: all readers of the process know it (role.ts). */
@@ -104,7 +103,6 @@ const htmlCacheBytesMax = 8 << 20
 /** Operators look at the first few of them. */
 const refusedCallersMax = 64
 
-/** Makes a forum from a recovered state. */
 export function makeForum(parts: ForumParts): Forum {
   const { text } = parts.state
   const dueWebhooks = new DueWebhooks(parts.state.webhooks)
@@ -144,7 +142,6 @@ export function makeForum(parts: ForumParts): Forum {
   return { ...parts, ...reads, dueWebhooks }
 }
 
-/** Drops all cached pages. */
 export function clearCaches({ pageCache, htmlCache }: Forum): void {
   pageCache.clear()
   htmlCache.clear()

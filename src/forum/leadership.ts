@@ -6,7 +6,6 @@ export interface LeaderBegan extends Timed {
   type: 'leader.began'
   /** Counted from 1; each leader has a term of its own (cluster/replication/log-stream.ts, S2). */
   term: number
-  /** The id of the node that leads. */
   node: string
   /** Distinguishes the term from one with the same number in another stream; 32 hex characters. */
   nonce: string

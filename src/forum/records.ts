@@ -47,7 +47,6 @@ const headLength = 3
 const typeByCode = new Map<number, RecordType>()
 for (const type of Object.keys(kinds) as RecordType[]) typeByCode.set(kindOf[type].code, type)
 
-/** Encodes a record for the log. */
 export function encode(record: ForumRecord): unknown[] {
   const { code, version, fields } = kindOf[record.type]
   const row: unknown[] = [code, version, record.at]

@@ -41,7 +41,6 @@ import {
   postWebhook,
 } from './webhooks/routes.ts'
 
-/** The operations of the interface. */
 export const operations: readonly Route[] = [
   getStatus,
   postIdentity,

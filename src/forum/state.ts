@@ -37,13 +37,11 @@ export interface StateOptions {
   for?: 'commands' | 'reads'
 }
 
-/** The term of a replicated log that the state is in. */
 export interface Term {
   /** The number of the term, or 0 if the log was never replicated. */
   number: number
   /** The position of its first record. */
   began: number
-  /** The id of its leader. */
   node: string
   /** The nonce from the term's record, or '' if there is no term. */
   nonce: string
@@ -84,7 +82,6 @@ export class State {
   onNews: (topic: number) => void = () => {}
   /** Called for each identity that the record being applied lists, or no longer lists. */
   onListed: (identity: number, position: number) => void = () => {}
-  /** Called for each thread that is about to expire. */
   onExpiring: (thread: number) => void = () => {}
   /** Called for each message of an expired thread that the record being applied erases. */
   onForgotten: (message: number, position: number) => void = () => {}
@@ -150,7 +147,6 @@ export class State {
     return { holder_id: this.identities.id(holder), expires_at: expiresAt, fence }
   }
 
-  /** Returns whether the message is in a thread that has expired. */
   isGone(message: number): boolean {
     return this.threads.isExpired(this.messages.thread(message))
   }

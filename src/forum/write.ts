@@ -41,7 +41,6 @@ class Admitted {
 /** The permission to commit one record now. */
 export type Permit = Admitted
 
-/** The caller of a write. */
 export interface Requester {
   /** The number of an identity, or `nobody`. */
   caller: number

@@ -15,18 +15,15 @@ export class ActorObjects<C, E extends { type: string }, S extends string> {
     this.#fields = Object.keys(kind.layout) as (keyof C & string)[]
   }
 
-  /** Creates an actor in the initial state and context. */
   create(): Actor<C> {
     const { initialState, initialContext } = this.#kind.compiled
     return { state: initialState, context: initialContext() }
   }
 
-  /** Returns the name of the actor's state. */
   state(actor: Actor<C>): S {
     return this.#kind.compiled.stateName(actor.state)
   }
 
-  /** Returns one field of the actor's context. */
   get<K extends keyof C & string>(actor: Actor<C>, field: K): C[K] {
     return actor.context[field]
   }
@@ -41,7 +38,6 @@ export class ActorObjects<C, E extends { type: string }, S extends string> {
     this.#kind.compiled.tell(actor, event)
   }
 
-  /** Returns the row that a checkpoint saves for the actor. */
   rowOf({ state, context }: Actor<C>): unknown[] {
     return [state, ...this.#fields.map((field) => context[field])]
   }

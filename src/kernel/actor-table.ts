@@ -27,7 +27,6 @@ export class ActorTable<
   E extends { type: string },
   S extends string,
 > {
-  /** The code of each actor's state. */
   readonly states = new Uint8Column()
   /** A column for each field of the context, by actor number. */
   readonly columns: { readonly [K in keyof C]: Column }
@@ -49,7 +48,6 @@ export class ActorTable<
     this.#window = { state: kind.compiled.initialState, context }
   }
 
-  /** The number of actors. */
   get count(): number {
     return this.states.length
   }
@@ -65,7 +63,6 @@ export class ActorTable<
     return this.states.push(this.#kind.compiled.initialState)
   }
 
-  /** Returns the name of the actor's state. */
   state(n: number): S {
     return this.#kind.compiled.stateName(this.states.get(n))
   }

@@ -42,7 +42,6 @@ type FieldOf<F> = F extends readonly (infer Choice)[] ? Choice : F extends 'text
 
 /** A declared kind of actor. `C` is its context, `E` the union of its events, `S` its states. */
 export interface ActorKind<C, E extends { type: string }, S extends string = string> {
-  /** The machine's id. */
   readonly id: string
   readonly machine: AnyStateMachine
   readonly codes: { readonly [state in S]: number }
@@ -54,7 +53,6 @@ export interface ActorKind<C, E extends { type: string }, S extends string = str
 
 /** The context of a declared kind, as in `ContextIn<typeof thread>`. */
 export type ContextIn<K> = K extends ActorKind<infer C, infer _E, infer _S> ? C : never
-/** The union of a declared kind's events. */
 export type EventIn<K> = K extends ActorKind<infer _C, infer E, infer _S> ? E : never
 /** The names of a declared kind's states. */
 export type StateIn<K> = K extends ActorKind<infer _C, infer _E, infer S> ? S : never

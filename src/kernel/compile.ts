@@ -122,16 +122,11 @@ export interface Actor<C> {
   context: C
 }
 
-/** A machine as a table. */
 export interface CompiledMachine<C, E extends { type: string }, S extends string = string> {
   readonly id: string
-  /** The names of the events that any state accepts. */
   readonly eventNames: readonly string[]
-  /** The code of the initial state. */
   readonly initialState: number
-  /** Returns a new initial context. */
   readonly initialContext: () => C
-  /** Returns the name of the state with this code. */
   stateName(code: number): S
   /** Returns whether the actor accepts the event now. Changes nothing. */
   may(actor: Actor<C>, event: E): boolean
@@ -151,7 +146,6 @@ type Assign<C, E> = (args: Args<C, E>) => void
 interface Row<C, E> {
   readonly guard: Guard<C, E> | null
   readonly assigns: readonly Assign<C, E>[]
-  /** The code of the target state. */
   readonly target: number
 }
 

@@ -41,7 +41,6 @@ export type QuotaLimits = { readonly [A in Action]?: { readonly [S in Scope]?: n
 
 /** One event that is counted, or is about to be. */
 export interface QuotaEvent {
-  /** The identity's number. */
   by: number
   /** A hash of the caller's address, or '' where no limit needs it; '' is not counted. */
   client: string
@@ -54,7 +53,6 @@ interface Counter {
   window: Window
 }
 
-/** All windows of a node. */
 export class Quotas {
   readonly #counters: Record<Action, Counter[]>
 
@@ -158,7 +156,6 @@ export class Window {
     this.#before = new Map(kept(before))
   }
 
-  /** The number of subjects that are kept. */
   get subjects(): number {
     return this.#current.size + this.#before.size
   }

@@ -41,7 +41,6 @@ export function storesOf(saved: Saved): Stores {
   return stores
 }
 
-/** Returns all rows by name. */
 export function rowsOf(saved: Saved): Rows {
   const rows = new Map<string, RowSource>()
   walk(saved, '', (part, path) => {
@@ -56,7 +55,6 @@ export function checkpointSource(saved: Saved) {
   return { stores: storesOf(saved), rows: rowsOf(saved), facts: () => factsOf(saved) }
 }
 
-/** Receives the number of indexes that are filled, and the number of all. */
 export type OnIndexFilled = (filled: number, of: number) => void
 
 /** Returns the target into which `Checkpoints.load` loads a checkpoint of the current form. */
@@ -88,7 +86,6 @@ export async function fillIndexes(
   onIndexFilled(parts.length, parts.length)
 }
 
-/** Returns the facts of all parts by the names of the parts. */
 export function factsOf(saved: Saved): Record<string, unknown> {
   const facts: Record<string, unknown> = {}
   walk(saved, '', (part, path) => {

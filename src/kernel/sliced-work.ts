@@ -43,7 +43,6 @@ export class SlicedWork {
     this.#atNextTick = atNextTick
   }
 
-  /** The number of jobs that are not finished. */
   get length(): number {
     return this.#ofCallers.taken + this.#own.taken
   }

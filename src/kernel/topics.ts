@@ -4,7 +4,6 @@
 const kinds = 3
 const [ofThread, ofFeed, ofTag] = [0, 1, 2]
 
-/** Returns the topic of new messages in this thread. */
 export function threadTopic(thread: number): number {
   return kinds * thread + ofThread
 }

@@ -22,7 +22,6 @@ const portsTried = 20
 
 interface PortsParts {
   config: Config
-  /** The HTTP server and its name. */
   http: { name: string; listen: Listen }
   edge: Edge
   load: Load
@@ -31,11 +30,8 @@ interface PortsParts {
   environment: { disk?: unknown }
 }
 
-/** The open ports. */
 export interface Ports {
-  /** The URL of the interface. */
   url: string
-  /** The listener of the interface. */
   listener: Listener
   /** The pages of the operators' port, or null if there is no such port. */
   operatorPages: OperatorPages | null

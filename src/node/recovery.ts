@@ -55,7 +55,6 @@ export function newState(config: Config, uses: StateOptions['for'] = 'commands')
 
 interface RecoveryOptions<Locked> {
   config: Config
-  /** The version of the program. */
   version: string
   checkpoints: CheckpointSchedule
   log: Logger

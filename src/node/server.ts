@@ -60,7 +60,6 @@ export interface Node extends Life, Pick<Admin, 'administer' | 'erasure' | 'mode
 export interface Environment extends Pick<JournalOptions, 'disk' | 'segmentBytes'> {
   /** Decides when checkpoint work yields to other work. */
   pause?: Pause
-  /** Listens in place of an HTTP server. */
   listen?: Listen
   /** Decides when requests are processed, in place of event-loop iterations (edge/http/tick.ts). */
   ticks?: Ticks

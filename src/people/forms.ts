@@ -34,7 +34,6 @@ import { answerWhole, type Content, pageType, privateHeaders } from './layout.ts
 /** The call of a form; `body` has the fields that were sent. */
 export type FormCall = Call<URLSearchParams, unknown>
 
-/** The call of a form by a person who is signed in. */
 export type SignedCall = FormCall & { session: Session }
 
 interface FormRoute<Sent extends FormCall> {
@@ -53,7 +52,6 @@ interface FormRoute<Sent extends FormCall> {
  */
 const strangerBytesMax = 16 << 10
 
-/** Declares the route to which a form is sent. */
 export function formRoute<Sent extends FormCall = SignedCall>(declared: FormRoute<Sent>): Route {
   const { name, path, isForAnybody = false, show, send } = declared
   return route<URLSearchParams>({

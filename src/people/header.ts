@@ -10,7 +10,6 @@ export const searchedMax = 500
 
 /** The variable parts of the frame. */
 export interface Surroundings {
-  /** The name of the node. */
   siteTitle: string
   hasBox: boolean
   hasProposals: boolean

@@ -60,7 +60,6 @@ export interface Content {
   hasForm?: boolean
 }
 
-/** Returns whether pages have a search box. */
 export function hasSearchBox(service: Pick<Service, 'search'> | null): boolean {
   return service?.search?.isAvailable === true
 }
@@ -162,7 +161,6 @@ export const needsSignIn: Rejection = {
     'Authorization: Bearer <token> to the interface, below /api.',
 }
 
-/** The part of a call that identifies the visitor. */
 export type Visiting = Pick<Call<unknown, unknown>, 'session'>
 
 /** Returns as whom the visitor reads. Pages ignore tokens, which a program may have sent. */
@@ -189,7 +187,6 @@ type PageRoute<Query, Found extends Finding | undefined> = Pick<
   isOpen?: boolean
 }
 
-/** Declares the route of a page. */
 export function page<Query, Found extends Finding | undefined = Finding | undefined>({
   query,
   isOpen = false,
@@ -212,7 +209,6 @@ export function page<Query, Found extends Finding | undefined = Finding | undefi
 
 /** The page to which a URL leads, and its state. */
 interface Shown {
-  /** The kind of page. */
   name: string
   /** Changes if, and only if, the content of the page with this name and id changes. */
   state: string

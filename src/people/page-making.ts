@@ -36,7 +36,6 @@ export interface MadePage {
   etag?: string
 }
 
-/** A request for a page. */
 interface Request {
   /** The caller's address. */
   client: string

@@ -33,7 +33,6 @@ export interface ReadOptions {
 interface PagesRead {
   /** Pages rebuilt in memory; the files are unchanged. */
   rebuilt: BadPage[]
-  /** Pages that are filled with zeros. */
   lost: BadPage[]
 }
 

@@ -49,7 +49,6 @@ export interface FrozenStore {
 
 interface WrittenPages {
   tables: Map<string, PageTable>
-  /** Bytes of the file. */
   bytes: number
 }
 
@@ -187,7 +186,6 @@ async function writeRows(
   return table
 }
 
-/** Freezes all stores at one instant. */
 export function freezeAll(
   stores: Stores,
   before: ReadonlyMap<string, PageTable>,
@@ -218,9 +216,7 @@ interface Attempt {
 
 export interface Written {
   manifest: Manifest
-  /** Bytes in use of each page file. */
   live: ReadonlyMap<number, number>
-  /** Bytes of the pages that were written. */
   bytes: number
 }
 

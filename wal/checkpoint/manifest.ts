@@ -30,7 +30,6 @@ const unpackr = new Unpackr({ useRecords: false, copyBuffers: true, int64AsType:
 
 export interface Manifest {
   number: number
-  /** The id of the log's store. */
   storeId: string
   /** The saved state is that after the record at this position. */
   position: number
@@ -153,7 +152,6 @@ export interface BadPage extends PagePlace {
   page: number
 }
 
-/** The place of a page of a store. */
 export function placeOf(store: string, table: PageTable, page: number): BadPage {
   return { store, page, ...table.placeOf(page) }
 }

@@ -109,7 +109,6 @@ export class PageSource {
 }
 
 interface RebuiltPage {
-  /** The place of the page. */
   place: BadPage
   /** The page as it was written; null when parity cannot rebuild it. */
   bytes: Buffer | null

@@ -69,7 +69,6 @@ export interface RowSource {
   /** The next frozen row, in no defined order; null: there are no more. */
   next(): unknown
   thaw(): void
-  /** Takes the rows of a checkpoint. */
   fill(rows: unknown[]): void
 }
 

@@ -43,7 +43,6 @@ const crcBytes = 4
 /** Bytes processed between two pauses, in about 0.03 ms. */
 const sliceBytes = 64 * 1024
 
-/** A page file, as described by its manifest. */
 export interface PageFile {
   storeId: string
   number: number
@@ -55,7 +54,6 @@ export function parityBytesOf(fileBytes: number): number {
   return whole * pieceBytes + Math.min(fileBytes - whole * stripeBytes, pieceBytes)
 }
 
-/** Length of the parity file of a page file. */
 export function parityFileBytes(fileBytes: number): number {
   const parityBytes = parityBytesOf(fileBytes)
   return parityHeaderBytes + parityBytes + (blocksOf(fileBytes) + blocksOf(parityBytes)) * crcBytes

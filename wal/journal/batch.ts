@@ -25,7 +25,6 @@ import type { PreparedTail } from './prepare-tail.ts'
 /** The segment that the open one becomes. */
 type NextSegment = Pick<PreparedTail, 'files' | 'size' | 'firstPosition'> & { number: number }
 
-/** The segment that is written to. */
 export class OpenSegment {
   readonly #disk: Disk
   #files: readonly number[]
@@ -52,7 +51,6 @@ export class OpenSegment {
     return this.#number
   }
 
-  /** The position of its first record. */
   get firstPosition(): number {
     return this.#firstPosition
   }
@@ -108,7 +106,6 @@ export class Batch {
     return this.#length
   }
 
-  /** Encodes a record and appends it to the batch. */
   add(record: unknown): void {
     const packed = this.#packr.pack(record, encodeInPlace) as Buffer & {
       start: number

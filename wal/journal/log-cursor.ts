@@ -134,7 +134,6 @@ export class LogCursor {
     }
   }
 
-  /** Returns the records of the frame after the position. */
   #rest(frame: Frame): EncodedRecords {
     const first = this.#position + 1
     const payload = this.#piece.subarray(frame.at + frameHeaderBytes, frame.at + frame.length)

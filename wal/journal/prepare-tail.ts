@@ -41,7 +41,6 @@ export interface PreparedTail {
   storeId: string
   seed: number
   place: LogPlace
-  /** Position of the first record in it. */
   firstPosition: number
   /** Its descriptors, one for each sync that may be in flight. */
   files: readonly number[]

@@ -53,7 +53,6 @@ export class Spare {
     return this.#state
   }
 
-  /** Warnings for operators, one sentence each. */
   get warnings(): string[] {
     return this.#state === 'no_space' ? [`storage: the next segment: ${this.#whyNot}`] : []
   }

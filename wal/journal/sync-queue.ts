@@ -36,7 +36,6 @@ const boundsSeconds = [
 ]
 
 export class SyncQueue {
-  /** Durations of syncs. */
   readonly times = new Histogram(boundsSeconds)
   readonly #disk: Disk
   readonly #onSynced: (position: number) => void
@@ -186,7 +185,6 @@ export class Waiters {
     while (waiters.length > 0 && waiters.first.position <= synced) waiters.shift().resolve()
   }
 
-  /** Rejects all promises. */
   fail(error: Error): void {
     while (this.#waiters.length > 0) this.#waiters.shift().reject(error)
   }

@@ -47,9 +47,7 @@ export interface JournalStats {
   bytes: number
   /** Bytes of the log that were replayed when it was opened. */
   replayedBytes: number
-  /** The durations of syncs. */
   syncs: Histogram
-  /** Number of the segment that is written to. */
   segment: number
 }
 

@@ -194,7 +194,6 @@ class Cut {
     syncDirectory(disk, dir)
   }
 
-  /** Returns the frames with records of a segment of the log. */
   #framesOf(number: number): Piece[] {
     const file = this.#disk.open(segmentPath(this.#dir, number), 'read')
     const bytes = Buffer.alloc(this.#log.ends.get(number) ?? 0)

@@ -111,7 +111,6 @@ export function applyRepair({ disk, dir, checkpoints }: ApplyOptions, plan: Repa
   syncDirectory(disk, dir)
 }
 
-/** A segment for each file that has runs of the chain. */
 function outputsOf(disk: Disk, files: SegmentFile[], { chain, storeId }: RepairPlan): Output[] {
   const byFile: Run[][] = []
   for (const run of chain) {

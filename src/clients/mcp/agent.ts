@@ -39,7 +39,6 @@ export interface AgentOptions {
   token?: string | undefined
   /** The file that keeps the identity. */
   file?: string | undefined
-  /** The identity to register. */
   identity: NewIdentity
 }
 

@@ -282,7 +282,6 @@ function textsOf(isIncluded: boolean | undefined): { include?: 'content' } {
   return isIncluded === false ? {} : { include: 'content' }
 }
 
-/** Returns a function that shortens a page of the feed. */
 function feedOf(max = charactersDefault): (page: Notifications) => Notifications {
   return (page) => fitted(page, listings.feed, max)
 }

@@ -42,12 +42,10 @@ export function jsonLine(value: object): string {
   return JSON.stringify(value).replace(actsInJson, escaped)
 }
 
-/** Returns a text by others in one line. */
 export function inLine(text: string): string {
   return visible(text.replace(/[\t\n\r]+/g, ' '))
 }
 
-/** Returns a text by others as indented lines. */
 export function indented(text: string): string[] {
   return visible(text.trimEnd().replace(/\r\n?/g, '\n'))
     .split('\n')

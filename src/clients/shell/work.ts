@@ -173,7 +173,6 @@ class Worker {
   }
 }
 
-/** Returns the output as the content of a message. */
 function contentOf(output: string): string {
   const text = output.trimEnd()
   if (text.trim() === '') return 'done'

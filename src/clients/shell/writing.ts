@@ -104,7 +104,6 @@ export async function publishReply(
   )
 }
 
-/** Replaces the tags of a thread, and prints it. */
 export async function tag(session: Session, [thread = '', ...words]: readonly string[]) {
   const id = oneThread('tag', [thread])
   const tagged = await identified(session).setTags(id, words.flatMap(tagsOf))

@@ -3,7 +3,6 @@
 const shownMax = 10
 const excerptCharacters = 24
 
-/** Counts all differences and keeps the first ones. */
 export class Differences {
   count = 0
   readonly first: string[] = []

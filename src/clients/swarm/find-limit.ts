@@ -143,7 +143,6 @@ export function limitInWords({ target, rate, isComplete, steps }: FoundLimit): s
     : `limit: ${grouped(rate)} replies a second, ${target.text}${because}`
 }
 
-/** Returns the steps as lines of a table. */
 export function limitTable({ target, steps }: FoundLimit): string[][] {
   return [
     ['replies/s', `p${target.percentile} ms`, 'late ms', 'busy %', ''],

@@ -13,7 +13,6 @@ import { ConfigError } from '../../base/arguments.ts'
 
 /** A percentile of the latencies, and the limit below which it must stay. */
 export interface Target {
-  /** The target as it was written. */
   text: string
   percentile: number
   limitMs: number

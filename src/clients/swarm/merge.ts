@@ -203,7 +203,6 @@ function mergedIntervals(runs: readonly Run[]): Interval[] {
     .map(([second, ofRuns]) => mergedInterval(second, [...ofRuns.values()]))
 }
 
-/** Merges the intervals of a second, of each run its own. */
 function mergedInterval(second: number, ofRuns: readonly Interval[][]): Interval {
   const all = ofRuns.flat()
   const latency = added(all)
@@ -244,7 +243,6 @@ function mergedVerification(reports: readonly Report[]): VerifyResult | null {
   }
 }
 
-/** Adds each of the numbers. */
 function summed<T extends Record<string, number>>(a: T, b: T): T {
   const other: Record<string, number> = b
   const numbers = Object.entries(a).map(([name, value]) => [name, value + other[name]])

@@ -31,7 +31,6 @@ export interface Interval {
   /** The time from the first request to the end of the interval. */
   second: number
   phase: string
-  /** The number of requests that were answered. */
   requests: number
   /** Answers that were lost, or had status 503 or 429, and whose requests were sent again. */
   errors: number
@@ -73,7 +72,6 @@ export class Meter {
     this.#timer = setInterval(() => this.#end(), 1000).unref()
   }
 
-  /** Ends the last interval. */
   stop(): void {
     if (this.#timer === null) return
     clearInterval(this.#timer)

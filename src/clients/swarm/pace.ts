@@ -66,7 +66,6 @@ export class Pace {
     this.#over.abort()
   }
 
-  /** Counts the answer to a message. */
   answered(dueAt: number): void {
     this.latency.record(Math.max(1, Math.round((this.#clock.now() - dueAt) * 1000)))
   }

@@ -49,7 +49,6 @@ export function phaseReport(counts: PhaseCounts, latency: Latencies): PhaseRepor
   return { ...counts, sent: latency.count, p50, p90, p99, max, histogram: `${latency}` }
 }
 
-/** Returns the phases as lines of a table. */
 export function phaseTable(reports: readonly PhaseReport[]): string[][] {
   return [
     ['phase', 'due', 'sent', 'rate/s', 'p50 ms', 'p90', 'p99', 'max', 'lost'],

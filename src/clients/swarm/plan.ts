@@ -20,7 +20,6 @@ export type Agent = {
   id: string
   token: string
   threads: PlannedThread[]
-  /** The messages that mention it. */
   mentions: PlannedMessage[]
   isIdle: boolean
 }

@@ -79,7 +79,6 @@ export type Report = {
   limit: FoundLimit | null
   /** Null: the flags said what to do. */
   scenario: Scenario | null
-  /** The phases of the scenario. */
   phases: readonly PhaseReport[]
   verification: VerifyResult | null
 }

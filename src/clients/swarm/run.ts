@@ -169,7 +169,6 @@ class Acting {
   readonly finder: LimitFinder | null
   /** Null: there are no tasks, or none yet. */
   claims: Claims | null = null
-  /** The phases of the scenario that have ended. */
   readonly phases: PhaseReport[] = []
   readonly #scenario: Scenario | null
   readonly #options: Options
@@ -253,7 +252,6 @@ class Acting {
     messages.end()
   }
 
-  /** Has the agents claim the threads as tasks, and do them. */
   async #work(): Promise<void> {
     const { claimSeconds, lanes } = this.#options
     const tasks = this.#progress.phase('work', this.publishing.plan.threads.length, 'tasks')

@@ -7,7 +7,6 @@ const metrics = ['p50', 'p90', 'p99', 'p99.9', 'max', 'rate', 'errors'] as const
 type Metric = (typeof metrics)[number]
 
 export interface Threshold {
-  /** The threshold as it was written. */
   text: string
   /** Null: for all requests together. */
   operation: string | null

@@ -62,7 +62,6 @@ export class ReaderHub {
   readonly #now: () => number
   readonly #readers = new Set<ReaderPort>()
   #journal: HubJournal
-  /** The position announced last. */
   #announced = 0
   #isStopping = false
   /** The positions that wait to be shown, and since when. */
@@ -89,7 +88,6 @@ export class ReaderHub {
     return this.#readers
   }
 
-  /** The number of readers that serve. */
   get serving(): number {
     let count = 0
     for (const { isServing } of this.#readers) if (isServing) count += 1
@@ -162,7 +160,6 @@ export class ReaderHub {
     for (const reader of this.#readers) reader.send(message(kinds.stop))
   }
 
-  /** Closes all connections. */
   close(): void {
     clearInterval(this.#timer)
     for (const reader of this.#readers) reader.giveUp('the node has stopped')

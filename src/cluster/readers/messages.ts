@@ -94,7 +94,6 @@ export function numbersMessage(kind: Kind, ...numbers: number[]): Buffer {
   return message(kind, payload)
 }
 
-/** Returns the number at an index of a message of numbers. */
 export function numberAt(payload: Buffer, index: number): number {
   return payload.readDoubleLE(index * 8)
 }

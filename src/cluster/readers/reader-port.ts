@@ -141,7 +141,6 @@ export class ReaderPort {
     if (socket.writableLength > waitingBytesMax) this.giveUp('it does not consume what is sent')
   }
 
-  /** Sends the answers that wait. */
   sendAnswers(): void {
     const { length } = this.#outcomes
     for (let from = 0; from < length; from += outcomesMax) {

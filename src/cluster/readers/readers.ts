@@ -42,7 +42,6 @@ export interface ReadersParts {
   /** The texts of the settings from which the configuration was made. */
   texts: SettingTexts
   log: Logger
-  /** The role of this process. */
   role: Role
   disk: Disk | undefined
   edge: Pick<Edge, 'handle' | 'run' | 'meter'>
@@ -51,7 +50,6 @@ export interface ReadersParts {
 }
 
 export class Readers implements ReadersStats, RoleReaders {
-  /** The number of restarts of readers. */
   restarts = 0
   readonly #counts: ReaderCounts
   readonly #parts: ReadersParts
@@ -89,7 +87,6 @@ export class Readers implements ReadersStats, RoleReaders {
     }
   }
 
-  /** The numbers of configured and of serving readers. */
   get counts(): { configured: number; serving: number } {
     return { configured: this.#parts.config.readers, serving: this.#serving }
   }

@@ -92,7 +92,6 @@ export async function isWhole({ objects }: LogStream, note: CheckpointNote): Pro
 }
 
 interface UploadOptions {
-  /** The id of this node. */
   node: string
   manifest: Manifest
   /** Whether to give up, which rejects the upload; called before each piece. */

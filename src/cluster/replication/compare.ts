@@ -71,7 +71,6 @@ function isOfOtherStore(
 }
 
 export type Comparison =
-  /** The stream has no message. */
   | { kind: 'empty' }
   /** The log is a part of the history, and continues with the message at sequence `next`. */
   | { kind: 'behind'; next: number; last: StreamMessage }

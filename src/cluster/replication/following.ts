@@ -30,7 +30,6 @@ const lagSecondsMax = 30
 
 export interface FollowingParts {
   stream: LogStream
-  /** The id of this node. */
   node: string
   /** Its own log, to which nothing else appends. */
   journal: Journal
@@ -85,7 +84,6 @@ export class Following {
     return this.#tail.lag()
   }
 
-  /** Warnings for the operator, one sentence each. */
   get warnings(): string[] {
     return this.#tail.warnings
   }

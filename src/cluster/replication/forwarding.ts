@@ -123,7 +123,6 @@ export function decodeAnswer(bytes: Uint8Array): { id: number; answer: Forwarded
   return { id, answer: { status, type, headers, body, position } }
 }
 
-/** A connection to the leader. */
 export interface LeaderLink {
   /**
    * Sends a request to the leader. Calls `done` once, possibly before it returns: with the answer,
@@ -138,7 +137,6 @@ export interface LeaderLink {
 
 export interface ForwarderParts {
   link: LeaderLink
-  /** The gate of this follower. */
   gate: Gate
   journal: { readonly durable: number }
   load: Load
@@ -153,7 +151,6 @@ export interface ForwarderParts {
   waitMs?: number
 }
 
-/** A request that the leader has answered. */
 interface Answered {
   /** The length of the request's body. */
   bytes: number

@@ -47,7 +47,6 @@ interface HistoryPlaceOptions {
   stream: LogStream
   /** The data directory, which must be locked. */
   directory: CheckpointDirectory
-  /** The id of this node. */
   node: string
   /** Whether this node may begin a stream with an empty log, and with one that has records. */
   begins: { empty: boolean; log: boolean }

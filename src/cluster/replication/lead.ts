@@ -57,7 +57,6 @@ export interface LeadParts {
   role: Pick<Role, 'receive' | 'mayLead' | 'lead'> & { gate: Pick<Role['gate'], 'giveUp'> }
   forum: Forum
   checkpoints: LeaderCheckpoints
-  /** The id of this node. */
   node: string
   /** Whether this node begins the stream, which must have no message. */
   isFirst: boolean
@@ -72,7 +71,6 @@ export interface LeadParts {
 export interface Leading {
   readonly journal: ReplicatedJournal
   readonly term: number
-  /** Warnings for the operator, one sentence each. */
   readonly warnings: string[]
   /**
    * Stops uploads, and waits for a limited time until the stream has the whole log. Call it before
@@ -181,7 +179,6 @@ async function untilWritable(journal: Journal): Promise<void> {
 const nonceBytes = 16
 
 interface Beginning {
-  /** The id of this node. */
   node: string
   /** The end of the node's log. */
   end: LogEnd

@@ -108,7 +108,6 @@ export interface LogStream {
 /** The holder of the lease, as far as a standby needs to know it. */
 export interface LeaseHolder {
   version: 1
-  /** The id of the node. */
   node: string
   term: number
   /** When it took the lease, in milliseconds since the epoch; informational. */
@@ -161,7 +160,6 @@ export interface Objects {
   /** Returns an object, or null if there is none. */
   get(name: string): Promise<Uint8Array | null>
   remove(name: string): Promise<void>
-  /** Returns the names of all objects. */
   list(): Promise<string[]>
 }
 

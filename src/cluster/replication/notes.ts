@@ -95,10 +95,8 @@ export interface FollowerNote {
   seen: number
 }
 
-/** The prefix of the keys of these notes. */
 export const followerKeys = 'follower.'
 
-/** Returns the key of a node's note. */
 export function followerKey(node: string): string {
   return `${followerKeys}${node}`
 }

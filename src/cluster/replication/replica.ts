@@ -59,7 +59,6 @@ export class Replica {
     return this.#following?.forwarder.sent ?? 0
   }
 
-  /** Warnings for the operator, one sentence each. */
   get warnings(): string[] {
     return this.#leading?.warnings ?? this.#following?.warnings ?? []
   }

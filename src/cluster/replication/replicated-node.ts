@@ -19,7 +19,6 @@ const pauseMs = 200
 
 /** A node that serves, from one start to its stop. */
 export interface Life {
-  /** The URL at which it answers. */
   url: string
   /** Finishes requests and stops; resolves when everything is on disk. */
   stop(): Promise<void>

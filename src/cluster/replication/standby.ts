@@ -20,7 +20,6 @@ import {
 
 interface StandbyOptions {
   stream: LogStream
-  /** The id of this node. */
   node: string
   takeoverMs: number
   /** Returns the system time, in milliseconds since the epoch, for people who read the lease. */
@@ -76,7 +75,6 @@ export class Standby {
     }, pauseMs).unref()
   }
 
-  /** Returns whether this node leads now. */
   async #try(): Promise<boolean> {
     const { stream, node, wall } = this.#options
     try {

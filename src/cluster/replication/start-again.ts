@@ -13,7 +13,6 @@ export class StoppedEarly extends Error {
 
 /** The state that all lives of a node share. */
 export class Lives {
-  /** The number of takeovers by this node. */
   takeovers = 0
   /** The number of takeovers by other nodes from this one. */
   fenced = 0

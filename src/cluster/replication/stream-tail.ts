@@ -39,7 +39,6 @@ const missingMax = 128
 
 /** The consumer of the records, which arrive in order of position and without gaps. */
 export interface Receiver {
-  /** The position of the last record that it has. */
   readonly position: number
   /** Takes records, encoded as in a frame; resolves when it can take more. */
   receive(first: number, count: number, records: Uint8Array): Promise<void>

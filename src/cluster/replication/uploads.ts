@@ -80,7 +80,6 @@ export class Uploads {
     this.#options = options
   }
 
-  /** Warnings for the operator, one sentence each. */
   get warnings(): string[] {
     return Array.from(this.#failures, ([work, why]) => `replication: ${warningOf[work]}: ${why}`)
   }
@@ -253,7 +252,6 @@ const checkpointEvery = 6
 
 interface Tended {
   stream: LogStream
-  /** The id of this node. */
   node: string
   /** The content of the note `history`, without the store. */
   history: Pick<History, 'epoch' | 'epochBegin' | 'secret'>

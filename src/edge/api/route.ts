@@ -43,13 +43,11 @@ export interface Service {
     /** Challenges an endpoint, to verify that the owner of the webhook controls it. */
     challenge: Challenger['verify']
   }
-  /** The access modes of the node. */
   access: Access
   /** Whether messages can be published by GET. */
   compat: boolean
   /** The full-text search of messages, or null if this node does not offer it. */
   search: MessageSearch | null
-  /** The name of the durability mode. */
   durability: string
   version: string
   /** The id of the log's current history (engine/storage/node-files.ts). */
@@ -115,7 +113,6 @@ export interface Answer {
   decision?: Positioned
 }
 
-/** An operation of the OpenAPI document. */
 interface Operation {
   /** The operationId in the document. */
   name: string
@@ -125,7 +122,6 @@ interface Operation {
   path: string
   /** Another path that leads here, which the document does not name. */
   alsoAt?: string
-  /** The schema of the path parameter. */
   id?: Schema
   /** `member` is `optional` without anonymous callers. Only access.ts sets it. */
   auth: 'none' | 'optional' | 'bearer' | 'member'
@@ -187,7 +183,6 @@ interface Operation {
    * Whether a GET has a side effect: the document asks tool-calling clients to confirm the call.
    */
   consequential?: boolean
-  /** The schemas of the answers, by status. */
   answers: Record<number, Schema>
   /** The error codes besides those that follow from the other fields (openapi.ts). */
   errors?: readonly ErrorCode[]
@@ -251,7 +246,6 @@ export function route<
   return declared as Route
 }
 
-/** Declares a route that runs a command, from its two halves. */
 export function command<Decision extends Positioned, Body = unknown, Query = unknown>(
   declared: Omit<Route<Body, Query>, 'run' | 'find' | 'decide' | 'render'> &
     Command<Body, Query, Decision>,

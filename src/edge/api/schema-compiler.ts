@@ -17,13 +17,11 @@ const require = createRequire(import.meta.url)
 
 let validators: Ajv | null = null
 
-/** Compiles a validator in this process. */
 export function compileValidator(schema: JsonSchema): Validate {
   validators ??= newAjv()
   return validators.compile(schema)
 }
 
-/** Compiles a renderer in this process. */
 export function compileRenderer(schema: JsonSchema): Render {
   return fastJson()(schema, rendererOptions) as Render
 }

@@ -82,7 +82,6 @@ export const proposalId: Schema = {
   pattern: '^gov_[a-f0-9]{32}$',
   examples: ['gov_3c5e7a9b1d2f40618293a4b5c6d7e8f9'],
 }
-/** The path of a proposal. */
 export const proposalPath: Schema = {
   type: 'string',
   examples: ['/api/governance/proposals/gov_3c5e7a9b1d2f40618293a4b5c6d7e8f9'],

@@ -82,7 +82,6 @@ export class NodeAdmission implements AdmissionRule {
     return { rejected: 'overloaded' }
   }
 
-  /** Warnings for the operator, one sentence each. */
   get warnings(): string[] {
     const { load, gate } = this.#watched
     const warnings: string[] = []

@@ -120,7 +120,6 @@ export interface RoleParts {
   config: RoleConfig
   version: string
   publicUrl: string
-  /** The id of the present epoch. */
   epoch: string
   /** When the process began to start, as a time of performance.now(). */
   startedAt: number
@@ -243,12 +242,10 @@ export class Role {
     return this.#work !== null && this.gate.mayDecide
   }
 
-  /** Warnings for the operator, one sentence each. */
   get warnings(): string[] {
     return this.#work === null ? [] : this.#admission.warnings
   }
 
-  /** Begins to decide alone. */
   leadAlone(journal: Journal): void {
     compiled.tell(this.#actor, { type: 'ledAlone', position: journal.durable })
     this.#decide('single', journal)

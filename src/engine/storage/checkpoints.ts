@@ -42,7 +42,6 @@ const unsavedTextMin = 16 << 20
 /** A log shorter than this is replayed faster than an operator would notice. */
 const bytesAtStopMin = 1 << 20
 
-/** The progress of an erasure. */
 export interface Erasure {
   /** The number of checkpoints still to be taken before the text has left the disk. */
   checkpoints_left: number
@@ -51,7 +50,6 @@ export interface Erasure {
    * from the memory of every reader. A CheckpointSchedule covers only the log and the checkpoints.
    */
   is_gone: boolean
-  /** Whether the node takes checkpoints at all. */
   takes_checkpoints: boolean
   /** The page files that may keep the text, because they could not be emptied: damage. */
   damaged: string[]
@@ -124,7 +122,6 @@ export class CheckpointSchedule {
     this.scrub = new Scrub({ disk, dir, hours: scrubHours, log, pause, kept, renew, moveOut })
   }
 
-  /** Warnings for the operator, one sentence each. */
   get warnings(): string[] {
     return [...this.#warnings, ...this.#notEmptied.map(notEmptiedWarning), ...this.scrub.warnings]
   }
@@ -265,7 +262,6 @@ export class CheckpointSchedule {
     this.#log.info({ bytes, ofBytes: text.bytes, seconds }, 'text_in_memory')
   }
 
-  /** Returns the progress of the erasure that is recorded at this position. */
   erasure(position: number): Erasure {
     const { kept, hasLeftovers } = this.#checkpoints
     const newer = kept.filter((each) => each.position >= position)

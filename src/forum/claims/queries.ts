@@ -7,7 +7,6 @@ interface ClaimedRead {
   caller: number
   before: number
   limit: number
-  /** Selects the threads that are listed. */
   has(thread: number): boolean
 }
 

@@ -10,7 +10,6 @@ export interface ThreadClaimed extends Timed {
   thread: number
   /** When the claim expires, in milliseconds since the epoch. */
   expiresAt: number
-  /** The idempotency key. */
   key: string
   /** A hash of the request (kernel/receipts.ts, R4). */
   details: number
@@ -46,7 +45,6 @@ export const claimRecords = {
   }),
 }
 
-/** Expires all claims that are due. */
 export function expireClaims(state: State, position: number, at: number): void {
   for (const thread of state.claims.expire(at)) {
     state.threads.actors.tell(thread, { type: 'claimChanged', position })

@@ -18,7 +18,6 @@ import { claim } from './machine.ts'
 
 export const claimsMax = 65_536
 
-/** A claim that is held. */
 export type Claim = Readonly<ContextIn<typeof claim>>
 
 interface Entry extends HeapEntry {
@@ -54,7 +53,6 @@ export class Claims {
     for (const row of this.rows.held.takeFilled()) this.#add(this.#actors.ofRow(row as unknown[]))
   }
 
-  /** The number of claims that are held. */
   get count(): number {
     return this.#held.size
   }
@@ -64,7 +62,6 @@ export class Claims {
     return this.#held.get(thread)?.actor.context ?? null
   }
 
-  /** All claims that are held. */
   *all(): Iterable<Claim> {
     for (const { actor } of this.#held.values()) yield actor.context
   }

@@ -18,7 +18,6 @@ import { cutJson, cutMarkBytesMax } from '../threads/cut-content.ts'
 const rowBytesMax = 320
 
 interface Reader {
-  /** The messages that mention the reader. */
   mentions: readonly number[]
   /** The tags that the reader follows, by those of the messages that begin a thread with one. */
   tagged: ReadonlyMap<number, string>

@@ -90,7 +90,6 @@ export class FeedSearch {
   readonly #count: number
   /** The numbers of the messages found, oldest first, except while threads are being examined. */
   #found: number[] = []
-  /** The tags that the caller follows. */
   readonly #tags: FollowedTags
   /** The positions of the last change to what it follows, and of the last loss from its page. */
   readonly #changed: number
@@ -274,14 +273,12 @@ export class FeedSearch {
     return messages.seq(message) > this.#beginningIn(thread)
   }
 
-  /** Returns the position after which the messages of a followed thread count. */
   #beginningIn(thread: number): number {
     const { caller, isSinceFollowed } = this.#read
     // The first message of a private thread has the position at which its members follow it.
     return isSinceFollowed ? this.#state.subscriptions.changedAt(caller, thread) - 1 : 0
   }
 
-  /** Returns whether a mention counts, that is, whether its message has not been removed. */
   #isShown(message: number): boolean {
     return this.#state.moderation.find('removed', message) === undefined
   }
@@ -320,7 +317,6 @@ export class FeedSearch {
     return scan
   }
 
-  /** Returns the number of the first message after this position. */
   #numberAfter(after: number): number {
     const { messages } = this.#state
     return partition(messages.count, (message) => messages.seq(message) <= after)

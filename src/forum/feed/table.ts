@@ -14,7 +14,6 @@ import type { Saved } from '../../kernel/saved.ts'
 import { tagTopic, threadTopic } from '../../kernel/topics.ts'
 import { feed } from './machine.ts'
 
-/** A tag that an identity follows. */
 export interface FollowedTag {
   tag: number
   /** The first thread that counts; older threads with the tag are not in the feed. */
@@ -70,7 +69,6 @@ export class Feeds {
     return this.#threads.removeAt(identity, place)
   }
 
-  /** Returns the number of threads that the identity follows. */
   followed(identity: number): number {
     return this.#threads.length(identity)
   }
@@ -89,7 +87,6 @@ export class Feeds {
     this.#mentionCount += 1
   }
 
-  /** Returns the number of messages that mention the identity. */
   mentions(identity: number): number {
     return this.#mentions.length(identity)
   }
@@ -99,7 +96,6 @@ export class Feeds {
     return this.#mentions.get(identity, index)
   }
 
-  /** Yields the threads that the identity follows. */
   *threadsOf(identity: number): Iterable<number> {
     const count = this.followed(identity)
     for (let i = 0; i < count; i++) yield this.#threads.get(identity, i)
@@ -132,7 +128,6 @@ export class Feeds {
     return this.tagsOf(identity).some((each) => each.tag === tag)
   }
 
-  /** Yields the topics of the threads and tags that the identity follows. */
   *topicsOf(identity: number): Iterable<number> {
     for (const thread of this.threadsOf(identity)) yield threadTopic(thread)
     for (const { tag } of this.tagsOf(identity)) yield tagTopic(tag)

@@ -25,7 +25,6 @@ export class TopicRings {
     this.#addEntry() // number 0 stands for none
   }
 
-  /** The number of entries. */
   get length(): number {
     return this.#length
   }

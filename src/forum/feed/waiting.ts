@@ -100,7 +100,6 @@ export class Waiting {
   readonly #news = new Queue<{ topic: number; position: number }>()
   /** Topics with durable news, and the position of the newest. */
   readonly #ready = new Map<number, number>()
-  /** When the timer fires. */
   #timerAt = Number.POSITIVE_INFINITY
   #timer: NodeJS.Timeout | null = null
   #whenEmpty: (() => void) | null = null
@@ -115,7 +114,6 @@ export class Waiting {
     this.#entries = new Shares(Math.max(max * entriesPerRequest, followedMax))
   }
 
-  /** The number of requests that wait. */
   get length(): number {
     return this.#byTime.size
   }

@@ -18,7 +18,6 @@ import type { Page } from '../../kernel/text/page.ts'
 import type { Text } from '../../kernel/text/text.ts'
 import { type ProposalKind, proposal as proposalKind, proposalKinds } from './machine.ts'
 
-/** One change in a file. */
 export interface FileEdit {
   old_text: string
   new_text: string

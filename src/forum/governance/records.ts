@@ -9,7 +9,6 @@ interface Written extends Timed {
   /** The author's number. */
   by: number
   id: string
-  /** The idempotency key. */
   key: string
   /** A hash of the caller's address, or '' if no limit needs it. */
   client: string
@@ -66,9 +65,7 @@ export function addProposal(state: State, { id, seq, hash, at, text }: ProposalE
 }
 
 interface NewReview extends ReviewEntry {
-  /** The author's number. */
   by: number
-  /** The proposal's number. */
   proposal: number
 }
 

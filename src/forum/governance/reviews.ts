@@ -75,7 +75,6 @@ export class Reviews {
     return this.#times.get(review)
   }
 
-  /** Returns whether the review has exactly this content. */
   hasText(review: number, text: ReviewText): boolean {
     const id = this.#ids.hex(review)
     const expected = render({ id, seq: this.seq(review), at: this.createdAt(review), text })

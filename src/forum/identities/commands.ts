@@ -100,9 +100,7 @@ export function listIdentity(
   return { position: commit(forum, permit, record) }
 }
 
-/** The holder of a token. */
 export interface Bearer {
-  /** The number of the identity. */
   identity: number
   /**
    * The number of the token (forum/identities/machine.ts, I6), which may be replaced at any time.
@@ -216,7 +214,6 @@ export function rejectToken(
 }
 
 export interface Rotation {
-  /** The identity whose token is replaced. */
   identity: number
   /** The holder who replaces the token, or null if an operator does. */
   by: Bearer | null

@@ -146,7 +146,6 @@ export function sortByName(state: State, identities: Iterable<number>): number[]
   return named.map(({ identity }) => identity)
 }
 
-/** Returns the display name of an identity. */
 export function nameOf({ identities }: State, identity: number): string {
   return JSON.parse(identities.nameJson(identity)) as string
 }

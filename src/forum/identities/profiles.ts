@@ -53,7 +53,6 @@ interface Connection {
   readonly isGone: boolean
 }
 
-/** Returns the profile of an identity. */
 export function profileOf({ state }: Forum, identity: number): Profile {
   const { identities, feeds } = state
   const { createdAt, expiresAt } = identities.actors.columns

@@ -28,7 +28,6 @@ export interface NewIdentity {
 }
 
 export interface CreatedIdentity {
-  /** The position of its record. */
   position: number
   id: string
   kind: IdentityKind

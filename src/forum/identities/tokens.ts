@@ -17,7 +17,6 @@
 import { IdTable, idHexLength } from '../../kernel/columns/id-table.ts'
 import type { Saved } from '../../kernel/saved.ts'
 
-/** The longest time for which a replaced token is still accepted. */
 export const graceMsMax = 3_600_000
 
 /** A replaced token: the identity that had it, and the time until which it is accepted. */

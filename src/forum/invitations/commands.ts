@@ -26,7 +26,6 @@ export interface IssuedInvitation extends Positioned {
 export interface Issuing {
   /** The number of identities that can be created with it, at least one. */
   uses: number
-  /** The number of days for which it can be used. */
   days: number
   /** Its purpose or recipient; may be empty. */
   reason: string

@@ -21,9 +21,7 @@ export const accessCommands = {
 export type AccessCommand = keyof typeof accessCommands
 
 export interface ReplacedToken extends Positioned {
-  /** The id of the identity. */
   id: string
-  /** The new token. */
   token: string
 }
 

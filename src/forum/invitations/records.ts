@@ -4,7 +4,6 @@ import { nobody } from '../../kernel/network.ts'
 import { kind, type Timed } from '../../kernel/record.ts'
 import { addIdentity, type NewIdentity } from '../identities/records.ts'
 
-/** An operator has issued an invitation. */
 export interface InvitationIssued extends Timed {
   type: 'invitation.issued'
   /** 32 hex characters. */
@@ -29,7 +28,6 @@ export interface IdentityInvited extends NewIdentity {
   type: 'identity.invited'
   /** A hash of the creator's address, or '' if no limit needs it. */
   client: string
-  /** The id of the invitation. */
   invitation: string
 }
 

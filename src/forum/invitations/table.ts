@@ -15,7 +15,6 @@ import { invitation } from './machine.ts'
 
 export const invitationsMax = 1_000
 
-/** An invitation as operators see it. */
 export interface Invitation extends ContextIn<typeof invitation> {
   /** 32 hex characters. */
   id: string

@@ -23,7 +23,6 @@ interface Document {
 
 export const listed: readonly Document[] = JSON.parse(textOf('docs/index.json') ?? '[]')
 const byName = new Map(listed.map((each) => [each.name, each]))
-/** The documents that were requested. */
 const texts = new Map<string, string>()
 
 /** Returns the document with the name in a path, which may end with `.md`. */

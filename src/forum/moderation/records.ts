@@ -13,7 +13,6 @@ interface Reasoned extends Timed {
 
 export interface MessageErased extends Reasoned {
   type: 'message.erased'
-  /** The number of the message. */
   message: number
 }
 

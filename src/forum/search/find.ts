@@ -47,7 +47,6 @@ export interface SearchQuery {
   content_chars?: number
 }
 
-/** What the index has found. */
 export interface FoundPage {
   hits: Hits
   /** The terms that excerpts show; null: messages were found by their author or thread alone. */
@@ -98,7 +97,6 @@ export class MessageSearch {
     return this.#index.isAvailable
   }
 
-  /** Has the index find messages. */
   find(searcher: Searcher, query: SearchQuery): Promise<FoundPage | Rejection> {
     return findPage(this.#forum, this.#index, searcher, query)
   }

@@ -17,13 +17,11 @@ import { ShardStore, type StoreOptions } from './shard-store.ts'
 import { type Built, type SealedFile, Slot } from './slot.ts'
 
 export interface IndexOptions extends StoreOptions {
-  /** The number of messages in a shard. */
   perShard?: number
   /** Called when a shard has to be built again. */
   onDamaged: (first: number, why: string) => void
 }
 
-/** Messages with consecutive numbers, to be indexed in one step. */
 export interface IndexedRange {
   from: number
   /** The number after that of the last message. */
@@ -106,7 +104,6 @@ export class Index {
     return incomplete?.covered ?? Math.min(missing, this.count)
   }
 
-  /** The number of messages that are indexed. */
   get indexed(): number {
     return this.#slots.reduce((sum, slot) => sum + slot.covered - slot.first, 0)
   }
@@ -193,7 +190,6 @@ export class Index {
     }
   }
 
-  /** Returns the number of the part of its slot in which a message is. */
   #partOf(message: number, slot: Slot): number {
     return Math.floor((message - slot.first) / this.#partMessages)
   }
@@ -225,7 +221,6 @@ export class Index {
     }
   }
 
-  /** Has all files checked again. */
   checkAll(): void {
     for (const { searched } of this.#slots) {
       if (searched?.file) searched.file.isChecked = false

@@ -41,7 +41,6 @@ const boundsSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2
 export class SearchLink {
   /** Searches that were refused because of a limit. */
   refused = 0
-  /** The durations of searches. */
   readonly times = new Histogram(boundsSeconds)
   /** All messages before this number are indexed, as far as this process knows. */
   covered = 0

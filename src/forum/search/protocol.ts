@@ -41,7 +41,6 @@ export interface Begin {
 export interface Texts {
   type: 'texts'
   from: number
-  /** The id of the last message. */
   lastId: string
   /** The size of each message's JSON in bytes, without the comma; 0: it no longer has text. */
   bytes: number[]

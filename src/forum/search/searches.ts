@@ -53,7 +53,6 @@ export class Searches {
     })
   }
 
-  /** Returns whether the search is over. */
   #step(job: Job): boolean {
     const { search, rest, messages } = job
     const begun = performance.now()

@@ -29,7 +29,6 @@ const pageBytes = 4096
 /** The process that started this one. When it ends, this one gets another parent. */
 const node = process.ppid
 
-/** A message as it is added to the index. */
 export interface Entry {
   message: number
   isPublic: boolean
@@ -51,7 +50,6 @@ export interface About {
   erased: number
 }
 
-/** Returns the identity of the index of a forum with this identity. */
 export function identityOf(forum: string, engine: Engine): string {
   return `${form} ${engine.name} ${process.versions.unicode} ${forum}`
 }

@@ -13,7 +13,6 @@
 
 import type { Shard } from './shard.ts'
 
-/** A shard, as far as it is built. */
 export interface Built {
   shard: Shard
   /** The number of the next message to add, and the id of the one before. */
@@ -41,7 +40,6 @@ export class Slot {
   readonly first: number
   /** The number after the last message that belongs here. */
   readonly limit: number
-  /** The shard that is searched. */
   searched: Built | null = null
   /** The shard that will replace it. */
   renewed: Built | null = null

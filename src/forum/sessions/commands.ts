@@ -39,7 +39,6 @@ const newTokenMs = 60_000
 const signOutGraceMs = 60_000
 
 export interface Session {
-  /** The number of the identity. */
   identity: number
   /** The number of the token that it was begun with. */
   token: number
@@ -55,7 +54,6 @@ export interface Session {
 interface SignIn {
   token: string
   address: string
-  /** The id of the present epoch. */
   epoch: string
 }
 

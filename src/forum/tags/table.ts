@@ -32,7 +32,6 @@ export interface Ordered {
 export interface TagFilter {
   /** Public threads, oldest first, among them all that have the tags. */
   readonly publics: Ordered
-  /** Returns whether the thread has all of the tags. */
   has(thread: number): boolean
 }
 
@@ -109,7 +108,6 @@ export class Tags {
     return this.#numbers(this.#threads.get(thread))
   }
 
-  /** Returns the tags that the thread has now. */
   of(thread: number): string[] {
     return this.numbersOf(thread).map((tag) => this.name(tag))
   }
@@ -147,7 +145,6 @@ export class Tags {
     }
   }
 
-  /** Returns the number of public threads with the tag. */
   publicCount(name: string): number {
     const tag = this.#names.find(name)
     return tag === -1 ? 0 : this.#public.length(tag)

@@ -54,7 +54,6 @@ export function listByActivity(
   })
 }
 
-/** One request for the list. */
 export class ActivitySearch {
   readonly #state: State
   readonly #activity: Activity

@@ -171,7 +171,6 @@ function findMentioned(
   return mentioned
 }
 
-/** Rejects a reply to a thread that is locked. */
 export function rejectLocked({ threads }: State, thread: number): Rejection {
   const position = threads.actors.columns.changedPosition.get(thread)
   return { rejected: 'thread_locked', position }
@@ -203,7 +202,6 @@ function isSameThread({ state }: Forum, receipt: number, command: NewThread): bo
   return isThread(state, state.receipts.subject(receipt), command)
 }
 
-/** Returns whether the message is in this thread, and says this. */
 export function isReply(
   state: State,
   message: number,

@@ -84,7 +84,6 @@ function rejectContent(body: URLSearchParams): Problem | null {
   return text === null ? null : { status: 400, text, field: 'content' }
 }
 
-/** A form that publishes a text. */
 interface Form {
   hasTitle: boolean
   show: (draft: Draft) => Content
@@ -140,7 +139,6 @@ const namesWereRead = {
   field: 'content',
 }
 
-/** Returns what a form shows of names that are in doubt. */
 function inDoubt({ doubtful }: NamedIdentities): Partial<Draft> {
   return {
     found: doubtful.flatMap(({ candidates }) => candidates),

@@ -146,7 +146,6 @@ ${pageLinks([
 
 const noneHere = html`<p>There are no public threads here.</p>`
 
-/** Says how the first thread is published. */
 function begin(origin: string): Html {
   return html`<p>There are no public threads yet. An agent publishes the first one like this:</p>
 <pre class="command">JSON='Content-Type: application/json'
@@ -215,7 +214,6 @@ export interface ReadingMarks {
 
 const unmarked: ReadingMarks = { isFollowed: false, isUnread: false }
 
-/** Returns what the thread with this number is for a person. */
 function marksFor(
   { subscriptions, feeds, threads, messages }: State,
   reader: number,

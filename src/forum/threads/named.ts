@@ -14,7 +14,6 @@ import { chosenMax, mentionable } from './choices.ts'
 /** How many identities are examined for each name; those with exactly this name come first. */
 const examinedMax = 50
 
-/** The identities that a text names. */
 export interface NamedIdentities {
   /** The ids of those that it names without doubt. */
   ids: string[]

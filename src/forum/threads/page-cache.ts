@@ -70,7 +70,6 @@ export class PageCache {
     return bytes
   }
 
-  /** Removes all pages. */
   clear(): void {
     this.#pages.clear()
   }

@@ -67,7 +67,6 @@ function followedPosition({ feeds }: State, { identity }: Session): number {
   return feeds.actors.columns.changedPosition.get(identity)
 }
 
-/** Returns the numbers of the messages on the page. */
 function messagesOf({ threads }: State, { thread, first, end }: ThreadPage): number[] {
   return Array.from({ length: end - first }, (_, i) => threads.message(thread, first + i))
 }

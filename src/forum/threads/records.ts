@@ -42,7 +42,6 @@ interface NewThread extends Omit<Timed, 'type'> {
 }
 
 interface Keyed {
-  /** The idempotency key. */
   key: string
 }
 

@@ -256,7 +256,6 @@ function threadPage(
   return { body: copy ?? body, isCached: copy !== null }
 }
 
-/** Returns how many messages the page has. */
 function countOf({ first, end, chosen }: ThreadPage): number {
   return chosen === undefined ? end - first : chosen.length
 }

@@ -158,7 +158,6 @@ export function clientDay(key: Buffer, address: string, at: number): string {
   return hash.slice(0, clientHexLength)
 }
 
-/** Returns the signed ticket. */
 export function signTicket(
   key: Buffer,
   { nonce, expiresAt, holder = anybody, client }: TicketClaims,

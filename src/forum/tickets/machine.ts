@@ -11,7 +11,6 @@
 import { assertEvent, assign, setup } from 'xstate'
 import { actor, type ContextOf, type EventOf } from '../../kernel/actor.ts'
 
-/** How long a ticket is valid. */
 export const ticketLifetimeMs = 120_000
 
 /** The value of `message` until a message has been published with the ticket. */

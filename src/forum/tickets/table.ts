@@ -23,7 +23,6 @@ export class Tickets {
   #nonces: string[] = []
   #oldest = 0
 
-  /** The number of tickets that are kept. */
   get count(): number {
     return this.#byNonce.size
   }
@@ -70,7 +69,6 @@ export class Tickets {
     return this.#byNonce.get(nonce)!.context.expiresAt
   }
 
-  /** Marks the ticket as used for the message with this number. */
   use(nonce: string, message: number, at: number): void {
     const used = this.#byNonce.get(nonce)
     assert(used !== undefined, 'E2: a ticket is kept while it can be used')

@@ -3,13 +3,10 @@
 import { parseJson } from '../../base/json.ts'
 import type { Post, Send } from './send.ts'
 
-/** The limit of challenges in flight. */
 const runningMax = 64
 
 interface Challenge extends Omit<Post, 'body'> {
-  /** The webhook's number. */
   webhook: number
-  /** The value that the endpoint has to return. */
   challenge: string
 }
 

@@ -104,7 +104,6 @@ export function removeWebhook(forum: Forum, caller: number): Positioned | Reject
 
 /** A challenge for an endpoint. By echoing it, the endpoint proves that it is listening. */
 export interface Verification {
-  /** The number of the webhook. */
   webhook: number
   endpoint: string
   secret: string

@@ -117,7 +117,6 @@ export function beginAttempt(
   return { position, ...attemptOf(forum, webhook, inboxUrl) }
 }
 
-/** Returns the attempt of a delivery that is being sent. */
 function attemptOf(forum: Forum, webhook: Webhook, inboxUrl: string) {
   const { number, endpoint } = webhook
   const { first, through, createdAt } = webhook.delivery!.context

@@ -4,7 +4,6 @@ import { kind, type Timed } from '../../kernel/record.ts'
 import type { DeliveryEvent } from './webhook.ts'
 
 interface OfDelivery extends Timed {
-  /** The number of the webhook. */
   webhook: number
   /** Position of the first message merged into it. */
   first: number

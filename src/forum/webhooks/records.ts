@@ -11,7 +11,6 @@ export interface WebhookRegistered extends Timed {
   endpoint: string
   /** The signing secret, encrypted (forum/webhooks/commands.ts). */
   sealed: Uint8Array
-  /** The idempotency key. */
   key: string
 }
 

@@ -50,7 +50,6 @@ interface Lane {
   host: string
   /** Attempts that have begun and not finished. */
   busy: number
-  /** Whether it is in the queue of ready lanes. */
   isReady: boolean
   waiting: Queue<number>
 }

@@ -129,7 +129,6 @@ function errorCode({ code }: NodeJS.ErrnoException): string {
   return code?.startsWith('HPE_') ? 'webhook_invalid_response' : 'webhook_unreachable'
 }
 
-/** A request to an endpoint. */
 export interface Post {
   endpoint: string
   /** `whsec_…` */

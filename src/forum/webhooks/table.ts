@@ -75,7 +75,6 @@ export class Webhooks {
     return this.#registrations
   }
 
-  /** Returns all current webhooks. */
   all(): Iterable<Webhook> {
     return this.#byNumber.values()
   }

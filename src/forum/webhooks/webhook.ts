@@ -42,12 +42,10 @@ export interface Webhook extends NewWebhook {
   changed: number
 }
 
-/** Returns the state of a delivery. */
 export function deliveryState(delivery: Delivery): DeliveryState {
   return deliveryActors.state(delivery) as DeliveryState
 }
 
-/** Returns whether a delivery is unfinished. */
 export function isOpen(delivery: Delivery): boolean {
   return ['pending', 'sending'].includes(deliveryState(delivery))
 }

@@ -89,7 +89,6 @@ class PageMarks {
     this.#copies.clear()
   }
 
-  /** Marks the page as changed. */
   markDirty(page: number): void {
     assert(this.#frozen === 0, 'what is frozen is decided')
     this.changed[page] = this.now

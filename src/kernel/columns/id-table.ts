@@ -31,7 +31,6 @@ export class IdTable {
     return number
   }
 
-  /** Replaces the id that has this number. */
   replace(number: number, text: string): void {
     this.#index.remove(this.#words[0].get(number), number)
     for (let i = 0; i < 4; i++) this.#words[i].set(number, wordAt(text, i * 8))

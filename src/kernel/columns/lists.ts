@@ -30,7 +30,6 @@ export class Lists {
   /** By class, the start of the first free block, or `none`. */
   #free: number[] = []
 
-  /** Adds an empty list and returns its number. */
   add(): number {
     this.#lengths.push(0)
     this.#classes.push(noBlock)

@@ -104,7 +104,6 @@ export class TextBlocks {
     return missing
   }
 
-  /** Starts to note the blocks that are shown. */
   noteShown(): void {
     this.#shown = new Set()
   }
@@ -175,7 +174,6 @@ export class TextBlocks {
     this.#isLoaded[slot] = true
   }
 
-  /** Returns the memory of a slot. */
   bytesOf(slot: number): Uint8Array {
     const { slab, at } = this.placeOf(slot)
     return new Uint8Array(this.slabs[slab], at, blockBytes)

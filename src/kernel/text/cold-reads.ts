@@ -64,7 +64,6 @@ export class ColdReads {
   readonly #loads: BlockLoads
   /** Waiting requests by caller, with the callers in the order of their turns. */
   readonly #waiting = new Map<number, Parked[]>()
-  /** All parked requests. */
   readonly #parked = new Set<Parked>()
   readonly #places: Shares
   /** The bytes of blocks and bodies that requests hold, including those that are running again. */
@@ -88,7 +87,6 @@ export class ColdReads {
     return this.#source.blocks.isMissing
   }
 
-  /** The number of parked requests. */
   get length(): number {
     return this.#parked.size
   }
@@ -98,7 +96,6 @@ export class ColdReads {
     return this.#bytes.taken
   }
 
-  /** The number of blocks that were read from disk. */
   get blocksRead(): number {
     return this.#loads.blocksRead
   }

@@ -38,7 +38,6 @@ class Slabs {
   readonly slabs: Buffer[] = [newSlab()]
   /** The free slots of each slab, the lowest last. */
   readonly #free: number[][] = [slotsOf(0)]
-  /** The number of slots in use. */
   taken = 0
 
   /** Takes a free slot, which holds zeros, and returns its number. */
@@ -61,7 +60,6 @@ class Slabs {
     if (slab > 0 && free.length === slotsPerSlab - 1) this.slabs[slab] = noMemory
   }
 
-  /** Returns the memory of a slot. */
   page(slot: number): Buffer {
     const at = slotOffset(slot)
     return this.slabs[slot >>> slotShift].subarray(at, at + pageBytes)
@@ -113,7 +111,6 @@ export class PageSlots {
     return this.slots[page] !== 0
   }
 
-  /** Returns the memory of a page that has a slot. */
   bytesOf(page: number): Buffer {
     return this.memory.page(this.slots[page])
   }

@@ -28,7 +28,6 @@ import type { TextBlocks } from './blocks.ts'
 const closeEveryMs = 5_000
 const filesMax = 64
 
-/** A message to the thread. */
 export interface ReadRequest {
   id: number
   /** The slabs that the thread does not have yet; they follow those that it has. */
@@ -144,7 +143,6 @@ export class BlockReader {
   readonly #start: () => ReadingThread
   readonly #blocks: TextBlocks
   #thread: ReadingThread | null = null
-  /** The number of slabs that the thread has. */
   #slabs = 0
   #lastId = 0
   readonly #pending = new Map<number, { count: number; done: (all: ReadResult[]) => void }>()

@@ -42,9 +42,7 @@ const pagesPart = 3 / 4
 export const textStoreName = 'arena.entries'
 
 export class Text implements PagedStore {
-  /** Blocks of cold pages. */
   readonly blocks: TextBlocks
-  /** The pages in memory. */
   readonly pages: PageSlots
   /** The CRC-32 of each full block. */
   readonly crcs = new Uint32Column()

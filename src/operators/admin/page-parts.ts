@@ -71,7 +71,6 @@ out.</p>
   return page('Sign in', null, main)
 }
 
-/** Returns a page with one sentence. */
 export function sentencePage(title: string, sentence: string): string {
   return page(title, null, html`<p>${sentence}</p>\n`)
 }

@@ -121,7 +121,6 @@ export interface InvitesJson {
 }
 
 export interface TokenJson {
-  /** The id of the identity. */
   id: string
   token: string
 }

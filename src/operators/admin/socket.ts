@@ -48,7 +48,6 @@ interface OverSocket extends Administered {
   signInUrl(): string | null
 }
 
-/** The socket of a node. */
 export interface AdminSocket {
   /** Has it run commands, once the node has started. */
   open(node: OverSocket): void

@@ -184,7 +184,6 @@ export function identityLink(state: Administered['state'], identity: number): Ht
   return html`<bdi>${nameOf(state, identity)}</bdi> ${idLink(id, id.slice(0, shortLength))}`
 }
 
-/** Returns the state of an invitation in words for people. */
 export function stateWord(state: Invitation['state']): string {
   return state === 'usedUp' ? 'used up' : state === 'issued' ? 'open' : state
 }

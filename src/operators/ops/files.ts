@@ -32,7 +32,6 @@ const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">
 </svg>
 `
 
-/** Returns the files by path. */
 export function dashboardFiles(): ReadonlyMap<string, File> {
   const scripts = modules.map((name): [string, File] => {
     const text = ownText(`people/browser/${name}.js`)

@@ -25,7 +25,6 @@ export interface Sample {
 
 type Labels = Record<string, string>
 
-/** The current counts of a histogram, with its labels. */
 export interface Distribution extends Pick<Histogram, 'bounds' | 'sum'> {
   counts: ArrayLike<number>
   labels?: Labels

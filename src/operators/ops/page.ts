@@ -27,7 +27,6 @@ const states = {
   draining: 'Stopping',
 } as const
 
-/** Returns the whole document. */
 export function dashboardPage(status: Status): string {
   const { node, ready } = status
   const state = states[ready.state]

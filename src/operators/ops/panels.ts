@@ -298,7 +298,6 @@ function limitRow(name: string, unit: Unit, held: Limited): Row {
   return row(name, `${unit(held.now)}${limit}`, isNear(held))
 }
 
-/** Returns a name of the program in words. */
 export function worded(name: string): string {
   return name.replaceAll('_', ' ')
 }

@@ -7,7 +7,6 @@ import { isFillingUp, isNear } from './panels.ts'
 
 export interface Problem {
   text: string
-  /** The document and the heading of its section. */
   document: string
   section: string
 }

@@ -106,7 +106,6 @@ function outdated({ replication }: Vitals): string | null {
     : 'cut off: the lease of this leader has lapsed, another node may lead'
 }
 
-/** Returns warnings for the operator, one sentence each. */
 function replicationWarnings({ replication }: Vitals): string[] {
   if (replication === null || replication.lagSeconds() < notableLagSeconds) return []
   return [`replication: ${lagOf(replication)}`]

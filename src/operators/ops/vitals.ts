@@ -69,20 +69,16 @@ export interface TextDiskStats {
   readonly lost: number
 }
 
-/** Statistics of the system clock. */
 export interface ClockStats {
   /** The number of steps by a minute or more, in each direction. */
   readonly stepsBack: number
   readonly stepsAhead: number
   /** Returns the lag behind forum time (kernel/clock.ts). */
   behindMs(): number
-  /** Warnings for the operator, one sentence each. */
   warnings(): string[]
 }
 
-/** Statistics of the replication of the log. */
 export interface ReplicationStats {
-  /** The id of this node. */
   readonly node: string
   readonly role: 'leader' | 'follower'
   /** Returns the term of the newest record on this node. */
@@ -101,9 +97,7 @@ export interface ReplicationStats {
 
 /** Statistics of the readers (cluster/readers/readers.ts). */
 export interface ReadersStats {
-  /** The number of readers that are configured, and of those that serve. */
   readonly counts: { readonly configured: number; readonly serving: number }
-  /** The readers that run. */
   readonly running: readonly RunningReader[]
   /** The processor time of all readers that have run. */
   readonly cpuSeconds: number
@@ -112,13 +106,11 @@ export interface ReadersStats {
   readonly forwarded: number
   /** The number of polls that wait for news, in all processes. */
   readonly waiting: number
-  /** The number of blocks of text that readers have read from disk. */
   readonly textReads: number
   /** The ages of durable positions when they reached a reader. */
   readonly staleness: Histogram
   /** The time for which answers to writes waited for readers that were slow to take records. */
   readonly heldSeconds: number
-  /** Warnings for the operator, one sentence each. */
   readonly warnings: readonly string[]
 }
 
@@ -140,14 +132,12 @@ export interface RunningReader {
 /** The vitals that exist before the log is replayed. */
 interface EarlyVitals {
   version: string
-  /** The name of the HTTP server. */
   http: string
   durability: string
   availability: Availability
   meter: Meter
   load: Load
   memoryBytesMax: number
-  /** The limit on text in memory. */
   textBytesMax: number
   /** The state; while the node starts, what has been read of it. */
   state: State
@@ -243,7 +233,6 @@ export function recordsBehind({ journal, checkpoints: { position } }: Vitals): n
   return (journal?.position ?? position) - position
 }
 
-/** The statistics of a process that has taken no checkpoint. */
 export const noCheckpoints: Readonly<CheckpointStats> = {
   taken: 0,
   failed: 0,
@@ -298,14 +287,12 @@ export function newVitals(early: EarlyVitals): Vitals {
   }
 }
 
-/** Statistics of the search. */
 export interface SearchStats {
   /** The engine that serves; null if none has started yet, '' if none can be loaded. */
   readonly engine: string | null
   readonly isAvailable: boolean
   /** Why it is not available, if it is not. */
   readonly absence: string
-  /** The number of restarts of the index process. */
   readonly restarts: number
   readonly progress: {
     /** The number below which all messages are indexed, and the number of indexed messages. */

@@ -29,7 +29,6 @@ export function avatar(id: string): Html {
   return html`<svg ${attributes}><path d="${path}"></path></svg>`
 }
 
-/** The style of the pictures. */
 export const avatarStyle = `.avatar {
   width: 2.25rem; height: 2.25rem; border-radius: 0.375rem; background: var(--code);
   shape-rendering: crispEdges; flex: none;

@@ -7,7 +7,6 @@ interface Head {
   /** The paths of the style sheet and of the icon. */
   style: string
   icon: string
-  /** More elements. */
   more?: Html
 }
 

@@ -22,7 +22,6 @@ interface Field {
   label: string
   value: string
   problem?: Problem | null
-  /** Additional attributes of the control. */
   more?: Html
   /** The number of rows of a text area; without it the control is a line. */
   rows?: number

@@ -28,7 +28,6 @@ export function html(parts: TemplateStringsArray, ...insertions: readonly Insert
   return new Html(text)
 }
 
-/** Empty HTML. */
 export const emptyHtml = new Html('')
 
 function textOf(insertion: Insertion): string {

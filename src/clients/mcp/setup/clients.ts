@@ -24,7 +24,6 @@ export interface McpClient {
   file: string
   /** Paths of which at least one exists if the client has been used. */
   traces: string[]
-  /** Adds the entry to the text of the file. */
   add(text: string, name: string, entry: Entry): Edit
   /** Returns the entry as it stands in the file, and a phrase that says where in the file. */
   shown(name: string, entry: Entry): { where: string; text: string }

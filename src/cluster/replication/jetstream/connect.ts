@@ -31,7 +31,6 @@ export interface EngineOptions extends EngineAccess {
   stream: string
   /** The number of servers that keep a copy. */
   replicas: number
-  /** The id of this node. */
   node: string
   /** The time without a renewal after which the lease has lapsed. */
   takeoverMs: number

@@ -62,7 +62,6 @@ import {
 } from './link.ts'
 import { readStream } from './reader.ts'
 
-/** An answer of the servers. */
 interface Appended {
   seq: number
   /** The servers knew the id of the message already, and did not append it again. */

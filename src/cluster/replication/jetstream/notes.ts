@@ -17,7 +17,6 @@ interface NotesParts {
   link: ServerLink
   manager: JetStreamManager
   bucket: KV
-  /** The name of the bucket. */
   name: string
   /** Creates the bucket if it is missing. */
   make: () => Promise<unknown>

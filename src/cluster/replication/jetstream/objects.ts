@@ -14,7 +14,6 @@ interface ObjectStream {
   link: ServerLink
   client: JetStreamClient
   manager: JetStreamManager
-  /** The name of the stream. */
   name: string
   /** The number of servers that keep a copy. */
   replicas: number

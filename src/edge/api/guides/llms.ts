@@ -5,9 +5,7 @@ import type { Access } from '../route.ts'
 export interface LlmsGuideSettings {
   /** The service's own origin, without a trailing slash. */
   publicUrl: string
-  /** Whether messages can be published by GET. */
   compat: boolean
-  /** Whether messages can be searched. */
   search: boolean
   access: Access
 }

@@ -16,7 +16,6 @@ export interface Status extends Sections {
     /** The commit that the program was built from, if it is known. */
     commit: string | null
     node_version: string
-    /** The name of the HTTP server. */
     http: string
     durability: string
     /**
@@ -89,7 +88,6 @@ export interface LogLine {
 
 export interface Ready {
   state: 'starting' | 'serving' | 'degraded' | 'draining'
-  /** The line of /readyz. */
   text: string
   /** Faults that do not keep the node from answering, one sentence each. */
   warnings: string[]
@@ -121,7 +119,6 @@ export interface Series {
   columns: Record<string, (number | null)[]>
 }
 
-/** What a chart draws. */
 export interface Chart {
   /** The subject of the chart, which also labels it. */
   title: string
@@ -133,7 +130,6 @@ export interface Chart {
 
 export interface Line {
   label: string
-  /** A column of the samples. */
   column: string
   /** The limit of the value, if it has one. */
   max?: number | null

@@ -16,7 +16,6 @@ const few = atFirstUse(() => new Intl.NumberFormat('en', { maximumSignificantDig
 
 export type Unit = (value: number | null | undefined) => string
 
-/** A number of things. */
 export const count: Unit = (value) => shown(value, (value) => whole.format(value))
 
 /** A number of things a second; small ones keep their fraction. */
