@@ -59,7 +59,7 @@ export function unusableArguments(command: AccessCommand, args: AccessArguments)
   return unusableIn(command, { ...fieldsOf[command](args) })
 }
 
-const timeOf = (at: number) => new Date(at).toISOString()
+export const timeOf = (at: number) => new Date(at).toISOString()
 
 /** Runs the command. Throws CommandError. */
 export async function runAccess(command: AccessCommand, args: AccessArguments): Promise<void> {
@@ -125,6 +125,6 @@ function wordOf(state: InvitationJson['state']): string {
   return state === 'used_up' ? 'used up' : state === 'issued' ? 'open' : state
 }
 
-function say(text: string): void {
+export function say(text: string): void {
   process.stdout.write(`${text}\n`)
 }

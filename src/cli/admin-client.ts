@@ -46,7 +46,9 @@ export async function moderateNode(
     const answer = await send<Done>(dir, 'POST', `/${command}`, { id, reason })
     if (!('error' in answer)) return answer
     const why = retried[answer.error]
-    if (why === undefined || waitedMs >= patienceMs) throw refusalOf(answer, command, id)
+    if (why === undefined || waitedMs >= patienceMs) {
+      throw refusalOf(answer, `there is no ${subjectOf(command, id).noun} ${id}`)
+    }
     if (waitedMs === 0) onWait(why)
     await sleep(retryEveryMs)
   }
@@ -58,16 +60,8 @@ export async function accessOfNode<T extends object, C extends AccessCommand>(
   command: C,
   fields: AccessFields[C],
 ): Promise<T> {
-  const answer = await send<T>(dir, 'POST', `/${command}`, fields)
-  if (!('error' in answer)) return answer
-  const { error, message } = answer as ErrorJson
-  const known = sentences[error]
-  if (known !== undefined) throw new CommandError(known[0], message ?? known[1])
   const noun = command === 'revoke-invite' ? 'invitation' : 'identity'
-  throw new CommandError(
-    65,
-    message ?? (error === 'not_found' ? `there is no such ${noun}` : error),
-  )
+  return orThrow(await send<T>(dir, 'POST', `/${command}`, fields), `there is no such ${noun}`)
 }
 
 /** Returns all invitations that are kept, oldest first. */
@@ -120,23 +114,18 @@ const sentences: Record<string, [exitCode: 65 | 69 | 74, sentence: string]> = {
   no_leader: [69, 'the node is not the leader; run the command on the leader'],
 }
 
-function refusalOf({ error, message }: ErrorJson, command: ModerationCommand, id: string) {
-  const known = sentences[error]
-  if (known !== undefined) return new CommandError(known[0], message ?? known[1])
-  if (error === 'not_found') {
-    const { noun } = subjectOf(command, id)
-    return new CommandError(65, message ?? `there is no ${noun} ${id}`)
-  }
-  return new CommandError(65, message ?? error)
+/** `missing` is the sentence for `not_found`. */
+function refusalOf({ error, message }: ErrorJson, missing = error): CommandError {
+  const [code, sentence] = sentences[error] ?? [65, error === 'not_found' ? missing : error]
+  return new CommandError(code, message ?? sentence)
 }
 
 async function read<T extends object>(dir: string, path: string): Promise<T> {
-  const answer = await send<T>(dir, 'GET', path)
-  if ('error' in answer) {
-    const { error, message } = answer as ErrorJson
-    const [code, sentence] = sentences[error] ?? [65, error]
-    throw new CommandError(code, message ?? sentence)
-  }
+  return orThrow(await send<T>(dir, 'GET', path))
+}
+
+function orThrow<T extends object>(answer: T | ErrorJson, missing?: string): T {
+  if ('error' in answer) throw refusalOf(answer as ErrorJson, missing)
   return answer
 }
 

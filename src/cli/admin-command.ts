@@ -28,6 +28,8 @@ import {
   accessFlags,
   listInvites,
   runAccess,
+  say,
+  timeOf,
   unusableArguments,
 } from './admin-access.ts'
 import { actsOfNode, erasureOfNode, moderateNode, signInAddress } from './admin-client.ts'
@@ -195,7 +197,7 @@ async function list({ data, json }: Pick<AdminCommand, 'data' | 'json'>): Promis
   const acts = await actsOfNode(data)
   if (json) return say(JSON.stringify({ acts }))
   const lines = acts.map(({ at, kind, id, reason }) => {
-    return `${new Date(at).toISOString()}  ${kind.padEnd(7)}  ${id}  ${reason}`.trimEnd()
+    return `${timeOf(at)}  ${kind.padEnd(7)}  ${id}  ${reason}`.trimEnd()
   })
   say(lines.length === 0 ? 'nothing is locked, removed or blocked' : lines.join('\n'))
 }
@@ -240,11 +242,11 @@ function sentenceOf({ command }: AdminCommand, { id, is_new, act, message }: Don
 }
 
 function descriptionOf({ seq, thread_id, author_id, created_at }: MessageJson): string {
-  return `#${seq} in ${thread_id}, by ${author_id}, of ${new Date(created_at).toISOString()}`
+  return `#${seq} in ${thread_id}, by ${author_id}, of ${timeOf(created_at)}`
 }
 
 function since({ at, reason }: ActJson): string {
-  return `${new Date(at).toISOString()}${reason === '' ? '' : ` (${reason})`}`
+  return `${timeOf(at)}${reason === '' ? '' : ` (${reason})`}`
 }
 
 /** Waits until the text has left disk and readers. Throws CommandError if it never will. */
@@ -289,10 +291,6 @@ function exceptIn(dir: string): string {
   const aside = readdirSync(dir).filter((name) => /\.(?:torn|void|replaced)$/.test(name))
   const files = aside.length === 0 ? '' : `; ${aside.join(', ')} may still have it`
   return `${files}; backups made before have it`
-}
-
-function say(text: string): void {
-  process.stdout.write(`${text}\n`)
 }
 
 /** Returns a function that runs the command, or null for the help. */
