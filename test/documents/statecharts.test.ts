@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { assign, createMachine } from 'xstate'
 import { roleKind } from '../../src/engine/role/role.ts'
-import { actorKinds, statechartsPage } from '../../src/forum/kinds.ts'
+import { actorKinds } from '../../src/forum/kinds.ts'
+import { statechartsPage } from './statecharts.ts'
 
 t.test(
   'statecharts: machines changed: the page on disk is compared: it is not stale',

@@ -2,7 +2,8 @@
 
 import { writeFileSync } from 'node:fs'
 import { roleKind } from '../../src/engine/role/role.ts'
-import { actorKinds, statechartsPage } from '../../src/forum/kinds.ts'
+import { actorKinds } from '../../src/forum/kinds.ts'
+import { statechartsPage } from './statecharts.ts'
 
 writeFileSync(
   'docs/statecharts.md',
