@@ -8,6 +8,9 @@
 const exactMax = 256
 const bitsPerBucket = 7
 
+/** In milliseconds, 0 if nothing is counted; `histogram` has all of them, in microseconds (L2). */
+export type Spread = { p50: number; p90: number; p99: number; max: number; histogram: string }
+
 export class Latencies {
   count = 0
   /** 0: nothing is counted. */
@@ -49,6 +52,11 @@ export class Latencies {
       if (counted >= rank) return Math.min(bucket, this.max)
     }
     return this.max
+  }
+
+  spread(): Spread {
+    const [p50, p90, p99, max] = [50, 90, 99, 100].map((percent) => this.percentile(percent) / 1000)
+    return { p50, p90, p99, max, histogram: `${this}` }
   }
 
   toString(): string {

@@ -115,22 +115,14 @@ function merge(runs: readonly Run[]): Report {
     published: isPublished
       ? {
           subscriptions: total(({ published }) => published!.subscriptions),
-          waits: {
-            news: total(({ published }) => published!.waits.news),
-            empty: total(({ published }) => published!.waits.empty),
-          },
+          waits: reports.map(({ published }) => published!.waits).reduce(summed),
           replayedAnswers: total(({ published }) => published!.replayedAnswers),
           claims: reports
             .map(({ published }) => published!.claims)
             .reduce((sum, each) => sum && each && summed(sum, each)),
         }
       : null,
-    retries: {
-      connection: total(({ retries }) => retries.connection),
-      timeout: total(({ retries }) => retries.timeout),
-      unavailable: total(({ retries }) => retries.unavailable),
-      quota: total(({ retries }) => retries.quota),
-    },
+    retries: reports.map(({ retries }) => retries).reduce(summed),
     errors: total(({ errors }) => errors),
     secondsPerPhase: Object.fromEntries(
       Object.keys(first.secondsPerPhase).map((phase) => {
@@ -206,8 +198,6 @@ function mergedIntervals(runs: readonly Run[]): Interval[] {
 function mergedInterval(second: number, ofRuns: readonly Interval[][]): Interval {
   const all = ofRuns.flat()
   const latency = added(all)
-  const ms = (percent: number) => latency.percentile(percent) / 1000
-  const [p50, p90, p99, max] = [50, 90, 99, 100].map(ms)
   // A run has two in a second, or none, where its intervals drift past the seconds of the first.
   const rateOf = (own: readonly Interval[]) =>
     own.reduce((sum, { rate }) => sum + rate, 0) / own.length
@@ -217,8 +207,7 @@ function mergedInterval(second: number, ofRuns: readonly Interval[][]): Interval
     requests: latency.count,
     errors: all.reduce((sum, { errors }) => sum + errors, 0),
     rate: ofRuns.reduce((sum, own) => sum + rateOf(own), 0),
-    ...{ p50, p90, p99, max },
-    histogram: `${latency}`,
+    ...latency.spread(),
   }
 }
 

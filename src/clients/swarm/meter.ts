@@ -5,7 +5,7 @@
 //     interval.
 
 import { performance } from 'node:perf_hooks'
-import { Latencies } from './latencies.ts'
+import { Latencies, type Spread } from './latencies.ts'
 
 export const timedOperations = [
   'create identity',
@@ -26,8 +26,7 @@ export const timedOperations = [
 /** `null`: not part of the summary. */
 export type TimedOperation = (typeof timedOperations)[number] | null
 
-/** Latencies are in milliseconds, 0 if nothing was answered. */
-export interface Interval {
+export interface Interval extends Spread {
   /** The time from the first request to the end of the interval. */
   second: number
   phase: string
@@ -35,12 +34,6 @@ export interface Interval {
   /** Answers that were lost, or had status 503 or 429, and whose requests were sent again. */
   errors: number
   rate: number
-  p50: number
-  p90: number
-  p99: number
-  max: number
-  /** All of the latencies, in microseconds: see latencies.ts. */
-  histogram: string
 }
 
 export class Meter {
@@ -81,20 +74,14 @@ export class Meter {
 
   #end(): void {
     const now = performance.now()
-    const latency = this.#latency
-    const count = latency.count
-    const ms = (percentile: number) => latency.percentile(percentile) / 1000
+    const { count } = this.#latency
     const interval: Interval = {
       second: (now - this.begunAt) / 1000,
       phase: this.phase,
       requests: count,
       errors: this.#errors,
       rate: count / ((now - this.#intervalAt) / 1000),
-      p50: ms(50),
-      p90: ms(90),
-      p99: ms(99),
-      max: latency.max / 1000,
-      histogram: `${latency}`,
+      ...this.#latency.spread(),
     }
     this.#latency = new Latencies()
     this.#errors = 0

@@ -1,25 +1,19 @@
 // The phases of a scenario: runs one after the other, and reports the latencies of its messages.
 
-import type { Latencies } from './latencies.ts'
+import type { Latencies, Spread } from './latencies.ts'
 import { Pace } from './pace.ts'
 import { grouped } from './progress.ts'
 import type { ScenarioPhase } from './scenario.ts'
 import { runStep, type Stage } from './steps.ts'
 
-/** Latencies are in milliseconds, from when messages were due; 0 if none was answered. */
-export type PhaseReport = {
+/** The latencies count from when messages were due. */
+export type PhaseReport = Spread & {
   name: string
   seconds: number
   /** The messages that were due; null: as many as were answered. Those not sent were too late. */
   due: number | null
   sent: number
   errors: number
-  p50: number
-  p90: number
-  p99: number
-  max: number
-  /** All of the latencies, in microseconds: see latencies.ts. */
-  histogram: string
 }
 
 /** Runs the phases, and adds a report of each to `reports` when it ends. */
@@ -44,9 +38,7 @@ export async function runPhases(
 type PhaseCounts = Pick<PhaseReport, 'name' | 'seconds' | 'due' | 'errors'>
 
 export function phaseReport(counts: PhaseCounts, latency: Latencies): PhaseReport {
-  const ms = (percent: number) => latency.percentile(percent) / 1000
-  const [p50, p90, p99, max] = [50, 90, 99, 100].map(ms)
-  return { ...counts, sent: latency.count, p50, p90, p99, max, histogram: `${latency}` }
+  return { ...counts, sent: latency.count, ...latency.spread() }
 }
 
 export function phaseTable(reports: readonly PhaseReport[]): string[][] {
