@@ -14,7 +14,7 @@
 
 import { readdirSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { pluralize } from '../src/base/pluralize.ts'
+import { pluralize } from '../src/base/text.ts'
 import { isDeep } from './depth.ts'
 
 export interface Job {

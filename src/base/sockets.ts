@@ -1,4 +1,5 @@
-// Sockets in the data directory, which an earlier process may have left.
+// What is in a data directory besides the files of a store: sockets, which an earlier process may
+// have left, and files of the operating system.
 
 import { lstatSync, rmSync } from 'node:fs'
 import type { Server } from 'node:net'
@@ -24,4 +25,11 @@ export function isForeign(path: string): boolean {
 /** Removes the socket of this name. Keeps anything else, which is not of a node. */
 export function removeSocket(path: string): void {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSocket()) rmSync(path, { force: true })
+}
+
+const systemNames = new Set(['lost+found', '.DS_Store', '.Trashes', '.fseventsd', '.snapshot'])
+
+/** Returns whether the operating system makes files of this name, or a file system at its root. */
+export function isSystemFile(name: string): boolean {
+  return systemNames.has(name)
 }

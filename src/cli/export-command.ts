@@ -10,7 +10,7 @@ import {
   readFlags,
   unreadable,
 } from '../base/arguments.ts'
-import { pluralize } from '../base/pluralize.ts'
+import { pluralize } from '../base/text.ts'
 import { AgentForum, ForumError } from '../client/index.ts'
 import { readState, StoredText } from '../engine/storage/stored-state.ts'
 import { ArchiveWriter, linesOf } from '../forum/archive.ts'

@@ -1,7 +1,7 @@
 // agent-forum status: the role of a running node in its log, its position, and whether it is ready.
 
 import { ConfigError, dataOf, type Flags, flagHelp, readFlags } from '../base/arguments.ts'
-import { pluralize } from '../base/pluralize.ts'
+import { pluralize } from '../base/text.ts'
 import type { NodeStatus } from '../operators/ops/node-status.ts'
 import { statusOfNode } from './admin-client.ts'
 

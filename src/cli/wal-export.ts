@@ -4,7 +4,7 @@
 //
 // forum/record-names.ts adds ids. Encrypted values stay encrypted; bytes are shown in base64.
 
-import { pluralize } from '../base/pluralize.ts'
+import { pluralize } from '../base/text.ts'
 import { RecordNames } from '../forum/record-names.ts'
 import { decode } from '../forum/records.ts'
 import { progressBar } from './progress-bar.ts'

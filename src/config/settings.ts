@@ -15,7 +15,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Durability } from '../../wal/journal/journal.ts'
 import { ConfigError, type Flags, readFlags, suggestion, unreadable } from '../base/arguments.ts'
-import { hidden } from '../base/hidden-characters.ts'
+import { hidden } from '../base/text.ts'
 import type { Setting } from '../base/values.ts'
 
 /** Returns a text that is not empty: an empty host would mean every address of the machine. */

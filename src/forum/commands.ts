@@ -6,13 +6,18 @@
 export { nobody } from '../kernel/network.ts'
 export { feedTopic, threadTopic } from '../kernel/topics.ts'
 export { claimThread, releaseClaim } from './claims/commands.ts'
-export { subscribe, subscribeTag, unsubscribe, unsubscribeTag } from './feed/commands.ts'
+export {
+  markRead,
+  readPlace,
+  subscribe,
+  subscribeTag,
+  unsubscribe,
+  unsubscribeTag,
+} from './feed/commands.ts'
 export { listFollowers } from './feed/followers.ts'
 export { contentPage, isCurrent, readFeed } from './feed/read-feed.ts'
-export { markRead, readPlace } from './feed/read-place.ts'
 export { pageStart } from './forum.ts'
-export { listProposals, readProposal, saveProposal } from './governance/commands.ts'
-export { saveReview } from './governance/review-commands.ts'
+export { listProposals, readProposal, saveProposal, saveReview } from './governance/commands.ts'
 export { createIdentity, listIdentity, rotateToken } from './identities/commands.ts'
 export { findProfiles, profileOf, readProfile } from './identities/profiles.ts'
 export {

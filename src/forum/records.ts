@@ -15,8 +15,7 @@ import { moderationRecords } from './moderation/records.ts'
 import { tagRecords } from './tags/records.ts'
 import { postRecords } from './threads/records.ts'
 import { ticketRecords } from './tickets/records.ts'
-import { deliveryRecords } from './webhooks/delivery-records.ts'
-import { webhookRecords } from './webhooks/records.ts'
+import { deliveryRecords, webhookRecords } from './webhooks/records.ts'
 
 const kinds = {
   ...identityRecords,

@@ -2,22 +2,25 @@
 
 import { openToAll, restricted } from '../edge/api/access.ts'
 import { postBatch } from '../edge/api/batch.ts'
-import { openApiRoute } from '../edge/api/openapi-route.ts'
+import { openApiRoute } from '../edge/api/openapi.ts'
 import type { Access, Route } from '../edge/api/route.ts'
 import { getStatus } from '../edge/api/status.ts'
 import { deleteClaim, postClaim } from './claims/routes.ts'
 import { documents } from './documents.ts'
-import { getFollowers } from './feed/followers-routes.ts'
-import { getRead, putRead } from './feed/read-place-routes.ts'
-import { getNotifications } from './feed/routes.ts'
+import { getNotifications, getRead, putRead } from './feed/routes.ts'
 import {
   deleteSubscribe,
   deleteTagSubscribe,
+  getFollowers,
   postSubscribe,
   postTagSubscribe,
 } from './feed/subscription-routes.ts'
-import { getProposal, getProposals, postProposal } from './governance/proposal-routes.ts'
-import { postReview } from './governance/review-routes.ts'
+import {
+  getProposal,
+  getProposals,
+  postProposal,
+  postReview,
+} from './governance/proposal-routes.ts'
 import { getGovernance, getGovernanceStatus, postExecute } from './governance/routes.ts'
 import {
   getIdentities,

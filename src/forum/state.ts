@@ -3,25 +3,36 @@
 //
 // F1. `position` is the position of the last record applied; `now` is that record's time.
 // F2. Times never go back: a record's time is at least the time of the one before it.
+//
+// Receipts, tickets, quotas and invitations are read by commands only. A reader, which never leads,
+// leaves them out.
+//
+// O1. `apply` is the same there: a part that is left out accepts every record and keeps nothing.
+// O2. A part that is left out is not loaded from checkpoints, and a state without it is never saved
+//     (kernel/saved.ts, V3).
+// O3. To read a part that is left out is a bug, which an assertion reports.
+//
+// Without receipts, a reader takes 6.6 us instead of 8.8 to apply a reply and, with a million keys,
+// 46 bytes less to hold it (columns 29, index 17). The other data that only commands read, such as
+// the position at which an identity began to follow a thread, are a few columns of tables that
+// reads need, and stay.
 
+import assert from 'node:assert/strict'
 import { Lists } from '../kernel/columns/lists.ts'
-import type { QuotaLimits, Quotas } from '../kernel/quotas.ts'
-import type { Receipts } from '../kernel/receipts.ts'
+import { type QuotaLimits, Quotas } from '../kernel/quotas.ts'
+import { Receipts } from '../kernel/receipts.ts'
 import type { Saved } from '../kernel/saved.ts'
 import { Text } from '../kernel/text/text.ts'
 import { Claims } from './claims/table.ts'
-import { Subscriptions } from './feed/subscriptions.ts'
-import { Feeds } from './feed/table.ts'
-import { forCommands, leftOut } from './for-commands.ts'
-import { Proposals } from './governance/proposals.ts'
-import { Reviews } from './governance/reviews.ts'
+import { Feeds, Subscriptions } from './feed/table.ts'
+import { Proposals, Reviews } from './governance/table.ts'
 import { Identities } from './identities/table.ts'
-import type { Invitations } from './invitations/table.ts'
+import { Invitations } from './invitations/table.ts'
 import { Moderation } from './moderation/table.ts'
 import { Tags } from './tags/table.ts'
 import { Messages } from './threads/messages.ts'
 import { type ShownClaim, Threads } from './threads/table.ts'
-import type { Tickets } from './tickets/table.ts'
+import { Tickets } from './tickets/table.ts'
 import { Webhooks } from './webhooks/table.ts'
 
 export interface StateOptions {
@@ -33,7 +44,7 @@ export interface StateOptions {
   textBytesMax?: number
   /** Rate limits per action; by default there are none. */
   limits?: QuotaLimits
-  /** `reads` leaves out the parts that only commands read (for-commands.ts). */
+  /** `reads` leaves out the parts that only commands read. */
   for?: 'commands' | 'reads'
 }
 
@@ -70,9 +81,9 @@ export class State {
   readonly proposals: Proposals
   readonly reviews: Reviews
   readonly receipts: Receipts
-  readonly tickets: Tickets
+  readonly tickets = new Tickets()
   readonly quotas: Quotas
-  readonly invitations: Invitations
+  readonly invitations = new Invitations()
   /** Whether the parts that only commands read are left out, so that no command can run. */
   readonly isPartial: boolean
   readonly moderation = new Moderation()
@@ -104,11 +115,9 @@ export class State {
     this.proposals = new Proposals(this.text)
     this.reviews = new Reviews(this.text)
     this.isPartial = options.for === 'reads'
-    const parts = this.isPartial ? leftOut() : forCommands({ retentionMs, seed, limits })
-    this.receipts = parts.receipts
-    this.tickets = parts.tickets
-    this.quotas = parts.quotas
-    this.invitations = parts.invitations
+    this.receipts = new Receipts(retentionMs, seed)
+    this.quotas = new Quotas(limits)
+    if (this.isPartial) leaveOut(this)
   }
 
   get parts(): Record<string, Saved> {
@@ -171,4 +180,26 @@ export class State {
       this.threads.isParticipant(thread, caller)
     )
   }
+}
+
+/** Makes the parts that only commands read accept records and keep nothing (O1). */
+function leaveOut({ receipts, tickets, quotas, invitations }: State): void {
+  empty(receipts, 'receipts', ['add'], ['find'])
+  empty(tickets, 'tickets', ['issue', 'use'], ['has', 'mayPublish', 'message'])
+  empty(quotas, 'quotas', ['count'], ['needsClient', 'waitMs'])
+  empty(invitations, 'invitations', ['issue', 'use', 'revoke', 'expire'], ['idOf', 'all'])
+}
+
+/** Replaces the methods that write a part, and those that read it (O3). */
+function empty<T extends object>(
+  part: T,
+  name: string,
+  writing: readonly (keyof T)[],
+  reading: readonly (keyof T)[],
+): void {
+  const ignore = () => {}
+  const fail = () => assert.fail(`O3: a state that is only read has no ${name}`)
+  const ignored = writing.map((method) => [method, ignore])
+  const failing = reading.map((method) => [method, fail])
+  Object.assign(part, Object.fromEntries([...ignored, ...failing]))
 }

@@ -5,7 +5,7 @@
 //     rebuilt after a load.
 // V2. Names and meanings never change. Anything that older checkpoints do not contain requires a
 //     new `formVersion`, and, for a form that a release wrote, code that loads it.
-// V3. A state with parts left out (forum/for-commands.ts) is loaded like any other, and is never
+// V3. A state with parts left out (forum/state.ts) is loaded like any other, and is never
 //     saved.
 
 import assert from 'node:assert/strict'

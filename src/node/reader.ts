@@ -7,7 +7,7 @@
 //
 // R1. A reader passes on what only the main process decides: writes, tickets, tokens that have
 //     expired or that it does not know yet. So its state lacks what only commands read
-//     (forum/for-commands.ts).
+//     (forum/state.ts).
 // R2. It answers nothing while it has no news of the main process (main-port.ts, D3), receives no
 //     connections while it lags, and ends with the main process.
 // R3. It reads text that is not in memory from the page files of the main process. It adopts those

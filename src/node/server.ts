@@ -44,8 +44,7 @@ import { newEdge, publicUrlOf } from './edge.ts'
 import { endReads } from './end-reads.ts'
 import { openPorts, type Ports } from './ports.ts'
 import { newState, type OpenedForum, openForum, recover } from './recovery.ts'
-import { startReaders } from './start-readers.ts'
-import { startSearch } from './start-search.ts'
+import { startReaders, startSearch } from './start-processes.ts'
 
 /** The permission to write, of the group and of others. */
 const othersWrite = 0o022

@@ -14,7 +14,7 @@
 //     session is not read: the page asks for a sign-in.
 
 import { timingSafeEqual } from 'node:crypto'
-import { pluralize } from '../base/pluralize.ts'
+import { pluralize } from '../base/text.ts'
 import type { ErrorPage } from '../edge/api/errors.ts'
 import {
   type Answer,

@@ -1,5 +1,5 @@
 // Polls that wait, of many agents over one gatherer, with a real node: how few batches hold them,
-// who is woken, and how polls end. W1 to W3 are invariants of src/client/held-polls.ts.
+// who is woken, and how polls end. W1 to W3 are invariants of src/client/gatherer.ts.
 
 import t, { type Test } from 'tap'
 import { type AgentForum, Gatherer } from '../../src/client/index.ts'

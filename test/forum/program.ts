@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import type { Route } from '../../src/edge/api/route.ts'
 import { recordDueClaims } from '../../src/forum/claims/commands.ts'
 import { deleteClaim, postClaim } from '../../src/forum/claims/routes.ts'
-import { putRead } from '../../src/forum/feed/read-place-routes.ts'
+import { putRead } from '../../src/forum/feed/routes.ts'
 import {
   deleteSubscribe,
   deleteTagSubscribe,

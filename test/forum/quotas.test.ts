@@ -1,8 +1,7 @@
 // Quotas as commands apply them, in simulated time: docs/interface.md, "Quotas".
 
 import t from 'tap'
-import { subscribe, unsubscribe } from '../../src/forum/feed/commands.ts'
-import { markRead } from '../../src/forum/feed/read-place.ts'
+import { markRead, subscribe, unsubscribe } from '../../src/forum/feed/commands.ts'
 import { createIdentity, rotateToken } from '../../src/forum/identities/commands.ts'
 import { createThread, reply } from '../../src/forum/threads/commands.ts'
 import { acceptTicket, issueTicket, publishByTicket } from '../../src/forum/tickets/commands.ts'

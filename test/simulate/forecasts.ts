@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { hashProposal } from '../../src/forum/governance/commands.ts'
-import type { ProposalText } from '../../src/forum/governance/proposals.ts'
+import type { ProposalText } from '../../src/forum/governance/table.ts'
 import { tokenDigest } from '../../src/forum/identities/commands.ts'
 import type { RecordOf, RecordType } from '../../src/forum/records.ts'
 import { clientDay, readTicket, signTicket } from '../../src/forum/tickets/commands.ts'

@@ -2,7 +2,7 @@
 // number of occurrences of each outcome. The seed of a failure is printed; `--seed S` alone repeats
 // it and prints each step.
 
-import { pluralize } from '../../src/base/pluralize.ts'
+import { pluralize } from '../../src/base/text.ts'
 import { scriptFlags } from '../script-flags.ts'
 
 const help = `npm run simulate -- [flags]: simulates a whole node on bad days, by seed

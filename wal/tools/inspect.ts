@@ -2,7 +2,7 @@
 // in use, because a log that is being written looks torn, or worse.
 
 import path from 'node:path'
-import { pluralize } from '../../src/base/pluralize.ts'
+import { pluralize } from '../../src/base/text.ts'
 import { placesOf } from '../checkpoint/manifest.ts'
 import { type Disk, realDisk } from '../disk.ts'
 import { damageError, isOfSystem, JournalError, storageError } from '../errors.ts'

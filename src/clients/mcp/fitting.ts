@@ -8,9 +8,7 @@
 // L2. A page with fewer items is a shorter page of the same list: its cursor leads to those that
 //     are left out, so that whoever reads on misses nothing.
 
-import { cutContent, type WithContent } from '../../base/cut-content.ts'
-import { pluralize } from '../../base/pluralize.ts'
-import { contentCharactersMax } from '../../base/text-limits.ts'
+import { contentCharactersMax, cutContent, pluralize, type WithContent } from '../../base/text.ts'
 import type { ThreadPage } from '../../client/index.ts'
 import { enclosed } from './untrusted.ts'
 

@@ -39,7 +39,7 @@ function command<T extends Flags>(declared: {
 
 const reading = () => import('./reading.ts')
 const writing = () => import('./writing.ts')
-const claiming = () => import('./claiming.ts')
+const claiming = () => import('./work.ts')
 const watching = () => import('./watch.ts')
 const working = () => import('./work.ts')
 const asking = () => import('./ask.ts')

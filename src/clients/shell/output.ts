@@ -5,7 +5,7 @@
 //     titles have no line breaks.
 // O2. JSON has no character that controls a terminal, either: they are escaped as `\u`.
 
-import { codeOf, hidden } from '../../base/hidden-characters.ts'
+import { codeOf, hidden } from '../../base/text.ts'
 
 const everyHidden = new RegExp(`(?<=\\p{Emoji})\\ufe0f|(${hidden.source})`, 'gu')
 const actsInJson = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g

@@ -2,7 +2,7 @@
 // order, the last line says how to continue, as the same identity at the same node.
 
 import { ConfigError, suggestion } from '../../base/arguments.ts'
-import { pluralize } from '../../base/pluralize.ts'
+import { pluralize } from '../../base/text.ts'
 import type { Message, Notification, SearchHit, Thread } from '../../client/index.ts'
 import { indented, inLine, timeOf } from './output.ts'
 import { identified, type Session } from './session.ts'

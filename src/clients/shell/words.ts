@@ -2,8 +2,7 @@
 
 import { ConfigError } from '../../base/arguments.ts'
 import { subjectNamed } from '../../base/named-subjects.ts'
-import { pluralize } from '../../base/pluralize.ts'
-import { contentCharactersMax, titleCharactersMax } from '../../base/text-limits.ts'
+import { contentCharactersMax, pluralize, titleCharactersMax } from '../../base/text.ts'
 
 /** More than any text of a message takes in UTF-8, with line breaks at its end. */
 const inputBytesMax = 256 * 1024

@@ -16,7 +16,7 @@
 
 import { ConfigError } from '../../base/arguments.ts'
 import { Backoff } from '../../base/pauses.ts'
-import { contentCharactersMax } from '../../base/text-limits.ts'
+import { contentCharactersMax } from '../../base/text.ts'
 import {
   type AgentForum,
   ForumError,
@@ -27,7 +27,7 @@ import { sleep } from '../../client/transport.ts'
 import { endOnSignals, ShellLine, say } from './exec.ts'
 import { jsonLine } from './output.ts'
 import { identified, type Session } from './session.ts'
-import { noWords, numberOf } from './words.ts'
+import { keyOf, noWords, numberOf, oneThread, optional } from './words.ts'
 
 const claimSecondsDefault = 60
 /** A claim is renewed three times before it would expire. */
@@ -184,4 +184,34 @@ function contentOf(output: string): string {
 
 function isOneOf(error: unknown, codes: readonly string[]): boolean {
   return error instanceof ForumError && codes.includes(error.code)
+}
+
+/** How long a claim lasts by default. */
+const claimSecondsByHand = 300
+
+interface ClaimFlags {
+  seconds?: string
+  fence?: string
+  key?: string
+}
+
+/** Claims a thread, and prints the fence of the claim. */
+export async function claim(
+  session: Session,
+  words: readonly string[],
+  { seconds, fence, key }: ClaimFlags,
+): Promise<void> {
+  const thread = oneThread('claim', words)
+  const wanted = {
+    seconds: numberOf('seconds', seconds, 1) ?? claimSecondsByHand,
+    ...optional('fence', numberOf('fence', fence)),
+  }
+  const granted = await identified(session).claim(thread, wanted, keyOf(key))
+  session.output.answer(granted, `${granted.fence}`)
+}
+
+export async function release(session: Session, words: readonly string[]): Promise<void> {
+  const thread = oneThread('release', words)
+  const released = await identified(session).releaseClaim(thread)
+  session.output.answer(released, `${thread} is not claimed`)
 }

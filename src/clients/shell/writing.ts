@@ -3,7 +3,7 @@
 // published all the same.
 
 import { ConfigError } from '../../base/arguments.ts'
-import { folded, namesIn } from '../../base/names.ts'
+import { folded, namesIn } from '../../base/text.ts'
 import { type AgentForum, ForumError, type Publication } from '../../client/index.ts'
 import { inLine } from './output.ts'
 import { identified, type Session } from './session.ts'

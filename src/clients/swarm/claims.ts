@@ -22,7 +22,7 @@ import type { Differences } from './differences.ts'
 import { WrongAnswer } from './failures.ts'
 import type { Agent, PlannedMessage, PlannedThread } from './plan.ts'
 import { type Publishing, requestFor } from './publish.ts'
-import type { Reading } from './verify-thread.ts'
+import type { Reading } from './verify-items.ts'
 
 /** Of so many claims, one is renewed, and the worker of another one stops. */
 const cycle = 50

@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises'
 import { ConfigError, unreadable } from '../../base/arguments.ts'
-import type { OperationReport, Report } from './report.ts'
+import { type OperationReport, type Report, row } from './report.ts'
 
 export interface Compared {
   operation: string
@@ -62,12 +62,11 @@ const setUp = {
   swarm: ({ setUp }: Partial<Report>) => setUp?.version,
   node: ({ setUp }: Partial<Report>) => setUp?.node,
   machine: ({ setUp }: Partial<Report>) => setUp?.machine,
-  ...Object.fromEntries(
-    comparedFlags.map((flag) => [
-      flag,
-      ({ setUp }: Partial<Report>) => setUp && (setUp.flags[flag] ?? 'none'),
-    ]),
-  ),
+  ...Object.fromEntries(comparedFlags.map((flag) => [flag, flagOf(flag)])),
+}
+
+function flagOf(flag: string) {
+  return ({ setUp }: Partial<Report>) => setUp && (setUp.flags[flag] ?? 'none')
 }
 
 /** Returns everything in which the set-ups of two runs differ, as `rate none -> 100`. */
@@ -88,8 +87,6 @@ export function setUpDifferences(before: Earlier, now: Report): string[] {
 
 /** Returns the values of both runs, with their ratios, as a table. */
 export function comparisonLines(compared: readonly Compared[]): string[] {
-  const row = (cells: readonly string[]) =>
-    cells.map((cell, i) => (i === 0 ? cell.padEnd(15) : cell.padStart(9))).join(' ')
   const cellsOf = ([before, now]: [number, number], digits: number) => [
     before.toFixed(digits),
     now.toFixed(digits),

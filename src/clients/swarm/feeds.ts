@@ -14,7 +14,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Notification, type Patience, readFeed, subscribe } from './calls.ts'
 import type { Client } from './client.ts'
 import type { Agent, PlannedThread } from './plan.ts'
-import { Wakes } from './wakes.ts'
 
 const requestsPerPoll = 7
 
@@ -38,7 +37,7 @@ export type Inbox = {
  * How polls wait: with a client of their own, so that they take no connections from others.
  * `isAll`: not only those of idle agents.
  */
-export type Waiting = { client: Client; seconds: number; isAll: boolean }
+type Waiting = { client: Client; seconds: number; isAll: boolean }
 
 /** The numbers of waiting polls that ended with news, and without. */
 export type Waits = { news: number; empty: number }
@@ -207,3 +206,32 @@ export const sameNotification = (a: Notification, b: Notification): boolean =>
   a.author_id === b.author_id &&
   a.created_at === b.created_at &&
   a.mentioned === b.mentioned
+
+/**
+ * How long messages take to reach the agents that wait for them: from when a message was due to
+ * when a poll that waited is answered with it, once for each agent. The poll may be answered before
+ * the publication is. So a message that was seen and is not yet known to be published is kept until
+ * it is.
+ */
+export class Wakes {
+  readonly #record: (dueAt: number, seenAt: number) => void
+  readonly #dueAt = new Map<string, number>()
+  readonly #early = new Map<string, number[]>()
+
+  /** `record` is called with each wake, in milliseconds of performance.now(). */
+  constructor(record: (dueAt: number, seenAt: number) => void) {
+    this.#record = record
+  }
+
+  published(messageId: string, dueAt: number): void {
+    this.#dueAt.set(messageId, dueAt)
+    for (const seenAt of this.#early.get(messageId) ?? []) this.#record(dueAt, seenAt)
+    this.#early.delete(messageId)
+  }
+
+  seen(messageId: string, seenAt: number): void {
+    const dueAt = this.#dueAt.get(messageId)
+    if (dueAt !== undefined) this.#record(dueAt, seenAt)
+    else if (!this.#early.get(messageId)?.push(seenAt)) this.#early.set(messageId, [seenAt])
+  }
+}

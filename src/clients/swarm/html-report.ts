@@ -7,8 +7,13 @@ import { type FoundLimit, limitInWords, limitTable } from './find-limit.ts'
 import { type PhaseReport, phaseTable } from './phases.ts'
 import { plot, plotStyle, plotWidth } from './plot.ts'
 import { grouped } from './progress.ts'
-import { batchInWords, type OperationReport, type Report, runInWords } from './report.ts'
-import { setUpInWords } from './set-up.ts'
+import {
+  batchInWords,
+  type OperationReport,
+  type Report,
+  runInWords,
+  setUpInWords,
+} from './report.ts'
 
 /** Contains nothing that needs escaping. */
 const style = `

@@ -1,5 +1,6 @@
 // The report of a run: one object, for --json, and the same report as text.
 
+import { availableParallelism, cpus, release, totalmem, type } from 'node:os'
 import type { BatchCounts } from './batches.ts'
 import type { ClaimCounts, Claims } from './claims.ts'
 import type { Client } from './client.ts'
@@ -11,7 +12,6 @@ import { type PhaseReport, phaseTable } from './phases.ts'
 import type { Plan } from './plan.ts'
 import { grouped, groupedCount } from './progress.ts'
 import type { Scenario } from './scenario.ts'
-import { type SetUp, setUpInWords } from './set-up.ts'
 import type { FeedTally, VerifyResult } from './verify.ts'
 
 /**
@@ -34,7 +34,7 @@ export type OperationReport = {
   histogram: string
 }
 
-export type Batched = BatchCounts & { size: number }
+type Batched = BatchCounts & { size: number }
 
 /**
  * `published` is null for the verification of a saved run, which publishes nothing; `verification`
@@ -268,7 +268,7 @@ const retriesInWords = (retries: Report['retries']): string =>
   `${groupedCount(retries.timeout, 'timeout')}, ` +
   `${groupedCount(retries.unavailable, 'answer')} 503, ${groupedCount(retries.quota, 'answer')} 429`
 
-const row = (cells: readonly string[]): string =>
+export const row = (cells: readonly string[]): string =>
   cells.map((cell, index) => (index === 0 ? cell.padEnd(15) : cell.padStart(9))).join(' ')
 
 function table(reports: OperationReport[]): string[] {
@@ -322,4 +322,28 @@ function verdict(verification: VerifyResult): string[] {
   const head = groupedCount(differences.count, 'difference')
   const which = shown < differences.count ? `, the first ${shown}` : ''
   return [...lines, `${head}${which}:`, ...differences.first.map((what) => `  ${what}`)]
+}
+
+type SetUp = {
+  /** As they were given, without the invitation, which is a secret. */
+  flags: Record<string, string | boolean>
+  /** Of the swarm. */
+  version: string
+  node: string
+  machine: string
+}
+
+export function setUpOf(flags: SetUp['flags'], version: string): SetUp {
+  const processor = cpus()[0]?.model.trim() ?? 'unknown processor'
+  const memory = `${Math.round(totalmem() / 2 ** 30)} GB`
+  const machine = `${processor}, ${availableParallelism()} cores, ${memory}, ${type()} ${release()}`
+  return { flags, version, node: process.version, machine }
+}
+
+/** `swarm 1.0.0, Node v22.1.0, …, --rate 500 --search 10`. */
+export function setUpInWords({ flags, version, node, machine }: SetUp): string {
+  const words = Object.entries(flags).map(([name, value]) =>
+    value === true ? `--${name}` : `--${name} ${value}`,
+  )
+  return `swarm ${version}, Node ${node}, ${machine}\n${words.join(' ')}`
 }

@@ -15,7 +15,7 @@ import type { Client } from './client.ts'
 import type { Differences } from './differences.ts'
 import { WrongAnswer } from './failures.ts'
 import type { PlannedThread } from './plan.ts'
-import { type Place, placeOf } from './verify-thread.ts'
+import { type Place, placeOf } from './verify-items.ts'
 
 const wordsMax = 2
 const indexPatienceMs = 60_000

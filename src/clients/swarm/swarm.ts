@@ -5,7 +5,7 @@
 //   corpus.ts synthetic.ts   the texts           client.ts  HTTP: retries, latencies
 //   plan.ts saved.ts         authors, threads    batches.ts requests that leave together
 //   differences.ts failures.ts                   calls.ts   requests, and checks of their answers
-//   publish.ts feeds.ts wakes.ts   the agents    verify*.ts comparing the forum with the plan
+//   publish.ts feeds.ts            the agents    verify*.ts comparing the forum with the plan
 //   pace.ts meter.ts latencies.ts  when, and how long       report.ts html-report.ts comparison.ts
 //   delivery.ts merge.ts     what becomes of reports        plot.ts
 //   find-limit.ts limit-search.ts   the highest rate        threshold.ts  limits of flags

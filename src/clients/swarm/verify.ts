@@ -16,8 +16,15 @@ import type { Plan, PlannedThread } from './plan.ts'
 import type { Progress } from './progress.ts'
 import { requestFor } from './publish.ts'
 import { indexHas, queryFor, verifySearch } from './searches.ts'
-import { dueFeed, verifyFresh, verifyGathered } from './verify-feed.ts'
-import { type Place, placeOf, type Reading, verifyThread } from './verify-thread.ts'
+import {
+  dueFeed,
+  type Place,
+  placeOf,
+  type Reading,
+  verifyFresh,
+  verifyGathered,
+  verifyThread,
+} from './verify-items.ts'
 
 const replaySampleMax = 1000
 const searchSampleMax = 1000

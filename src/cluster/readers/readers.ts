@@ -26,10 +26,9 @@ import type { Edge } from '../../edge/http/handle.ts'
 import type { Load } from '../../edge/http/load.ts'
 import type { Role, RoleReaders } from '../../engine/role/role.ts'
 import type { ReadersStats } from '../../operators/ops/vitals.ts'
-import { ReaderCounts } from './counts.ts'
 import { ReaderHub } from './hub.ts'
 import { kinds, packedMessage } from './messages.ts'
-import type { ReaderReport } from './report.ts'
+import { ReaderCounts, type ReaderReport } from './report.ts'
 import type { ReaderSetup } from './setup.ts'
 
 const restartMsMin = 100

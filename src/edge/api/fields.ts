@@ -1,6 +1,6 @@
 // Fields that several answers share, each with its meaning and a typical value.
 
-import { tagCharactersMax, tagsMax } from '../../base/text-limits.ts'
+import { tagCharactersMax, tagsMax } from '../../base/text.ts'
 import {
   about,
   count,

@@ -5,7 +5,7 @@
 // a field in words, and `x-example` is a typical value of it; the last two are for the
 // documentation. `title` names the schema in the OpenAPI document.
 
-import { contentCharactersMax } from '../../base/text-limits.ts'
+import { contentCharactersMax } from '../../base/text.ts'
 import type { ErrorCode } from '../../kernel/rejection.ts'
 import { renderFunction } from './compiled-schemas.ts'
 

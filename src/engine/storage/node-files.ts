@@ -30,7 +30,7 @@ import type { CheckpointDirectory } from '../../../wal/checkpoint/checkpoint-fil
 import { readText, replaceText } from '../../../wal/disk.ts'
 import { isOfSystem, JournalError, storageError } from '../../../wal/errors.ts'
 import { ConfigError } from '../../base/arguments.ts'
-import { isSystemFile } from '../../base/system-files.ts'
+import { isSystemFile } from '../../base/sockets.ts'
 import { checkedSecret } from '../../config/config.ts'
 
 const epochIdBytes = 16

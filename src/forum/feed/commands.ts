@@ -1,12 +1,12 @@
-// Subscribing to a thread or a tag, and unsubscribing. All are idempotent, and unsubscribing
-// reveals nothing about threads that the caller cannot see. docs/interface.md, "Subscriptions and
-// the feed" and "Following tags".
+// Subscribing to a thread or a tag, and unsubscribing; marking the feed as read. All are
+// idempotent, and unsubscribing reveals nothing about threads that the caller cannot see.
+// docs/interface.md, "Subscriptions and the feed", "Following tags" and "What you have read".
 
 import { isRejection, type Rejection } from '../../kernel/rejection.ts'
 import type { Forum, Positioned } from '../forum.ts'
 import { admit, commit } from '../write.ts'
 
-export interface Subscription {
+interface Subscription {
   caller: number
   threadId: string
 }
@@ -43,7 +43,7 @@ export function unsubscribe(
   return { position: commit(forum, permit, record) }
 }
 
-export interface TagSubscription {
+interface TagSubscription {
   caller: number
   tag: string
 }
@@ -79,4 +79,35 @@ export function unsubscribeTag(
 function isFollowed({ state }: Forum, caller: number, tag: string): boolean {
   const number = state.tags.find(tag)
   return number !== -1 && state.feeds.followsTag(caller, number)
+}
+
+interface Reading {
+  caller: number
+  /** The position up to which the feed is read. */
+  through: number
+}
+
+interface ReadPlace extends Positioned {
+  /** Everything up to this position is read; 0 if nothing was ever marked as read. */
+  through: number
+}
+
+/** Moves the caller's place forward; does nothing if it is there already, or further. */
+export function markRead(forum: Forum, { caller, through }: Reading): ReadPlace | Rejection {
+  const { state } = forum
+  if (through > state.position) {
+    const detail = 'through is beyond the newest seq.'
+    return { rejected: 'invalid_field', detail }
+  }
+  const isAhead = state.feeds.actors.may(caller, { type: 'read', position: 0, through })
+  if (!isAhead) return readPlace(forum, { caller })
+  const permit = admit(forum, 'changes', { caller, address: '' })
+  if (isRejection(permit)) return permit
+  const record = { type: 'feed.read', at: permit.at, by: caller, through } as const
+  return { position: commit(forum, permit, record), through }
+}
+
+export function readPlace({ state }: Forum, { caller }: Pick<Reading, 'caller'>): ReadPlace {
+  const { readThrough, readPosition } = state.feeds.actors.columns
+  return { position: readPosition.get(caller), through: readThrough.get(caller) }
 }

@@ -1,7 +1,7 @@
 // `/feed`: the unread messages of the person who is signed in, and the threads that they follow. A
 // button marks the messages on the page as read, by the command of PUT /api/notifications/read.
 
-import { pluralize } from '../../base/pluralize.ts'
+import { pluralize } from '../../base/text.ts'
 import type { Message, Thread } from '../../client/types.ts'
 import { keepFound, takeFound } from '../../edge/api/found-pages.ts'
 import type { Call, Result, Route, Service } from '../../edge/api/route.ts'

@@ -1,4 +1,5 @@
-// GET /api/notifications: the feed. docs/interface.md, "Subscriptions and the feed".
+// GET /api/notifications: the feed; and /api/notifications/read: the read mark, up to which the
+// caller has read it. docs/interface.md, "Subscriptions and the feed" and "What you have read".
 
 import * as has from '../../edge/api/fields.ts'
 import { answerLater, takeFound } from '../../edge/api/found-pages.ts'
@@ -12,6 +13,8 @@ import {
   waitFor,
 } from '../../edge/api/route.ts'
 import * as is from '../../edge/api/schema.ts'
+import { isRejection } from '../../kernel/rejection.ts'
+import type { Positioned } from '../forum.ts'
 import { messageFields, ofItsThread } from '../threads/routes.ts'
 import type { Feed } from './queries.ts'
 
@@ -181,4 +184,70 @@ function endOf(
     `${nextPage(nextAfter, hasMore)},"poll_after_seconds":${pollAfterSeconds},` +
     '"webhook_registration":"/api/notifications/webhook","webhook_guide":"/notifications.txt"'
   )
+}
+
+const readPath = '/api/notifications/read'
+/** Unread messages are counted up to this number. */
+const unreadMax = 1_000
+
+const readPlace = is.object('ReadPlace', {
+  through: is.about('The seq up to which the feed is read; 0 if none.', is.count, 57),
+  unread: is.about(
+    `How many messages of the feed follow, counted up to ${unreadMax}.`,
+    is.count,
+    3,
+  ),
+  has_more_unread: is.about('Whether there are more unread messages than that.', is.flag, false),
+})
+
+const renderRead = is.renderer(readPlace)
+
+export const getRead = route({
+  name: 'readPlace',
+  summary: 'How far the caller has read its feed, and how much is unread.',
+  method: 'get',
+  path: readPath,
+  auth: 'bearer',
+  answers: { 200: readPlace },
+  run: (service, call) =>
+    readAnswerOf(service, call, service.commands.readPlace(service.forum, call)),
+})
+
+export const putRead = route<{ through: number }>({
+  name: 'markRead',
+  summary: 'Mark the feed as read up to a message. The mark only goes forward.',
+  method: 'put',
+  path: readPath,
+  auth: 'bearer',
+  body: {
+    title: 'Mark',
+    type: 'object',
+    required: ['through'],
+    properties: {
+      through: is.about('The seq of the last message that has been read.', has.position, 57),
+    },
+  },
+  answers: { 200: readPlace },
+  run(service, call) {
+    const { forum, commands } = service
+    const { caller, body } = call
+    const marked = commands.markRead(forum, { caller, through: body.through })
+    return isRejection(marked) ? marked : readAnswerOf(service, call, marked)
+  },
+})
+
+function readAnswerOf(
+  { forum, commands }: Service,
+  { caller, connection }: Pick<Call<unknown, unknown>, 'caller' | 'connection'>,
+  { through, position }: Positioned & { through: number },
+): Outcome | Promise<Outcome> {
+  const read = { caller, after: through, limit: unreadMax, isCount: true }
+  const unread = commands.readFeed(forum, read, connection)
+  const answer = (found: Awaited<typeof unread>): Outcome => {
+    if (isRejection(found)) return found
+    const { messages, hasMore } = found
+    const body = renderRead({ through, unread: messages.length, has_more_unread: hasMore })
+    return { status: 200, body, position: Math.max(position, found.position) }
+  }
+  return unread instanceof Promise ? unread.then(answer) : answer(unread)
 }

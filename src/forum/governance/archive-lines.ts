@@ -14,9 +14,9 @@ import {
 import { hashProposal } from './commands.ts'
 import type { Decision } from './machine.ts'
 import { proposal as proposalFields } from './proposal-routes.ts'
-import type { ProposalText } from './proposals.ts'
 import { addProposal, addReview } from './records.ts'
 import { review as reviewFields } from './schemas.ts'
+import type { ProposalText } from './table.ts'
 
 type ProposalFields = ProposalText & {
   seq: number

@@ -1,5 +1,5 @@
-// Proposals: saved once, then listed and read by anyone, never executed.
-// docs/interface.md, "Proposals".
+// Proposals: saved once, then listed and read by anyone, never executed. Reviews: anyone's opinion
+// on one exact version of a proposal, advisory only. docs/interface.md, "Proposals" and "Reviews".
 
 import { hash } from 'node:crypto'
 import { canonicalize } from 'json-canonicalize'
@@ -8,10 +8,11 @@ import { timeOf } from '../../kernel/clock.ts'
 import { isRejection, type Rejection } from '../../kernel/rejection.ts'
 import type { Forum, Positioned } from '../forum.ts'
 import { rejectNamed } from '../identities/commands.ts'
-import { usedAt } from '../receipts.ts'
+import { replayOf } from '../receipts.ts'
 import { admit, commit } from '../write.ts'
-import { rejectTexts } from './proposal-rules.ts'
-import type { KindFields, ProposalFile, ProposalText } from './proposals.ts'
+import type { Decision } from './machine.ts'
+import { rejectNul, rejectTexts } from './proposal-rules.ts'
+import type { KindFields, ProposalFile, ProposalText } from './table.ts'
 
 /** The proposal that a caller submits: the fields of its kind and no others. */
 export type ProposalRequest = KindFields & {
@@ -21,7 +22,7 @@ export type ProposalRequest = KindFields & {
   supersedes?: string
 }
 
-export interface NewProposal {
+interface NewProposal {
   caller: number
   /** The caller's address, or '' if no limit needs it. */
   address: string
@@ -44,7 +45,12 @@ export function saveProposal(forum: Forum, command: NewProposal): SavedProposal 
   const hash = hashProposal(text)
 
   const receipt = state.receipts.find(caller, key)
-  if (receipt !== -1) return replayOf(forum, receipt, hash)
+  if (receipt !== -1) {
+    const proposal = state.receipts.subject(receipt)
+    const isProposal = state.receipts.operation(receipt) === 'proposal'
+    const isSame = isProposal && state.proposals.hash(proposal) === hash
+    return replayOf(state, receipt, isSame, { proposal })
+  }
 
   const rejection = rejectReferences(forum, request)
   if (rejection !== null) return rejection
@@ -78,16 +84,6 @@ function byPath(a: ProposalFile, b: ProposalFile): number {
 }
 
 /** The hash covers the whole request, so equal hashes mean the same request. */
-function replayOf({ state }: Forum, receipt: number, hash: string): SavedProposal | Rejection {
-  const position = usedAt(state, receipt)
-  const proposal = state.receipts.subject(receipt)
-  const isSame =
-    state.receipts.operation(receipt) === 'proposal' && state.proposals.hash(proposal) === hash
-  return isSame
-    ? { position, proposal, replayed: true }
-    : { rejected: 'idempotency_conflict', position }
-}
-
 /** Rejects references to missing or unsuitable proposals or identities; null if all are valid. */
 function rejectReferences(forum: Forum, request: ProposalRequest): Rejection | null {
   const { state } = forum
@@ -105,7 +101,7 @@ function rejectReferences(forum: Forum, request: ProposalRequest): Rejection | n
   return mayServe ? null : rejectNamed(forum, 'invalid_candidate', candidate)
 }
 
-export interface ProposalListRead {
+interface ProposalListRead {
   /** The cursor: lists proposals after this seq, oldest first, or before it, newest first. */
   from: number
   direction: 'after' | 'before'
@@ -114,7 +110,7 @@ export interface ProposalListRead {
   bytesMax?: number
 }
 
-export interface ProposalList extends Positioned {
+interface ProposalList extends Positioned {
   /** In the requested order. */
   proposals: number[]
   /** The cursor of the next page. */
@@ -151,7 +147,7 @@ export function listProposals({ state }: Forum, read: ProposalListRead): Proposa
   }
 }
 
-export interface ProposalRead {
+interface ProposalRead {
   proposalId: string
   /** Returns reviews with a greater seq. */
   after: number
@@ -192,4 +188,60 @@ export function readProposal({ state }: Forum, read: ProposalRead): ProposalPage
 /** Returns the SHA-256, in hex, of the proposal's text as canonical JSON (RFC 8785). */
 export function hashProposal(text: ProposalText): string {
   return hash('sha256', canonicalize(text), 'hex')
+}
+
+interface NewReview {
+  caller: number
+  /** The caller's address, or '' if no limit needs it. */
+  address: string
+  /** `gov_…` */
+  proposalId: string
+  /** The hash of the version that was reviewed. */
+  proposalHash: string
+  decision: Decision
+  text: string
+  key: string
+}
+
+/** The result of saving: the number of the review. */
+export interface SavedReview extends Positioned {
+  review: number
+  replayed: boolean
+}
+
+export function saveReview(forum: Forum, command: NewReview): SavedReview | Rejection {
+  const { state, stamps } = forum
+  const { caller, proposalHash, decision, key } = command
+  const refused = rejectNul([command.text])
+  if (refused !== null) return refused
+  const text = {
+    proposal_id: command.proposalId,
+    author_id: state.identities.id(caller),
+    proposal_hash: proposalHash,
+    decision,
+    text: command.text,
+  }
+  const receipt = state.receipts.find(caller, key)
+  if (receipt !== -1) {
+    const review = state.receipts.subject(receipt)
+    const isReview = state.receipts.operation(receipt) === 'review'
+    return replayOf(state, receipt, isReview && state.reviews.hasText(review, text), { review })
+  }
+
+  const proposal = state.proposals.find(command.proposalId)
+  if (proposal === -1) return { rejected: 'not_found' }
+  const proposalPosition = state.proposals.seq(proposal)
+  const reviewed = { type: 'reviewed', by: caller, decision, position: 0 } as const
+  if (!state.proposals.actors.may(proposal, reviewed)) {
+    return { rejected: 'candidate_only', position: proposalPosition }
+  }
+  if (state.proposals.hash(proposal) !== proposalHash) {
+    return { rejected: 'proposal_hash_mismatch', position: proposalPosition }
+  }
+  const permit = admit(forum, 'governance', command)
+  if (isRejection(permit)) return permit
+  const { at, client } = permit
+  const saved = { by: caller, id: stamps.id(), proposal, text, key, client }
+  const position = commit(forum, permit, { type: 'proposal.reviewed', at, ...saved })
+  return { position, review: state.reviews.count - 1, replayed: false }
 }

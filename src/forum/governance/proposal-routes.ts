@@ -1,5 +1,5 @@
-// Proposals: saving, listing, and reading one with a page of its reviews. docs/interface.md,
-// "Proposals".
+// Proposals and their reviews: saving either, listing proposals, and reading one with a page of its
+// reviews. docs/interface.md, "Proposals" and "Reviews".
 //
 // Pages are assembled from bytes that were rendered when the proposal or review was accepted.
 
@@ -9,8 +9,9 @@ import { command, countsAddresses, route } from '../../edge/api/route.ts'
 import * as is from '../../edge/api/schema.ts'
 import { isRejection } from '../../kernel/rejection.ts'
 import type { Forum } from '../forum.ts'
-import type { ProposalPage, ProposalRequest, SavedProposal } from './commands.ts'
-import { file, review } from './schemas.ts'
+import type { ProposalPage, ProposalRequest, SavedProposal, SavedReview } from './commands.ts'
+import type { Decision } from './machine.ts'
+import { decision, file, review, reviewText } from './schemas.ts'
 
 const path = '/api/governance/proposals'
 
@@ -227,3 +228,64 @@ function writeProposal({ state, page }: Forum, read: ProposalPage): Uint8Array {
   const items = { name: 'reviews', entries: reviews, shown: read.reviews }
   return writePage(page, owner, items, nextPage(read.nextAfter, read.hasMore))
 }
+
+const newReview = is.object('NewReview', {
+  proposal_hash: is.proposalHash,
+  decision: { ...decision, 'x-error': 'invalid_decision' },
+  text: reviewText({ type: 'string', maxLength: 4000 }),
+})
+
+const savedReview = is.object('SavedReview', {
+  review_id: is.about('The review.', is.reviewId),
+  proposal_id: has.itsProposal,
+  proposal_hash: is.proposalHash,
+  author_id: has.authorId,
+  decision,
+  text: reviewText(is.text),
+  created_at: is.time,
+  advisory: has.advisory,
+  read_url: has.proposalUrl,
+  replayed: has.replayed,
+})
+
+const renderReview = is.renderer(savedReview)
+
+interface ReviewBody {
+  proposal_hash: string
+  decision: Decision
+  text: string
+}
+
+export const postReview = command<SavedReview, ReviewBody>({
+  name: 'reviewProposal',
+  summary: 'Save a public, advisory review of one exact version of a proposal.',
+  method: 'post',
+  path: `${path}/:proposalId/reviews`,
+  id: is.proposalId,
+  auth: 'bearer',
+  needsClient: countsAddresses('governance'),
+  idempotent: true,
+  body: { ...newReview, additionalProperties: false },
+  answers: { 201: savedReview, 200: savedReview },
+  errors: ['invalid_decision', 'candidate_only', 'not_found', 'proposal_hash_mismatch'],
+  decide({ forum, commands }, { caller, client, id, body, key }) {
+    const { proposal_hash: proposalHash, decision, text } = body
+    const command = { caller, address: client, proposalId: id, proposalHash, decision, text, key }
+    return commands.saveReview(forum, command)
+  },
+  render({ forum }, { caller, id, body }, outcome) {
+    const { reviews, identities } = forum.state
+    // The body of a replay equals the saved review, because the command has compared them.
+    const json = renderReview({
+      review_id: reviews.id(outcome.review),
+      proposal_id: id,
+      ...body,
+      author_id: identities.id(caller),
+      created_at: reviews.createdAt(outcome.review),
+      advisory: true,
+      read_url: `${path}/${id}`,
+      replayed: outcome.replayed,
+    })
+    return { status: outcome.replayed ? 200 : 201, body: json, position: outcome.position }
+  },
+})

@@ -2,7 +2,7 @@
 // docs/interface.md, "Proposals".
 
 import type { Rejection } from '../../kernel/rejection.ts'
-import type { ProposalFile } from './proposals.ts'
+import type { ProposalFile } from './table.ts'
 
 /** The most bytes of all texts of a proposal together, in UTF-8. */
 export const textBytesMax = 32 * 1024

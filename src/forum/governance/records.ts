@@ -2,8 +2,7 @@
 
 import { kind, type Timed } from '../../kernel/record.ts'
 import type { State } from '../state.ts'
-import type { ProposalEntry, ProposalText } from './proposals.ts'
-import type { ReviewEntry, ReviewText } from './reviews.ts'
+import type { ProposalEntry, ProposalText, ReviewEntry, ReviewText } from './table.ts'
 
 interface Written extends Timed {
   /** The author's number. */

@@ -1,5 +1,5 @@
 // An index of names, searched by prefix and ignoring case: of identities that have published
-// publicly (publishers.ts), or of those that are listed (listed.ts). It is not persisted: names are
+// publicly (publishers.ts), or of those that are listed (`Listed`). It is not persisted: names are
 // added in the order in which their holders first published or were created, when a search needs
 // them.
 //
@@ -12,8 +12,8 @@
 // N2. Adding, removing or finding an entry takes a logarithmic number of comparisons, each with one
 //     name at most. Apart from that, a search examines only the entries that it returns.
 
-import { folded } from '../../base/names.ts'
 import { partition } from '../../base/partition.ts'
+import { folded } from '../../base/text.ts'
 import { Uint32Column } from '../../kernel/columns/column.ts'
 import type { State } from '../state.ts'
 
@@ -152,4 +152,60 @@ export function nameOf({ identities }: State, identity: number): string {
 
 function newBucket(): Bucket {
   return { entries: new Uint32Array(bucketMax), length: 0 }
+}
+
+/** The number of identities examined in one slice; adding a name takes about a microsecond. */
+const sliceIdentities = 256
+
+/**
+ * The names that only callers with a token find: those of listed identities or, where operators
+ * decide who takes part, of all that have a token. Identities are examined when a search needs it,
+ * in the order of their creation. One that was examined is in the index exactly while it may be
+ * found: records change the index through `onListed`.
+ */
+export class Listed {
+  readonly #state: State
+  readonly #names: NameIndex
+  /** The number of identities that were examined. */
+  #examined = 0
+  #hasEverybody = false
+  changedPosition = 0
+
+  constructor(state: State) {
+    this.#state = state
+    this.#names = new NameIndex(state)
+    state.onListed = (identity, position) => this.#onListed(identity, position)
+  }
+
+  /**
+   * Examines further identities. Returns true once all are examined. `hasEverybody` says whether
+   * identities are found that are not listed, which is the same for the life of a process.
+   */
+  catchUp(hasEverybody: boolean): boolean {
+    const { identities } = this.#state
+    this.#hasEverybody = hasEverybody
+    const end = Math.min(identities.count, this.#examined + sliceIdentities)
+    for (; this.#examined < end; this.#examined++) {
+      if (this.#mayBeFound(this.#examined)) this.#names.add(this.#examined)
+    }
+    return end === identities.count
+  }
+
+  /** Returns the first `count` identities after `after` with names of this prefix. */
+  find(prefix: string, after: number | null, count: number): number[] {
+    return this.#names.find(prefix, after, count)
+  }
+
+  #mayBeFound(identity: number): boolean {
+    const { identities } = this.#state
+    if (this.#hasEverybody) return identities.kind(identity) !== 'compat'
+    return identities.isListed(identity)
+  }
+
+  #onListed(identity: number, position: number): void {
+    this.changedPosition = position
+    if (identity >= this.#examined || this.#hasEverybody) return
+    if (this.#state.identities.isListed(identity)) this.#names.add(identity)
+    else this.#names.remove(identity)
+  }
 }

@@ -1,7 +1,7 @@
 // Profiles of identities, which are found by id, by token, or by a prefix of the name. By name,
 // everybody finds those that have published something public. A caller with a token also finds
 // those that are listed or, where operators decide who takes part, all that have a token
-// (listed.ts).
+// (name-index.ts).
 //
 // Q1. `position` covers what is shown (forum/threads/queries.ts): the last change to what an
 //     identity follows is not before its creation. The author of a message published by GET has no

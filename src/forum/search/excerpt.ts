@@ -2,7 +2,7 @@
 //
 // X1. The work is linear in the length of the text, however many terms the query has.
 
-import { excerptCharactersMax } from '../../base/text-limits.ts'
+import { excerptCharactersMax } from '../../base/text.ts'
 import type { Query, Term } from './query.ts'
 import { eachWord } from './words.ts'
 

@@ -21,7 +21,7 @@ import {
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
 import { codeOf } from '../../../wal/errors.ts'
-import { isSystemFile } from '../../base/system-files.ts'
+import { isSystemFile } from '../../base/sockets.ts'
 import { isUnfinished, piecesOf, type SealedName, sealedName } from './shard.ts'
 import type { SealedFile } from './slot.ts'
 

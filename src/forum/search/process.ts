@@ -13,11 +13,11 @@
 // P4. What fails, for example because the disk is full, is tried again later; until then the index
 //     lags.
 
-import { Socket } from 'node:net'
+import { createServer, type Server, Socket } from 'node:net'
 import os from 'node:os'
 import { residentMemory } from '../../base/process.ts'
+import { listenOnSocket } from '../../base/sockets.ts'
 import { type Engine, findEngine } from './engine.ts'
-import { entriesOf } from './entries.ts'
 import { Index } from './index.ts'
 import {
   type FromNode,
@@ -28,9 +28,10 @@ import {
   send,
   type Texts,
 } from './protocol.ts'
-import { ReaderSockets } from './reader-sockets.ts'
+import { marks } from './query.ts'
 import { Searches } from './searches.ts'
-import { identityOf } from './shard.ts'
+import { type Entry, identityOf } from './shard.ts'
+import { spacedWords } from './words.ts'
 
 const nodeDescriptor = 3
 /**
@@ -53,7 +54,10 @@ class IndexProcess {
   readonly #engine: Engine
   readonly #index: Index
   readonly #searches: Searches
-  readonly #readers: ReaderSockets | null
+  /** Accepts readers, on a socket in the data directory that only its owner can open. */
+  readonly #readers: Server
+  /** '' if there are no readers. */
+  readonly #readersPath: string
   #isWanting = false
   #isResting = false
   /** Whether this process has ever held text that was removed. */
@@ -74,8 +78,8 @@ class IndexProcess {
     })
     this.#index.count = count
     this.#searches = new Searches(this.#index)
-    this.#readers =
-      socket === '' ? null : new ReaderSockets(socket, (search, from) => this.#search(search, from))
+    this.#readersPath = socket
+    this.#readers = readerServer((search, from) => this.#search(search, from))
   }
 
   /** Opens the files, and reports the shards in them. */
@@ -95,7 +99,7 @@ class IndexProcess {
     switch (message.type) {
       case 'begin':
         this.#orTrouble(() => this.#index.begin(new Set(message.kept)))
-        this.#readers?.listen()
+        if (this.#readersPath !== '') listenOnSocket(this.#readers, this.#readersPath)
         return this.#goOn()
       case 'removed':
         return this.#remove(message)
@@ -211,7 +215,7 @@ class IndexProcess {
 
   /** Saves the shards that are being built, and ends the process. */
   #end(): void {
-    this.#readers?.close()
+    this.#readers.close()
     this.#orTrouble(() => this.#index.close())
     if (this.#wasDirty && !this.#index.isDirty) this.#tellClean()
     this.#node.end(() => process.exit(0))
@@ -234,3 +238,58 @@ receive<FromNode>(node, (message, texts) => {
   running.start()
 })
 for (const event of ['close', 'error', 'end'] as const) node.on(event, () => process.exit(0))
+
+interface MessageJson {
+  content: string
+  type?: string
+  removed?: true
+}
+
+interface ThreadJson {
+  id: string
+  title: string
+}
+
+/** Returns the words and marks of each message of a batch. Messages without text have no entry. */
+export function entriesOf(batch: Texts, texts: Buffer): Entry[] {
+  const { from, bytes, authors, threads, threadBytes } = batch
+  const members = new Map(batch.members)
+  const entries: Entry[] = []
+  let at = 0
+  for (let i = 0; i < bytes.length; i++) {
+    const [message, end, threadEnd] = [from + i, at + bytes[i], at + bytes[i] + threadBytes[i]]
+    const readers = members.get(message)
+    if (bytes[i] > 0) {
+      const json = JSON.parse(texts.toString('utf8', at, end)) as MessageJson
+      const thread = threadBytes[i] === 0 ? null : texts.toString('utf8', end, threadEnd)
+      if (!json.removed) {
+        const parts = [marks.author(authors[i]), marks.thread(threads[i])]
+        if (json.type !== undefined) parts.push(marks.type(json.type))
+        if (readers !== undefined) parts.push(...readers.map(marks.member))
+        if (thread !== null) parts.push(...ofThread(thread))
+        parts.push(spacedWords(json.content))
+        entries.push({ message, isPublic: readers === undefined, words: parts.join(' ') })
+      }
+    }
+    at = threadEnd
+  }
+  return entries
+}
+
+/** Returns the words and marks by which a thread's first message is found, beside its own words. */
+function ofThread(json: string): string[] {
+  const { id, title } = JSON.parse(json) as ThreadJson
+  return [spacedWords(id), marks.border, spacedWords(title), marks.border]
+}
+
+/** Returns a server for readers, which send searches and nothing else. */
+function readerServer(onSearch: (search: Search, from: Socket) => void): Server {
+  const server = createServer((socket) => {
+    socket.on('error', () => socket.destroy())
+    receive<FromNode>(socket, (message) => {
+      if (message.type === 'search') onSearch(message, socket)
+    })
+  })
+  // A reader that cannot connect tries again, and answers no searches until then.
+  return server.on('error', () => {})
+}

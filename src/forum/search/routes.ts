@@ -1,7 +1,6 @@
 // GET /api/search: full-text search of messages. docs/interface.md, "Search".
 
-import { cutContent } from '../../base/cut-content.ts'
-import { contentCharactersMax } from '../../base/text-limits.ts'
+import { contentCharactersMax, cutContent } from '../../base/text.ts'
 import * as has from '../../edge/api/fields.ts'
 import { isUnnamed, route } from '../../edge/api/route.ts'
 import * as is from '../../edge/api/schema.ts'

@@ -13,7 +13,7 @@
 
 import type { PagedStore } from '../../../wal/checkpoint/paged-store.ts'
 import { partition } from '../../base/partition.ts'
-import { tagCharactersMax, tagsMax } from '../../base/text-limits.ts'
+import { tagCharactersMax, tagsMax } from '../../base/text.ts'
 import { Uint32Column } from '../../kernel/columns/column.ts'
 import { Lists } from '../../kernel/columns/lists.ts'
 import { NameTable } from '../../kernel/columns/name-table.ts'

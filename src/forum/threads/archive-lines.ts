@@ -1,6 +1,6 @@
 // Threads and messages in an archive (forum/archive.ts).
 
-import { contentCharactersMax, titleCharactersMax } from '../../base/text-limits.ts'
+import { contentCharactersMax, titleCharactersMax } from '../../base/text.ts'
 import * as has from '../../edge/api/fields.ts'
 import * as is from '../../edge/api/schema.ts'
 import {

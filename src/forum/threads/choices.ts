@@ -1,12 +1,14 @@
-// The choice of the identities that a message mentions. A form offers those who write in the
-// thread, and those whose names begin with what was typed into a search field. The button beside
-// this field, and that of the preview, send the form only to show it again with the names that were
-// found.
+// What a form says of a message besides its text: its tags, its type, and the identities that it
+// mentions. A form offers those who write in the thread, and those whose names begin with what was
+// typed into a search field. The button beside this field, and that of the preview, send the form
+// only to show it again with the names that were found.
 
+import { folded, namesIn, tagsMax } from '../../base/text.ts'
 import { findsEverybody } from '../../edge/api/access.ts'
+import { tagName, typeName } from '../../edge/api/fields.ts'
 import type { Service } from '../../edge/api/route.ts'
 import { isRejection, type Rejection } from '../../kernel/rejection.ts'
-import { type FormCall, textOf } from '../../people/forms.ts'
+import { type FormCall, type SignedCall, textOf } from '../../people/forms.ts'
 import { field, type Problem } from '../../people/html/forms.ts'
 import { emptyHtml, type Html, html } from '../../people/html/html.ts'
 import type { Forum, Positioned } from '../forum.ts'
@@ -42,7 +44,7 @@ export function offeredIn({ state, journal }: Forum, thread: number, reader: num
 /**
  * Returns those of the identities, without the reader, that may be mentioned as of the last record.
  */
-export function mentionable(state: State, identities: readonly number[], reader: number): number[] {
+function mentionable(state: State, identities: readonly number[], reader: number): number[] {
   const { now } = state
   return identities.filter((each) => each !== reader && state.identities.mayAct(each, now))
 }
@@ -128,3 +130,104 @@ ${why}${
 
 /** This button also sends a form whose required fields are still empty. */
 const findButton = html`<button name="do" value="find" formnovalidate="">Find</button>`
+
+const [tagPattern, typePattern] = [tagName, typeName].map(({ pattern = '' }) => new RegExp(pattern))
+const more = html` autocomplete="off"`
+
+/** Returns the tags that were typed, between spaces or commas, each once. */
+export function tagsIn(body: URLSearchParams): string[] {
+  const typed = textOf(body, 'tags').split(/[\s,]+/)
+  return [...new Set(typed)].filter((tag) => tag !== '')
+}
+
+/** Returns the type that was typed, or undefined if there is none. */
+export function typeIn(body: URLSearchParams): string | undefined {
+  return textOf(body, 'type').trim() || undefined
+}
+
+/** Returns what is wrong with the tags or the type of a form, or null. */
+export function labelProblem(body: URLSearchParams): Problem | null {
+  const wrong = (field: string, text: string) => ({ status: 400, text, field })
+  const [tags, type] = [tagsIn(body), typeIn(body)]
+  if (tags.length > tagsMax) return wrong('tags', `A thread can have ${tagsMax} tags.`)
+  if (!tags.every((tag) => tagPattern!.test(tag))) {
+    return wrong('tags', 'A tag has up to 40 of a-z 0-9 _ . : - and begins with a-z or 0-9.')
+  }
+  if (type !== undefined && !typePattern!.test(type)) {
+    return wrong('type', 'A type has up to 32 of a-z 0-9 - and begins with a letter.')
+  }
+  return null
+}
+
+export function tagsField(body: URLSearchParams, problem: Problem | null): Html {
+  const hint = `Up to ${tagsMax}, between spaces. Others find and follow threads by them.`
+  const value = textOf(body, 'tags')
+  return field({ name: 'tags', label: 'Tags (optional)', value, problem, more, hint })
+}
+
+export function typeField(body: URLSearchParams, problem: Problem | null): Html {
+  const value = textOf(body, 'type')
+  const hint = 'What kind of message this is, such as question or result.'
+  return field({ name: 'type', label: 'Type (optional)', value, problem, more, hint })
+}
+
+/** How many identities are examined for each name; those with exactly this name come first. */
+const examinedMax = 50
+
+/**
+ * `@name` in the text of a form mentions the only identity with this name that may read the thread.
+ * Where there is none, or several, the form is shown again and says so beside the text. Sent once
+ * more, it is published as it is.
+ */
+export interface NamedIdentities {
+  /** The ids of those that it names without doubt. */
+  ids: string[]
+  /** The other names, and the identities that have them. */
+  doubtful: { name: string; candidates: number[] }[]
+  /** The position that must be durable before these are shown. */
+  position: number
+}
+
+/**
+ * Finds the identities that the text of a form names, of those that may see the thread. Returns a
+ * promise if the names have yet to be indexed; it resolves once they are.
+ */
+export function namedIn(
+  service: Service,
+  { body, session, client, connection }: SignedCall,
+  maySee: (identity: number) => boolean,
+): NamedIdentities | Rejection | Promise<unknown> {
+  const { forum, commands, access } = service
+  const { identities } = forum.state
+  const caller = session.identity
+  const hasEverybody = findsEverybody(access)
+  const ownName = folded(nameOf(forum.state, caller))
+  const named: NamedIdentities = { ids: [], doubtful: [], position: 0 }
+  for (const name of namesIn(textOf(body, 'content'), chosenMax)) {
+    const read = { caller, client, name, limit: examinedMax, hasEverybody }
+    const page = commands.findProfiles(forum, read, connection)
+    if (page instanceof Promise || isRejection(page)) return page
+    const same = page.profiles.filter(({ displayName }) => folded(displayName) === folded(name))
+    const all = same.map(({ id }) => identities.findNamed(id))
+    const candidates = mentionable(forum.state, all, caller).filter(maySee)
+    const isOwn = folded(name) === ownName
+    if (isOwn && candidates.length === 0) continue // who names oneself mentions nobody
+    if (!isOwn && candidates.length === 1) named.ids.push(identities.id(candidates[0]))
+    else named.doubtful.push({ name, candidates })
+    named.position = Math.max(named.position, page.position)
+  }
+  return named
+}
+
+/** Returns what the form says of names that are in doubt, or null if it has said it before. */
+export function doubtOf(body: URLSearchParams, { doubtful }: NamedIdentities): Problem | null {
+  const reported = textOf(body, 'doubtful').split(' ')
+  if (doubtful.every(({ name }) => reported.includes(name))) return null
+  const sentences = doubtful.map(({ name, candidates }) => {
+    const isNobody = candidates.length === 0
+    const why = isNobody ? 'nobody who can be mentioned here has' : 'more than one agent has'
+    return `@${name} mentions nobody, because ${why} this name.`
+  })
+  const text = `${sentences.join(' ')} Choose below, or publish it as it is.`
+  return { status: 400, text, field: 'content' }
+}

@@ -8,7 +8,7 @@
 // C2. These are the only pages for which messages are parsed. A page has as many messages, and
 //     reads as much text from disk, as it would with whole contents.
 
-import { cutContent, type WithContent } from '../../base/cut-content.ts'
+import { cutContent, type WithContent } from '../../base/text.ts'
 import type { Page } from '../../kernel/text/page.ts'
 
 /** The most bytes of what a cut message says about its content. */

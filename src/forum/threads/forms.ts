@@ -22,10 +22,23 @@ import { answerWhole, type Content, needsSignIn, page } from '../../people/layou
 import { deleteSubscribe, postSubscribe } from '../feed/subscription-routes.ts'
 import { linksFor, pathTo, privateNote } from '../links.ts'
 import type { Session } from '../sessions/commands.ts'
-import { choices, chosenIn, chosenMax, findIn, isShownAgain, offeredIn } from './choices.ts'
+import {
+  choices,
+  chosenIn,
+  chosenMax,
+  doubtOf,
+  findIn,
+  isShownAgain,
+  labelProblem,
+  type NamedIdentities,
+  namedIn,
+  offeredIn,
+  tagsField,
+  tagsIn,
+  typeField,
+  typeIn,
+} from './choices.ts'
 import type { Publication } from './commands.ts'
-import { labelProblem, tagsField, tagsIn, typeField, typeIn } from './labels.ts'
-import { doubtOf, type NamedIdentities, namedIn } from './named.ts'
 import { postReply } from './reply-routes.ts'
 import { postThread } from './routes.ts'
 

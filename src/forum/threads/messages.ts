@@ -12,7 +12,7 @@
 // M3. A feed item and the answer to a write are rendered from the row, without reading any text.
 
 import type { PagedStore } from '../../../wal/checkpoint/paged-store.ts'
-import { excerptCharactersMax } from '../../base/text-limits.ts'
+import { excerptCharactersMax } from '../../base/text.ts'
 import { Addresses } from '../../kernel/addresses.ts'
 import { Float64Column, Uint16Column, Uint32Column } from '../../kernel/columns/column.ts'
 import { HexColumn, idHexLength } from '../../kernel/columns/id-table.ts'

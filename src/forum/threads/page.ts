@@ -1,7 +1,7 @@
 // `/t/{threadId}`: a thread, 50 messages to a page. `?after=SEQ` is the page of the messages after
 // this one, and `#m{seq}` is a message on it.
 
-import { pluralize } from '../../base/pluralize.ts'
+import { pluralize } from '../../base/text.ts'
 import type { Claim, Message, Thread } from '../../client/types.ts'
 import type { Route, Service } from '../../edge/api/route.ts'
 import { isRejection } from '../../kernel/rejection.ts'

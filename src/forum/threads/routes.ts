@@ -5,7 +5,7 @@
 // (kernel/text/page.ts), or taken from a cache (forum/threads/page-cache.ts). The schemas here
 // describe them, and a test compares every real answer with its schema.
 
-import { contentCharactersMax, titleCharactersMax } from '../../base/text-limits.ts'
+import { contentCharactersMax, titleCharactersMax } from '../../base/text.ts'
 import * as has from '../../edge/api/fields.ts'
 import { type Entries, nextPage, writePage } from '../../edge/api/item-page.ts'
 import { publication, publicationAnswer } from '../../edge/api/publication.ts'

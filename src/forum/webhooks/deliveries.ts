@@ -6,15 +6,16 @@
 //     every message it announces, so a wakeup never announces a message that a crash could undo.
 // D2. An attempt that a crash interrupts is repeated with the same event id.
 // D3. Access is checked at each attempt: nobody is woken for a message that their feed would not
-//     show, as far as one slice of a search can tell (unannounced.ts).
+//     show, as far as one slice of a search can tell (`unannounced`).
 
 import { hash } from 'node:crypto'
 import { timeOf } from '../../kernel/clock.ts'
 import { isRejection } from '../../kernel/rejection.ts'
+import { FeedSearch, sliceSteps } from '../feed/queries.ts'
 import type { Forum, Positioned } from '../forum.ts'
+import type { State } from '../state.ts'
 import { admitOwn, commit } from '../write.ts'
 import { secretOf } from './commands.ts'
-import { type Range, unannounced } from './unannounced.ts'
 import { type Delivery, isSending, type Webhook } from './webhook.ts'
 
 const minuteMs = 60_000
@@ -24,14 +25,14 @@ export const retryDelaysMs = [1, 5, 15, 60, 360].map((minutes) => minutes * minu
 const jitterMax = 0.2
 const giveUpAfterMs = 2 * 24 * 60 * minuteMs
 
-export interface DeliveriesRead {
+interface DeliveriesRead {
   caller: number
   /** Returns deliveries whose first message has a greater seq. */
   after: number
   limit: number
 }
 
-export interface DeliveryPage extends Positioned {
+interface DeliveryPage extends Positioned {
   webhook: Webhook | null
   deliveries: Delivery[]
   nextAfter: number
@@ -150,7 +151,7 @@ function rangeOf({ state }: Forum, webhook: Webhook, at: number): Range | null {
 }
 
 /** The outcome of an attempt: the HTTP status of the response or 0, and an error code or null. */
-export interface AttemptResult {
+interface AttemptResult {
   status: number
   error: string | null
 }
@@ -186,4 +187,71 @@ function retryDelayMs({ stamps }: Forum, attempts: number): number {
   if (attempts > retryDelaysMs.length) return Number.POSITIVE_INFINITY
   const chance = stamps.bytes(4).readUInt32LE() / 2 ** 32
   return Math.floor(retryDelaysMs[attempts - 1] * (1 + jitterMax * chance))
+}
+
+/** The positions of the first and of the last message that a wakeup announces. */
+interface Range {
+  first: number
+  through: number
+}
+
+/**
+ * Returns the range of the messages after the position `after` that the feed shows and that arrived
+ * while the identity followed their thread; null if there are none. One slice of a search and as
+ * much work again at most: if that does not settle it, the range is everything after `after`.
+ */
+export function unannounced(state: State, identity: number, after: number): Range | null {
+  const { messages } = state
+  const isSinceFollowed = true
+  const search = new FeedSearch(state, { caller: identity, after, limit: 1, isSinceFollowed })
+  if (!search.step()) return { first: after + 1, through: messages.seq(messages.count - 1) }
+  const [message] = search.feed().messages
+  if (message === undefined) return null
+  const first = messages.seq(message)
+  return { first, through: newest(state, identity, first) }
+}
+
+/** Returns the position of the newest message of the feed, which has one at the position `from`. */
+function newest(state: State, identity: number, from: number): number {
+  const { feeds, threads, messages, subscriptions, moderation, tags } = state
+  const upperBound = messages.seq(messages.count - 1)
+  if (feeds.followed(identity) > sliceSteps) return upperBound
+  let stepsLeft = sliceSteps
+  let through = from
+  for (let index = feeds.mentions(identity) - 1; index >= 0; index--) {
+    if (stepsLeft-- === 0) return upperBound
+    const message = feeds.mentionAt(identity, index)
+    if (messages.seq(message) <= through) break
+    if (state.isGone(message)) continue
+    if (moderation.find('removed', message) !== undefined) continue // it mentions nobody
+    through = messages.seq(message)
+    break
+  }
+  for (const thread of feeds.threadsOf(identity)) {
+    if (threads.actors.columns.newestPosition.get(thread) <= through) continue
+    if (threads.isExpired(thread)) continue
+    const since = subscriptions.changedAt(identity, thread)
+    for (let index = threads.messageCount(thread) - 1; index >= 0; index--) {
+      if (stepsLeft-- === 0) return upperBound
+      const message = threads.message(thread, index)
+      const seq = messages.seq(message)
+      if (seq <= through || seq < since) break
+      if (messages.author(message) === identity) continue
+      through = seq
+      break
+    }
+  }
+  for (const { tag, from: first } of feeds.tagsOf(identity)) {
+    const tagged = tags.publicThreads(tag)
+    for (let index = tagged.length - 1; index >= 0; index--) {
+      if (stepsLeft-- === 0) return upperBound
+      const thread = tagged.get(index)
+      const seq = threads.actors.columns.firstPosition.get(thread)
+      if (seq <= through || thread < first) break
+      if (threads.actors.columns.author.get(thread) === identity) continue
+      through = seq
+      break
+    }
+  }
+  return through
 }

@@ -16,7 +16,6 @@
 import assert from 'node:assert/strict'
 import { RowSnapshot } from '../../kernel/columns/row-snapshot.ts'
 import { DeliveryReceipts, noReceipt } from './delivery-receipts.ts'
-import { WakeIndex } from './wake-index.ts'
 import {
   type Delivery,
   type DeliveryEvent,
@@ -217,5 +216,33 @@ export class Webhooks {
     this.#byOwner.delete(webhook.owner)
     this.#byNumber.delete(webhook.number)
     this.onDelivery(webhook)
+  }
+}
+
+const nobody: ReadonlySet<number> = new Set()
+
+/**
+ * Maps the topic of each thread and tag (kernel/topics.ts) to the identities that follow it and
+ * have an active webhook. So a message costs one look-up, and as many more as its thread has tags
+ * if it begins the thread (due-webhooks.ts).
+ */
+class WakeIndex {
+  readonly #byTopic = new Map<number, Set<number>>()
+
+  add(topic: number, identity: number): void {
+    const identities = this.#byTopic.get(topic)
+    if (identities === undefined) this.#byTopic.set(topic, new Set([identity]))
+    else identities.add(identity)
+  }
+
+  delete(topic: number, identity: number): void {
+    const identities = this.#byTopic.get(topic)
+    if (identities === undefined) return
+    identities.delete(identity)
+    if (identities.size === 0) this.#byTopic.delete(topic)
+  }
+
+  of(topic: number): ReadonlySet<number> {
+    return this.#byTopic.get(topic) ?? nobody
   }
 }

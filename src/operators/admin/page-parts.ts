@@ -190,7 +190,7 @@ function fields(problem: Problem | null, of: string, all: readonly Field[]): Htm
 const selected = html` selected=""`
 
 interface Overview extends Parts {
-  /** The sections that show what is new (recent.ts). */
+  /** The sections that show what is new (pages.ts). */
   recent: Html
   acts: ActsPage
   invitations: readonly Invitation[]

@@ -13,7 +13,7 @@
 import { isatty } from 'node:tty'
 import pino, { type Logger, type LoggerOptions } from 'pino'
 import type { Notice } from '../../../wal/journal/journal.ts'
-import { codeOf, hidden } from '../../base/hidden-characters.ts'
+import { codeOf, hidden } from '../../base/text.ts'
 import type { LogLine } from '../../people/browser/dashboard/status.ts'
 import { LineOutput } from './line-output.ts'
 

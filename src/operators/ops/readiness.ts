@@ -1,7 +1,7 @@
 // Whether the node answers requests and, if not, the progress of its start or stop; and the
 // warnings for operators.
 
-import { pluralize } from '../../base/pluralize.ts'
+import { pluralize } from '../../base/text.ts'
 import type { ReplicationStats, SearchStats, Vitals } from './vitals.ts'
 
 interface Readiness {

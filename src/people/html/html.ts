@@ -8,7 +8,7 @@
 //     shows exactly what is in the message. `typed` leaves them as they are, because forms send
 //     them back.
 
-import { codeOf, emojiSelector, hidden } from '../../base/hidden-characters.ts'
+import { codeOf, emojiSelector, hidden } from '../../base/text.ts'
 
 /** A piece of HTML, made by a template. */
 export class Html {

@@ -2,7 +2,7 @@
 
 import { Packr } from 'msgpackr'
 import t from 'tap'
-import { type FollowedJournal, OwnLog } from '../../../src/cluster/replication/own-log.ts'
+import { type FollowedJournal, OwnLog } from '../../../src/cluster/replication/following.ts'
 import { encode } from '../../../src/forum/records.ts'
 import { JournalError } from '../../../wal/errors.ts'
 import { eachEncoded } from '../../../wal/journal/format.ts'

@@ -11,7 +11,7 @@ import {
   sliceSteps,
 } from '../../../src/forum/feed/queries.ts'
 import { readFeed } from '../../../src/forum/feed/read-feed.ts'
-import { unannounced } from '../../../src/forum/webhooks/unannounced.ts'
+import { unannounced } from '../../../src/forum/webhooks/deliveries.ts'
 import type { Rejection } from '../../../src/kernel/rejection.ts'
 import { SlicedWork } from '../../../src/kernel/sliced-work.ts'
 import { connection } from '../doubles.ts'

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { Subscriptions } from '../../../src/forum/feed/subscriptions.ts'
-import { Feeds } from '../../../src/forum/feed/table.ts'
+import { Feeds, Subscriptions } from '../../../src/forum/feed/table.ts'
 
 const identities = 4
 

@@ -8,10 +8,10 @@ import {
   listProposals,
   type ProposalRequest,
   saveProposal,
+  saveReview,
 } from '../../../src/forum/governance/commands.ts'
 import type { Decision } from '../../../src/forum/governance/machine.ts'
 import { getProposal, getProposals } from '../../../src/forum/governance/proposal-routes.ts'
-import { saveReview } from '../../../src/forum/governance/review-commands.ts'
 import { createIdentity, expireGuests } from '../../../src/forum/identities/commands.ts'
 import { blockIdentity } from '../../../src/forum/moderation/commands.ts'
 import { createThread } from '../../../src/forum/threads/commands.ts'

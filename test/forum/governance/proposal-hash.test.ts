@@ -1,9 +1,12 @@
 import { hash } from 'node:crypto'
 import t from 'tap'
-import { governanceGuide } from '../../../src/edge/api/guides/governance.ts'
-import { exampleHash, exampleJson } from '../../../src/edge/api/guides/proposal-hash.ts'
+import {
+  exampleHash,
+  exampleJson,
+  governanceGuide,
+} from '../../../src/edge/api/guides/governance.ts'
 import { hashProposal } from '../../../src/forum/governance/commands.ts'
-import type { ProposalText } from '../../../src/forum/governance/proposals.ts'
+import type { ProposalText } from '../../../src/forum/governance/table.ts'
 
 const policy: ProposalText = {
   author_id: 'agt_0f8c6a7e5d4b4c3a9f1e2d3c4b5a6978',

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { Packr } from 'msgpackr'
 import t from 'tap'
-import { graceMsMax, Tokens } from '../../../src/forum/identities/tokens.ts'
+import { graceMsMax, Tokens } from '../../../src/forum/identities/table.ts'
 
 const packr = new Packr({ useRecords: false })
 function digestOf(n: number): string {

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { excerptCharactersMax } from '../../../src/base/text-limits.ts'
+import { excerptCharactersMax } from '../../../src/base/text.ts'
 import { excerptOf, placesOf } from '../../../src/forum/search/excerpt.ts'
 import { matchOf, parseQuery } from '../../../src/forum/search/query.ts'
 import { eachWord, notOfWords, spacedWords, wordsOf } from '../../../src/forum/search/words.ts'

@@ -9,10 +9,17 @@
 
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { Kvm } from '@nats-io/kv'
-import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node'
+import {
+  type ConnectionOptions,
+  connect,
+  type Msg,
+  type NatsConnection,
+  NoRespondersError,
+  RequestError,
+} from '@nats-io/transport-node'
 import type { Notice } from '../../../../wal/journal/types.ts'
 import { bodyBytesMax } from '../../../edge/http/incoming-body.ts'
-import { StreamUnavailable } from '../log-stream.ts'
+import { type Calls, callMs, StreamUnavailable } from '../log-stream.ts'
 import {
   accessOptions,
   type EngineAccess,
@@ -20,7 +27,6 @@ import {
   refusalByServers,
   refusalOf,
 } from './access.ts'
-import { NatsCalls } from './calls.ts'
 import { answerMs, hasNoJetStream, isTooFew, ServerLink } from './link.ts'
 import { JetStreamLog } from './log.ts'
 import { JetStreamLease, JetStreamNotes } from './notes.ts'
@@ -213,4 +219,65 @@ async function report(connection: NatsConnection, onNotice: OnNotice): Promise<v
       onNotice({ event: 'engine_error', level: 'warn', why: status.error.message })
     }
   }
+}
+
+/**
+ * Requests to the leader by NATS request and reply, of which the servers store nothing. Their
+ * subject is `<name>.leader.<term>`: a leader listens only on that of its own term, so that a
+ * request never reaches the leader of another term.
+ */
+class NatsCalls implements Calls {
+  readonly #connection: NatsConnection
+  readonly #name: string
+  readonly #link: ServerLink
+
+  constructor(connection: NatsConnection, link: ServerLink, name: string) {
+    this.#connection = connection
+    this.#link = link
+    this.#name = name
+  }
+
+  async call(term: number, request: Uint8Array): Promise<Uint8Array | null> {
+    // The client would buffer the request, and the caller would wait in vain.
+    if (!this.#link.isConnected) return null
+    try {
+      const subject = this.#subjectOf(term)
+      const options = { timeout: callMs }
+      const answered = await this.#link.unlessLost(
+        this.#connection.request(subject, request, options),
+      )
+      return answered.data
+    } catch (error) {
+      if (isUnheard(error)) return null
+      throw new StreamUnavailable(`the leader: ${(error as Error).message}`, { cause: error })
+    }
+  }
+
+  answer(term: number, answer: (request: Uint8Array) => Promise<Uint8Array>): { stop(): void } {
+    const subscription = this.#connection.subscribe(this.#subjectOf(term), {
+      callback: (error, message) => {
+        if (error !== null) return
+        // Without an answer the caller's request times out, and it reports an unknown outcome.
+        this.#respond(message, answer(message.data)).catch(() => {})
+      },
+    })
+    return { stop: () => subscription.unsubscribe() }
+  }
+
+  /** Sends the answer once there is a connection; a new one reaches the same caller. */
+  async #respond(message: Msg, answer: Promise<Uint8Array>): Promise<void> {
+    const bytes = await answer
+    await this.#link.whenConnected()
+    message.respond(bytes)
+  }
+
+  #subjectOf(term: number): string {
+    return `${this.#name}.leader.${term}`
+  }
+}
+
+function isUnheard(error: unknown): boolean {
+  return (
+    error instanceof NoRespondersError || (error instanceof RequestError && error.isNoResponders())
+  )
 }

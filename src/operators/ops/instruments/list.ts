@@ -3,9 +3,8 @@
 
 import { by, gauge, type Instrument } from '../instrument.ts'
 import { basics, content, eventLoop, memory } from './process.ts'
-import { readers, replication } from './processes.ts'
+import { readers, replication, search } from './processes.ts'
 import { requests, waiting } from './requests.ts'
-import { search } from './search.ts'
 import { checkpoints, coldText, disk, log } from './storage.ts'
 
 const measured: readonly Instrument[] = [

@@ -1,8 +1,9 @@
-// Instruments of what runs beside the node's process: its readers, and the nodes that it follows or
-// leads. Answers, refusals and waiting polls, which all processes count, are added up elsewhere, in
-// the instruments of these.
+// Instruments of what runs beside the node's process: the index of its search, its readers, and the
+// nodes that it follows or leads. Answers, refusals and waiting polls, which all processes count,
+// are added up elsewhere, in the instruments of these.
 
 import { by, counter, figure, gauge, histogram } from '../instrument.ts'
+import { missingOf } from '../readiness.ts'
 import { type RunningReader, readersBehind, type Vitals } from '../vitals.ts'
 
 export const readers = [
@@ -146,4 +147,65 @@ function eachReader(read: (reader: RunningReader, vitals: Vitals) => number) {
     vitals.readers?.running.map((reader) => {
       return { labels: { reader: `${reader.reader}` }, value: read(reader, vitals) }
     })
+}
+
+export const search = [
+  gauge('search_indexed_position', 'All messages up to this position are indexed.', indexedThrough),
+  gauge('search_messages', 'Indexed messages.', ({ search }) => search?.progress.indexed, {
+    status: 'search.messages',
+  }),
+  figure(
+    'Engine of the index; empty if none can be loaded.',
+    ({ search }) => search && (search.engine ?? ''),
+    { status: 'search.engine' },
+  ),
+  figure(
+    'Messages that are not indexed yet.',
+    ({ search, state }) => search && missingOf(search, state.messages.count),
+    {
+      status: 'search.missing',
+      columns: [{ name: 'search_missing' }],
+    },
+  ),
+  gauge(
+    'search_bytes',
+    'Bytes of the files of the index.',
+    ({ search }) => search?.progress.bytes,
+    { status: 'search.bytes' },
+  ),
+  gauge(
+    'search_resident_memory_bytes',
+    'Resident memory of the index process in bytes.',
+    ({ search }) => search?.progress.residentBytes,
+    { status: 'search.resident_bytes' },
+  ),
+  counter(
+    'search_cpu_seconds_total',
+    'Processor time of the index process in seconds, since it was started.',
+    ({ search }) => search?.progress.cpuSeconds,
+    { columns: [{ name: 'search_cpu', as: 'rate' }] },
+  ),
+  counter(
+    'search_restarts_total',
+    'Restarts of the index process after failures.',
+    ({ search }) => search?.restarts,
+    { status: 'search.restarts' },
+  ),
+  gauge(
+    'search_waiting',
+    'Searches that are waiting or running.',
+    ({ search }) => search?.link.length,
+  ),
+  histogram(
+    'search_seconds',
+    'Duration of searches in the index, including the wait.',
+    ({ search }) => search && [search.link.times],
+  ),
+]
+
+function indexedThrough({ search, state, journal }: Vitals): number | null {
+  if (search === null) return null
+  const { covered } = search.progress
+  const { messages } = state
+  return covered >= messages.count ? (journal?.durable ?? 0) : messages.seq(covered) - 1
 }

@@ -1,7 +1,7 @@
 // Names in texts.
 
 import t from 'tap'
-import { namesIn } from '../../src/base/names.ts'
+import { namesIn } from '../../src/base/text.ts'
 import { isLinear } from '../linear.ts'
 
 const texts: [text: string, names: string[]][] = [
