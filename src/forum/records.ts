@@ -1,7 +1,8 @@
 // All kinds of records, and their format in the log: the array [code, version, at, ...fields].
 //
 // `by`, `thread`, `message` and `participants` are dense numbers: the n-th identity, thread or
-// message that the log creates, counted from 0.
+// message that the log creates, counted from 0. `key` is an idempotency key; `client` a hash of the
+// caller's address, or '' if no limit needs it; `reason` the operator's, or '' if none was given.
 
 import { JournalError } from '../../wal/errors.ts'
 import type { RecordKind } from '../kernel/record.ts'
@@ -34,7 +35,10 @@ const kinds = {
 
 type Kinds = typeof kinds
 export type RecordType = keyof Kinds
-export type RecordOf<T extends RecordType> = Kinds[T] extends RecordKind<infer R> ? R : never
+type Recorded<T extends RecordType> = Kinds[T] extends RecordKind<infer R> ? R : never
+export type RecordOf<T extends RecordType> = {
+  [Field in keyof Recorded<T>]: Field extends 'type' ? T : Recorded<T>[Field]
+}
 export type ForumRecord = { [T in RecordType]: RecordOf<T> }[RecordType]
 
 // TypeScript cannot express that a record's own type selects the kind of that very record.

@@ -18,18 +18,56 @@ export interface RecordKind<R extends Timed> {
   code: number
   version: number
   /** The fields in their order in the log, after the time. */
-  fields: readonly FieldOf<R>[]
+  fields: readonly Exclude<keyof R, 'type' | 'at'>[]
   apply(state: State, position: number, record: R): void
 }
 
-type FieldOf<R extends Timed> = Exclude<keyof R, 'type' | 'at'>
-
-/** In a declaration, `fields` has every field of the shape, or it does not compile. */
-interface DeclaredKind<R extends Timed> extends Omit<RecordKind<R>, 'fields'> {
-  fields: Readonly<Record<FieldOf<R>, true>>
+/** In a declaration, the type of a field. */
+interface Field<T> {
+  /** For the compiler: fields have no value. */
+  readonly value?: T
+  readonly isOptional?: true
 }
 
-/** Declares a kind of record; the type parameter is the record's shape. */
-export function kind<R extends Timed>(declared: DeclaredKind<R>): RecordKind<R> {
-  return { ...declared, fields: Object.keys(declared.fields) as FieldOf<R>[] }
+interface OptionalField<T> extends Field<T> {
+  readonly isOptional: true
+}
+
+export function field<T>(): Field<T> {
+  return {}
+}
+
+/** Records may lack the field. */
+export function optional<T>(_: Field<T>): OptionalField<T> {
+  return { isOptional: true }
+}
+
+export const number = field<number>()
+export const numbers = field<readonly number[]>()
+export const text = field<string>()
+export const texts = field<readonly string[]>()
+export const flag = field<boolean>()
+
+type Fields = Readonly<Record<string, Field<unknown>>>
+type ValueOf<D> = D extends Field<infer T> ? T : never
+type OptionalIn<F extends Fields> = {
+  [N in keyof F]: F[N] extends OptionalField<unknown> ? N : never
+}[keyof F]
+
+/** A record with these fields. */
+export type RecordWith<F extends Fields> = Timed & {
+  -readonly [N in Exclude<keyof F, OptionalIn<F>>]: ValueOf<F[N]>
+} & { -readonly [N in OptionalIn<F>]?: ValueOf<F[N]> }
+
+interface DeclaredKind<F extends Fields> {
+  code: number
+  version: number
+  /** In their order in the log. */
+  fields: F
+  apply(state: State, position: number, record: RecordWith<F>): void
+}
+
+/** Declares a kind of record. The values that `apply` gets have the types of the fields. */
+export function kind<F extends Fields>(declared: DeclaredKind<F>): RecordKind<RecordWith<F>> {
+  return { ...declared, fields: Object.keys(declared.fields) as never[] }
 }

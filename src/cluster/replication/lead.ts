@@ -32,7 +32,7 @@ import type { Journal, Notice } from '../../../wal/journal/types.ts'
 import { Backoff } from '../../base/pauses.ts'
 import type { Role } from '../../engine/role/role.ts'
 import type { Forum } from '../../forum/forum.ts'
-import type { LeaderBegan } from '../../forum/leadership.ts'
+import type { RecordOf } from '../../forum/records.ts'
 import { encode } from '../../forum/records.ts'
 import { timeOf } from '../../kernel/clock.ts'
 import { isOfTerm, type LogEnd } from './compare.ts'
@@ -190,7 +190,7 @@ interface Beginning {
 
 interface Begun {
   /** The record, and its message, which this node must append to its log now. */
-  record: LeaderBegan
+  record: RecordOf<'leader.began'>
   name: TermName
   message: StreamMessage
 }
@@ -210,7 +210,7 @@ export async function beginTerm(
   const { position, store, nonce: previousNonce } = end
   const term = end.term + 1
   const nonce = randomBytes(nonceBytes).toString('hex')
-  const record: LeaderBegan = { type: 'leader.began', at, term, node, nonce }
+  const record: RecordOf<'leader.began'> = { type: 'leader.began', at, term, node, nonce }
   const name = { store, nonce }
   const bytes = packed(encode(record))
   const range = { first: position + 1, last: position + 1 }

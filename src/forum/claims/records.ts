@@ -1,31 +1,22 @@
 // Records of claims. Claims expire by the records that keep time (`guests.expired`).
 
-import { kind, type Timed } from '../../kernel/record.ts'
+import { kind, number, text } from '../../kernel/record.ts'
 import type { State } from '../state.ts'
 
-/** The identity has claimed the thread, or renewed its claim. */
-export interface ThreadClaimed extends Timed {
-  type: 'thread.claimed'
-  by: number
-  thread: number
-  /** When the claim expires, in milliseconds since the epoch. */
-  expiresAt: number
-  key: string
-  /** A hash of the request (kernel/receipts.ts, R4). */
-  details: number
-}
-
-export interface ClaimReleased extends Timed {
-  type: 'claim.released'
-  by: number
-  thread: number
-}
-
 export const claimRecords = {
-  'thread.claimed': kind<ThreadClaimed>({
+  /** The identity has claimed the thread, or renewed its claim. */
+  'thread.claimed': kind({
     code: 70,
     version: 1,
-    fields: { by: true, thread: true, expiresAt: true, key: true, details: true },
+    fields: {
+      by: number,
+      thread: number,
+      /** When the claim expires, in milliseconds since the epoch. */
+      expiresAt: number,
+      key: text,
+      /** A hash of the request (kernel/receipts.ts, R4). */
+      details: number,
+    },
     apply(state, position, { by, thread, expiresAt, key, details, at }) {
       const { fence } = state.claims.claim(thread, by, expiresAt, at)
       state.threads.actors.tell(thread, { type: 'claimChanged', position })
@@ -34,10 +25,10 @@ export const claimRecords = {
     },
   }),
 
-  'claim.released': kind<ClaimReleased>({
+  'claim.released': kind({
     code: 71,
     version: 1,
-    fields: { by: true, thread: true },
+    fields: { by: number, thread: number },
     apply(state, position, { thread }) {
       state.claims.release(thread, 'released')
       state.threads.actors.tell(thread, { type: 'claimChanged', position })

@@ -1,76 +1,45 @@
 // Records of what an identity does with its feed: it subscribes to a thread or a tag, unsubscribes,
 // or marks what it has read.
 
-import { kind, type Timed } from '../../kernel/record.ts'
+import { kind, number, text } from '../../kernel/record.ts'
 import { feedTopic, tagTopic, threadTopic } from '../../kernel/topics.ts'
 import type { State } from '../state.ts'
 
-export interface ThreadSubscribed extends Timed {
-  type: 'thread.subscribed'
-  by: number
-  thread: number
-}
-
-export interface ThreadUnsubscribed extends Timed {
-  type: 'thread.unsubscribed'
-  by: number
-  thread: number
-}
-
-export interface TagSubscribed extends Timed {
-  type: 'tag.subscribed'
-  by: number
-  tag: string
-}
-
-export interface TagUnsubscribed extends Timed {
-  type: 'tag.unsubscribed'
-  by: number
-  tag: string
-}
-
-/** The identity has read its feed up to this position. */
-export interface FeedRead extends Timed {
-  type: 'feed.read'
-  by: number
-  through: number
-}
-
 export const subscriptionRecords = {
-  'thread.subscribed': kind<ThreadSubscribed>({
+  'thread.subscribed': kind({
     code: 5,
     version: 1,
-    fields: { by: true, thread: true },
+    fields: { by: number, thread: number },
     apply(state, position, { at, by, thread }) {
       state.quotas.count('changes', { by, client: '', at })
       addSubscription(state, by, thread, position)
     },
   }),
 
-  'thread.unsubscribed': kind<ThreadUnsubscribed>({
+  'thread.unsubscribed': kind({
     code: 6,
     version: 1,
-    fields: { by: true, thread: true },
+    fields: { by: number, thread: number },
     apply(state, position, { at, by, thread }) {
       state.quotas.count('changes', { by, client: '', at })
       endSubscription(state, by, thread, position)
     },
   }),
 
-  'tag.subscribed': kind<TagSubscribed>({
+  'tag.subscribed': kind({
     code: 80,
     version: 1,
-    fields: { by: true, tag: true },
+    fields: { by: number, tag: text },
     apply(state, position, { at, by, tag }) {
       state.quotas.count('changes', { by, client: '', at })
       addTagSubscription(state, by, { tag, from: state.threads.count }, position)
     },
   }),
 
-  'tag.unsubscribed': kind<TagUnsubscribed>({
+  'tag.unsubscribed': kind({
     code: 81,
     version: 1,
-    fields: { by: true, tag: true },
+    fields: { by: number, tag: text },
     apply(state, position, { at, by, tag }) {
       state.quotas.count('changes', { by, client: '', at })
       const number = state.tags.find(tag)
@@ -79,10 +48,11 @@ export const subscriptionRecords = {
     },
   }),
 
-  'feed.read': kind<FeedRead>({
+  /** The identity has read its feed up to this position. */
+  'feed.read': kind({
     code: 7,
     version: 1,
-    fields: { by: true, through: true },
+    fields: { by: number, through: number },
     apply(state, position, { at, by, through }) {
       state.quotas.count('changes', { by, client: '', at })
       state.feeds.actors.tell(by, { type: 'read', position, through })

@@ -1,37 +1,22 @@
 // Records of governance: proposals, and reviews of them.
 
-import { kind, type Timed } from '../../kernel/record.ts'
+import { field, kind, number, text } from '../../kernel/record.ts'
 import type { State } from '../state.ts'
 import type { ProposalEntry, ProposalText, ReviewEntry, ReviewText } from './table.ts'
 
-interface Written extends Timed {
-  /** The author's number. */
-  by: number
-  id: string
-  key: string
-  /** A hash of the caller's address, or '' if no limit needs it. */
-  client: string
-}
-
-export interface ProposalSaved extends Written {
-  type: 'proposal.saved'
-  /** SHA-256 over the canonical JSON of `text`, in hex. */
-  hash: string
-  text: ProposalText
-}
-
-export interface ProposalReviewed extends Written {
-  type: 'proposal.reviewed'
-  /** The proposal's number: the n-th that the log creates, counted from 0. */
-  proposal: number
-  text: ReviewText
-}
-
 export const governanceRecords = {
-  'proposal.saved': kind<ProposalSaved>({
+  'proposal.saved': kind({
     code: 30,
     version: 1,
-    fields: { by: true, id: true, hash: true, text: true, key: true, client: true },
+    fields: {
+      by: number,
+      id: text,
+      /** SHA-256 over the canonical JSON of `text`, in hex. */
+      hash: text,
+      text: field<ProposalText>(),
+      key: text,
+      client: text,
+    },
     apply(state, position, record) {
       const { by, key, client, at } = record
       const proposal = addProposal(state, { ...record, seq: position })
@@ -40,10 +25,18 @@ export const governanceRecords = {
     },
   }),
 
-  'proposal.reviewed': kind<ProposalReviewed>({
+  'proposal.reviewed': kind({
     code: 31,
     version: 1,
-    fields: { by: true, id: true, proposal: true, text: true, key: true, client: true },
+    fields: {
+      by: number,
+      id: text,
+      /** The proposal's number: the n-th that the log creates, counted from 0. */
+      proposal: number,
+      text: field<ReviewText>(),
+      key: text,
+      client: text,
+    },
     apply(state, position, record) {
       const { by, key, client, at } = record
       const review = addReview(state, { ...record, seq: position })

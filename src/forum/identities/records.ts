@@ -1,7 +1,7 @@
 // Records of identities.
 
 import { nobody } from '../../kernel/network.ts'
-import { kind, type Timed } from '../../kernel/record.ts'
+import { field, flag, kind, number, type Timed, text } from '../../kernel/record.ts'
 import { feedTopic } from '../../kernel/topics.ts'
 import { expireClaims } from '../claims/records.ts'
 import type { State } from '../state.ts'
@@ -21,57 +21,18 @@ export interface NewIdentity extends Omit<Timed, 'type'> {
   listed: boolean
 }
 
-export interface IdentityCreated extends NewIdentity {
-  type: 'identity.created'
-  /** A hash of the creator's address, or '' if no limit needs it. */
-  client: string
-}
-
-/** The holder has decided whether the identity is listed. */
-export interface IdentityListed extends Timed {
-  type: 'identity.listed'
-  by: number
-  listed: boolean
-}
-
-/**
- * Keeps time: at its time the invitations and claims that are due expire, and all guests that were
- * created before the identity with the number `before` have expired. Often there are none of them.
- */
-export interface GuestsExpired extends Timed {
-  type: 'guests.expired'
-  before: number
-}
-
-/**
- * The identity has a new token, or the same one under a new number, which ends its sessions
- * (sessions.ts).
- */
-export interface TokenRotated extends Timed {
-  type: 'identity.token_rotated'
-  /** The identity, if its holder replaced the token, or `nobody` if an operator did. */
-  by: number
-  identity: number
-  /** SHA-256 of the new token, in hex. */
-  tokenDigest: string
-  /** Until when the previous token is accepted, in milliseconds since the epoch; 0: it is not. */
-  graceUntil: number
-  /** The operator's reason, or '' if none was given. */
-  reason: string
-}
-
 export const identityRecords = {
-  'identity.created': kind<IdentityCreated>({
+  'identity.created': kind({
     code: 1,
     version: 1,
     fields: {
-      id: true,
-      kind: true,
-      displayName: true,
-      tokenDigest: true,
-      expiresAt: true,
-      client: true,
-      listed: true,
+      id: text,
+      kind: field<IdentityKind>(),
+      displayName: text,
+      tokenDigest: text,
+      expiresAt: number,
+      client: text,
+      listed: flag,
     },
     apply(state, position, record) {
       addIdentity(state, position, record)
@@ -80,10 +41,15 @@ export const identityRecords = {
     },
   }),
 
-  'guests.expired': kind<GuestsExpired>({
+  /**
+   * Keeps time: at its time the invitations and claims that are due expire, and all guests that
+   * were created before the identity with the number `before` have expired. Often there are none of
+   * them.
+   */
+  'guests.expired': kind({
     code: 2,
     version: 1,
-    fields: { before: true },
+    fields: { before: number },
     apply(state, position, { before, at }) {
       state.invitations.expire(at, position)
       expireClaims(state, position, at)
@@ -99,10 +65,23 @@ export const identityRecords = {
     },
   }),
 
-  'identity.token_rotated': kind<TokenRotated>({
+  /**
+   * The identity has a new token, or the same one under a new number, which ends its sessions
+   * (sessions.ts).
+   */
+  'identity.token_rotated': kind({
     code: 60,
     version: 1,
-    fields: { by: true, identity: true, tokenDigest: true, graceUntil: true, reason: true },
+    fields: {
+      /** The identity, if its holder replaced the token, or `nobody` if an operator did. */
+      by: number,
+      identity: number,
+      /** SHA-256 of the new token, in hex. */
+      tokenDigest: text,
+      /** When the previous token ends, in milliseconds since the epoch; 0: at once. */
+      graceUntil: number,
+      reason: text,
+    },
     apply(state, position, { at, by, identity, tokenDigest, graceUntil }) {
       if (by !== nobody) state.quotas.count('rotations', { by, client: '', at })
       const rotation = { digest: tokenDigest, until: graceUntil, at }
@@ -111,10 +90,11 @@ export const identityRecords = {
     },
   }),
 
-  'identity.listed': kind<IdentityListed>({
+  /** The holder has decided whether the identity is listed. */
+  'identity.listed': kind({
     code: 64,
     version: 1,
-    fields: { by: true, listed: true },
+    fields: { by: number, listed: flag },
     apply(state, position, { at, by, listed }) {
       state.quotas.count('changes', { by, client: '', at })
       state.identities.actors.tell(by, { type: listed ? 'listed' : 'unlisted' })

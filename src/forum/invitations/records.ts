@@ -1,67 +1,51 @@
 // Records of invitations, and of the identities that they create.
 
 import { nobody } from '../../kernel/network.ts'
-import { kind, type Timed } from '../../kernel/record.ts'
-import { addIdentity, type NewIdentity } from '../identities/records.ts'
-
-export interface InvitationIssued extends Timed {
-  type: 'invitation.issued'
-  /** 32 hex characters. */
-  id: string
-  /** SHA-256 of its code, in hex. */
-  digest: string
-  /** The number of identities that it can create. */
-  uses: number
-  expiresAt: number
-  /** The operator's reason, or '' if none was given. */
-  reason: string
-}
-
-export interface InvitationRevoked extends Timed {
-  type: 'invitation.revoked'
-  id: string
-  reason: string
-}
-
-/** An identity was created with an invitation. */
-export interface IdentityInvited extends NewIdentity {
-  type: 'identity.invited'
-  /** A hash of the creator's address, or '' if no limit needs it. */
-  client: string
-  invitation: string
-}
+import { field, flag, kind, number, text } from '../../kernel/record.ts'
+import type { IdentityKind } from '../identities/machine.ts'
+import { addIdentity } from '../identities/records.ts'
 
 export const invitationRecords = {
-  'invitation.issued': kind<InvitationIssued>({
+  'invitation.issued': kind({
     code: 61,
     version: 1,
-    fields: { id: true, digest: true, uses: true, expiresAt: true, reason: true },
+    fields: {
+      /** 32 hex characters. */
+      id: text,
+      /** SHA-256 of its code, in hex. */
+      digest: text,
+      /** The number of identities that it can create. */
+      uses: number,
+      expiresAt: number,
+      reason: text,
+    },
     apply(state, position, { type: _, ...invitation }) {
       state.invitations.issue({ ...invitation, position })
     },
   }),
 
-  'invitation.revoked': kind<InvitationRevoked>({
+  'invitation.revoked': kind({
     code: 62,
     version: 1,
-    fields: { id: true, reason: true },
+    fields: { id: text, reason: text },
     apply(state, position, { id }) {
       state.invitations.revoke(id, position)
     },
   }),
 
-  'identity.invited': kind<IdentityInvited>({
+  /** An identity was created with an invitation. */
+  'identity.invited': kind({
     code: 63,
     version: 1,
     fields: {
-      id: true,
-      kind: true,
-      displayName: true,
-      tokenDigest: true,
-      expiresAt: true,
-      client: true,
-      invitation: true,
-      listed: true,
+      id: text,
+      kind: field<IdentityKind>(),
+      displayName: text,
+      tokenDigest: text,
+      expiresAt: number,
+      client: text,
+      invitation: text,
+      listed: flag,
     },
     apply(state, position, record) {
       const { client, at, invitation } = record

@@ -1,48 +1,16 @@
 // Records of moderation: the acts of operators on threads, messages and identities.
 
-import { kind, type Timed } from '../../kernel/record.ts'
+import { kind, number, text } from '../../kernel/record.ts'
 import { feedTopic } from '../../kernel/topics.ts'
 import { releaseClaimsOf } from '../claims/records.ts'
 import type { State } from '../state.ts'
 import type { ActKind } from './table.ts'
 
-interface Reasoned extends Timed {
-  /** The operator's reason, or '' if none was given. */
-  reason: string
-}
-
-export interface MessageErased extends Reasoned {
-  type: 'message.erased'
-  message: number
-}
-
-/** The thread accepts no replies until it is unlocked. */
-export interface ThreadLocked extends Reasoned {
-  type: 'thread.locked'
-  thread: number
-}
-
-export interface ThreadUnlocked extends Reasoned {
-  type: 'thread.unlocked'
-  thread: number
-}
-
-/** The identity's token is refused, and its webhook is not called, until it is unblocked. */
-export interface IdentityBlocked extends Reasoned {
-  type: 'identity.blocked'
-  identity: number
-}
-
-export interface IdentityUnblocked extends Reasoned {
-  type: 'identity.unblocked'
-  identity: number
-}
-
 export const moderationRecords = {
-  'message.erased': kind<MessageErased>({
+  'message.erased': kind({
     code: 40,
     version: 1,
-    fields: { message: true, reason: true },
+    fields: { message: number, reason: text },
     apply(state, position, record) {
       const { message } = record
       const thread = state.messages.thread(message)
@@ -54,30 +22,32 @@ export const moderationRecords = {
     },
   }),
 
-  'thread.locked': kind<ThreadLocked>({
+  /** The thread accepts no replies until it is unlocked. */
+  'thread.locked': kind({
     code: 41,
     version: 1,
-    fields: { thread: true, reason: true },
+    fields: { thread: number, reason: text },
     apply(state, position, record) {
       state.threads.actors.tell(record.thread, { type: 'locked', position })
       addAct(state, position, 'locked', record.thread, record)
     },
   }),
 
-  'thread.unlocked': kind<ThreadUnlocked>({
+  'thread.unlocked': kind({
     code: 42,
     version: 1,
-    fields: { thread: true, reason: true },
+    fields: { thread: number, reason: text },
     apply(state, position, { thread }) {
       state.threads.actors.tell(thread, { type: 'unlocked', position })
       state.moderation.delete('locked', thread)
     },
   }),
 
-  'identity.blocked': kind<IdentityBlocked>({
+  /** The identity's token is refused, and its webhook is not called, until it is unblocked. */
+  'identity.blocked': kind({
     code: 43,
     version: 1,
-    fields: { identity: true, reason: true },
+    fields: { identity: number, reason: text },
     apply(state, position, record) {
       const { identity } = record
       state.identities.actors.tell(identity, { type: 'blocked' })
@@ -87,10 +57,10 @@ export const moderationRecords = {
     },
   }),
 
-  'identity.unblocked': kind<IdentityUnblocked>({
+  'identity.unblocked': kind({
     code: 44,
     version: 1,
-    fields: { identity: true, reason: true },
+    fields: { identity: number, reason: text },
     apply(state, position, { identity }) {
       state.identities.actors.tell(identity, { type: 'unblocked' })
       state.webhooks.skipTo(identity, position)
@@ -104,7 +74,7 @@ function addAct(
   position: number,
   kind: ActKind,
   subject: number,
-  { at, reason }: Reasoned,
+  { at, reason }: { at: number; reason: string },
 ): void {
   moderation.add({ kind, subject, position, at, reason })
 }

@@ -2,7 +2,16 @@
 
 import { partition } from '../../base/partition.ts'
 import { detailsOf } from '../../kernel/receipts.ts'
-import { kind, type Timed } from '../../kernel/record.ts'
+import {
+  field,
+  kind,
+  number,
+  numbers,
+  optional,
+  type Timed,
+  text,
+  texts,
+} from '../../kernel/record.ts'
 import { feedTopic, tagTopic, threadTopic } from '../../kernel/topics.ts'
 import { addSubscription, endSubscription } from '../feed/records.ts'
 import type { State } from '../state.ts'
@@ -41,52 +50,24 @@ interface NewThread extends Omit<Timed, 'type'> {
   ttlSeconds?: number | undefined
 }
 
-interface Keyed {
-  key: string
-}
-
-export interface ThreadPosted extends NewThread, NewMessage, Keyed {
-  type: 'thread.posted'
-}
-
-export interface ReplyPosted extends NewMessage, Keyed {
-  type: 'reply.posted'
-  thread: number
-  /** A hash of the request's conditions (kernel/receipts.ts, R4). */
-  details?: number
-}
-
-/** Nobody sees the thread from now on. */
-export interface ThreadExpired extends Timed {
-  type: 'thread.expired'
-  thread: number
-}
-
-/** The newest `messages` of the messages that an expired thread still has are erased. */
-export interface ThreadErased extends Timed {
-  type: 'thread.erased'
-  thread: number
-  messages: number
-}
-
 export const postRecords = {
-  'thread.posted': kind<ThreadPosted>({
+  'thread.posted': kind({
     code: 3,
     version: 4,
     fields: {
-      by: true,
-      id: true,
-      messageId: true,
-      title: true,
-      escapedContent: true,
-      visibility: true,
-      participants: true,
-      key: true,
-      client: true,
-      mentions: true,
-      messageType: true,
-      tags: true,
-      ttlSeconds: true,
+      by: number,
+      id: text,
+      messageId: text,
+      title: text,
+      escapedContent: text,
+      visibility: field<Visibility>(),
+      participants: numbers,
+      key: text,
+      client: text,
+      mentions: numbers,
+      messageType: optional(text),
+      tags: optional(texts),
+      ttlSeconds: optional(number),
     },
     apply(state, position, record) {
       const { by, participants, at } = record
@@ -99,19 +80,20 @@ export const postRecords = {
     },
   }),
 
-  'reply.posted': kind<ReplyPosted>({
+  'reply.posted': kind({
     code: 4,
     version: 3,
     fields: {
-      by: true,
-      thread: true,
-      messageId: true,
-      escapedContent: true,
-      key: true,
-      client: true,
-      mentions: true,
-      details: true,
-      messageType: true,
+      by: number,
+      thread: number,
+      messageId: text,
+      escapedContent: text,
+      key: text,
+      client: text,
+      mentions: numbers,
+      /** A hash of the request's conditions (kernel/receipts.ts, R4). */
+      details: optional(number),
+      messageType: optional(text),
     },
     apply(state, position, record) {
       const { by, thread, at, details } = record
@@ -122,20 +104,22 @@ export const postRecords = {
     },
   }),
 
-  'thread.expired': kind<ThreadExpired>({
+  /** Nobody sees the thread from now on. */
+  'thread.expired': kind({
     code: 9,
     version: 1,
-    fields: { thread: true },
+    fields: { thread: number },
     apply(state, position, { thread }) {
       hideThread(state, thread, position)
       state.expiredPosition = position
     },
   }),
 
-  'thread.erased': kind<ThreadErased>({
+  /** The newest `messages` of the messages that an expired thread still has are erased. */
+  'thread.erased': kind({
     code: 13,
     version: 1,
-    fields: { thread: true, messages: true },
+    fields: { thread: number, messages: number },
     apply(state, position, { thread, messages: count }) {
       state.threads.actors.tell(thread, { type: 'erased', position })
       for (let i = 0; i < count; i++) forgetNewest(state, thread, position)

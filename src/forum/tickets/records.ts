@@ -2,60 +2,33 @@
 // message also creates its author.
 
 import { nobody } from '../../kernel/network.ts'
-import { kind, type Timed } from '../../kernel/record.ts'
+import { kind, number, text } from '../../kernel/record.ts'
 import { addIdentity } from '../identities/records.ts'
 import type { State } from '../state.ts'
 import { addMessage, addThread, type NewMessage } from '../threads/records.ts'
 
-export interface TicketIssued extends Timed {
-  type: 'ticket.issued'
-  nonce: string
-  expiresAt: number
-  /** A hash of the holder's address, or '' if no limit needs it. */
-  client: string
-}
-
-interface TicketUsed extends Timed {
-  nonce: string
-  authorId: string
-  messageId: string
-  escapedContent: string
-  client: string
-}
-
-export interface TicketUsedForThread extends TicketUsed {
-  type: 'ticket.used_for_thread'
-  id: string
-  title: string
-}
-
-export interface TicketUsedForReply extends TicketUsed {
-  type: 'ticket.used_for_reply'
-  thread: number
-}
-
 export const ticketRecords = {
-  'ticket.issued': kind<TicketIssued>({
+  'ticket.issued': kind({
     code: 10,
     version: 1,
-    fields: { nonce: true, expiresAt: true, client: true },
+    fields: { nonce: text, expiresAt: number, client: text },
     apply(state, _, { nonce, expiresAt, client, at }) {
       state.tickets.issue(nonce, expiresAt, at)
       state.quotas.count('tickets', { by: nobody, client, at })
     },
   }),
 
-  'ticket.used_for_thread': kind<TicketUsedForThread>({
+  'ticket.used_for_thread': kind({
     code: 11,
     version: 2,
     fields: {
-      nonce: true,
-      authorId: true,
-      id: true,
-      messageId: true,
-      title: true,
-      escapedContent: true,
-      client: true,
+      nonce: text,
+      authorId: text,
+      id: text,
+      messageId: text,
+      title: text,
+      escapedContent: text,
+      client: text,
     },
     apply(state, position, record) {
       const { nonce, at } = record
@@ -67,16 +40,16 @@ export const ticketRecords = {
     },
   }),
 
-  'ticket.used_for_reply': kind<TicketUsedForReply>({
+  'ticket.used_for_reply': kind({
     code: 12,
     version: 2,
     fields: {
-      nonce: true,
-      authorId: true,
-      thread: true,
-      messageId: true,
-      escapedContent: true,
-      client: true,
+      nonce: text,
+      authorId: text,
+      thread: number,
+      messageId: text,
+      escapedContent: text,
+      client: text,
     },
     apply(state, position, record) {
       const { nonce, thread, at } = record
@@ -88,12 +61,16 @@ export const ticketRecords = {
   }),
 }
 
-function messageOf(record: TicketUsed, by: number): NewMessage {
+function messageOf(record: Omit<NewMessage, 'by' | 'mentions'>, by: number): NewMessage {
   return { ...record, by, mentions: [] }
 }
 
 /** Adds the author of one message, who follows no thread. */
-function addGuest(state: State, position: number, { authorId, at }: TicketUsed): number {
+function addGuest(
+  state: State,
+  position: number,
+  { authorId, at }: { authorId: string; at: number },
+): number {
   return addIdentity(state, position, {
     at,
     id: authorId,

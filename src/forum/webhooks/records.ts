@@ -1,51 +1,23 @@
 // Records of webhooks: registration, verification and removal; and of deliveries, each of which
 // begins with the record of its first attempt.
 
-import { kind, type Timed } from '../../kernel/record.ts'
+import { field, kind, number, text } from '../../kernel/record.ts'
 import type { State } from '../state.ts'
 import type { DeliveryEvent } from './webhook.ts'
 
-interface WebhookRegistered extends Timed {
-  type: 'webhook.registered'
-  by: number
-  id: string
-  /** The URL exactly as the caller sent it. */
-  endpoint: string
-  /** The signing secret, encrypted (forum/webhooks/commands.ts). */
-  sealed: Uint8Array
-  key: string
-}
-
-/** A record about one webhook: that of the n-th registration, counted from 0. */
-interface OfWebhook extends Timed {
-  webhook: number
-}
-
-interface WebhookVerified extends OfWebhook {
-  type: 'webhook.verified'
-}
-
-interface WebhookVerifyFailed extends OfWebhook {
-  type: 'webhook.verify_failed'
-  error: string
-}
-
-interface WebhookRemoved extends OfWebhook {
-  type: 'webhook.removed'
-}
-
-/** The oldest webhooks whose time for verification has ended by this record's time are removed. */
-interface WebhooksLapsed extends Timed {
-  type: 'webhooks.lapsed'
-  /** The limit of webhooks that this record removes. */
-  most: number
-}
-
 export const webhookRecords = {
-  'webhook.registered': kind<WebhookRegistered>({
+  'webhook.registered': kind({
     code: 20,
     version: 1,
-    fields: { by: true, id: true, endpoint: true, sealed: true, key: true },
+    fields: {
+      by: number,
+      id: text,
+      /** The URL exactly as the caller sent it. */
+      endpoint: text,
+      /** The signing secret, encrypted (forum/webhooks/commands.ts). */
+      sealed: field<Uint8Array>(),
+      key: text,
+    },
     apply(state, position, { by, id, endpoint, sealed, key, at }) {
       const webhook = { owner: by, id, endpoint, sealed }
       state.webhooks.register(webhook, position, at, state.feeds.topicsOf(by))
@@ -54,10 +26,10 @@ export const webhookRecords = {
     },
   }),
 
-  'webhook.verified': kind<WebhookVerified>({
+  'webhook.verified': kind({
     code: 21,
     version: 1,
-    fields: { webhook: true },
+    fields: { webhook: number },
     apply(state, position, { webhook: number, at }) {
       const webhook = state.webhooks.get(number)!
       const followed = state.feeds.topicsOf(webhook.owner)
@@ -66,10 +38,10 @@ export const webhookRecords = {
     },
   }),
 
-  'webhook.verify_failed': kind<WebhookVerifyFailed>({
+  'webhook.verify_failed': kind({
     code: 22,
     version: 1,
-    fields: { webhook: true, error: true },
+    fields: { webhook: number, error: text },
     apply(state, position, { webhook: number, error, at }) {
       const webhook = state.webhooks.get(number)!
       state.webhooks.noteFailedVerification(webhook, position, error)
@@ -77,18 +49,24 @@ export const webhookRecords = {
     },
   }),
 
-  'webhook.removed': kind<WebhookRemoved>({
+  'webhook.removed': kind({
     code: 23,
     version: 1,
-    fields: { webhook: true },
+    fields: { webhook: number },
     apply: (state, position, { webhook }) =>
       removeWebhookOf(state, state.webhooks.get(webhook)!.owner, position),
   }),
 
-  'webhooks.lapsed': kind<WebhooksLapsed>({
+  /**
+   * The oldest webhooks whose time for verification has ended by this record's time are removed.
+   */
+  'webhooks.lapsed': kind({
     code: 24,
     version: 1,
-    fields: { most: true },
+    fields: {
+      /** The limit of webhooks that this record removes. */
+      most: number,
+    },
     apply: (state, position, { at, most }) => state.webhooks.lapse(position, at, most),
   }),
 }
@@ -100,35 +78,18 @@ export function removeWebhookOf(state: State, identity: number, position: number
   state.webhooks.remove(webhook, position, state.feeds.topicsOf(identity))
 }
 
-interface OfDelivery extends Timed {
-  webhook: number
-  /** Position of the first message merged into it. */
-  first: number
-}
-
-/** An attempt is sent only once this record is durable, so no attempt is ever forgotten. */
-interface DeliveryStarted extends OfDelivery {
-  type: 'delivery.started'
-  /** Position of the last message that the attempt announces. */
-  through: number
-}
-
-interface DeliveryFinished extends OfDelivery {
-  type: 'delivery.finished'
-  outcome: 'delivered' | 'retried' | 'failed' | 'cancelled'
-  /** The HTTP status of the receiver's response, or 0 if there was none. */
-  status: number
-  /** The error code, or '' if there was none. */
-  error: string
-  /** When to try again, in milliseconds since the epoch, jitter included; 0: never. */
-  nextAttemptAt: number
-}
-
 export const deliveryRecords = {
-  'delivery.started': kind<DeliveryStarted>({
+  /** An attempt is sent only once this record is durable, so no attempt is ever forgotten. */
+  'delivery.started': kind({
     code: 25,
     version: 1,
-    fields: { webhook: true, first: true, through: true },
+    fields: {
+      webhook: number,
+      /** Position of the first message merged into it. */
+      first: number,
+      /** Position of the last message that the attempt announces. */
+      through: number,
+    },
     apply({ webhooks }, position, { webhook, first, through, at }) {
       webhooks.tell(
         webhooks.get(webhook)!,
@@ -139,16 +100,20 @@ export const deliveryRecords = {
     },
   }),
 
-  'delivery.finished': kind<DeliveryFinished>({
+  'delivery.finished': kind({
     code: 26,
     version: 1,
     fields: {
-      webhook: true,
-      first: true,
-      outcome: true,
-      status: true,
-      error: true,
-      nextAttemptAt: true,
+      webhook: number,
+      /** Position of the first message merged into it. */
+      first: number,
+      outcome: field<'delivered' | 'retried' | 'failed' | 'cancelled'>(),
+      /** The HTTP status of the receiver's response, or 0 if there was none. */
+      status: number,
+      /** The error code, or '' if there was none. */
+      error: text,
+      /** When to try again, in milliseconds since the epoch, jitter included; 0: never. */
+      nextAttemptAt: number,
     },
     apply({ webhooks }, position, record) {
       webhooks.tell(webhooks.get(record.webhook)!, record.first, eventOf(record), position)
@@ -156,7 +121,9 @@ export const deliveryRecords = {
   }),
 }
 
-function eventOf({ outcome, at, status, error, nextAttemptAt }: DeliveryFinished): DeliveryEvent {
+type Finished = Parameters<(typeof deliveryRecords)['delivery.finished']['apply']>[2]
+
+function eventOf({ outcome, at, status, error, nextAttemptAt }: Finished): DeliveryEvent {
   switch (outcome) {
     case 'delivered':
       return { type: 'delivered', at, status }
