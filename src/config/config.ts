@@ -3,15 +3,11 @@
 
 import type { Durability } from '../../wal/journal/journal.ts'
 import { ConfigError, type Flag, type Flags } from '../base/arguments.ts'
-import { choiceOf, numberOf, originOf, titleDefault } from '../base/values.ts'
+import { choiceOf, numberOf, originOf, type Setting, titleDefault } from '../base/values.ts'
 import type { Access } from '../edge/api/route.ts'
-import type { TrustProxy } from '../edge/http/client-address.ts'
-import type { CorsOrigins } from '../edge/http/cors.ts'
-import type { QuotaLimits } from '../kernel/quotas.ts'
 import { allowedHostsOf, corsOf, edgeFlags, trustProxyOf } from './edge-settings.ts'
 import {
   limitFlags,
-  type NodeLimits,
   nodeLimitsOf,
   type QuotaFlagName,
   quotaFlagNames,
@@ -19,7 +15,7 @@ import {
   quotaLimits,
   readersOf,
 } from './limit-flags.ts'
-import { type ReplicationConfig, replicationFlags, replicationOf } from './replication-flags.ts'
+import { replicationFlags, replicationOf } from './replication-flags.ts'
 import {
   certificateOf,
   durabilityOf,
@@ -33,65 +29,7 @@ import {
   variablePrefix,
 } from './settings.ts'
 
-export interface Config {
-  host: string
-  port: number
-  data: string
-  /** Whether nothing is kept when the node ends. `data` is then a directory for the time being. */
-  memory: boolean
-  durability: Durability
-  segmentBytes: number
-  /** The mode as status and logs show it: `always`, `interval:<ms>`, `none` or `memory`. */
-  durabilityName: string
-  /** The service's own origin, without a trailing slash, or null for http://host:port. */
-  publicUrl: string | null
-  /** The name of the forum on its pages. */
-  title: string
-  /** The HTTP server, by name; `auto`: uWebSockets.js where it runs. */
-  http: 'auto' | 'uws' | 'node'
-  pollAfterSeconds: number
-  /** Rate limits per action. */
-  limits: QuotaLimits
-  /** Limits of the memory and work that each of the node's processes spends on callers. */
-  nodeLimits: NodeLimits
-  readers: number
-  access: Access
-  /** How many wrong tokens and invitations an address may send in an hour; 0: any number. */
-  guessesMax: number
-  compat: boolean
-  pages: boolean
-  /** Whether messages can be found by their words. */
-  search: boolean
-  /**
-   * From the environment. If undefined, the data directory holds one
-   * (engine/storage/node-files.ts).
-   */
-  secret: string | undefined
-  /** How the caller's address is found behind proxies, or null if there are none. */
-  trustProxy: TrustProxy | null
-  /** The host names by which callers may reach the API, or null for any. */
-  allowedHosts: ReadonlySet<string> | null
-  /** The other origins whose pages may use the API, or null for none. */
-  cors: CorsOrigins | null
-  /** The address and the port for operators; port 0: none. */
-  opsHost: string
-  opsPort: number
-  /** Whether webhooks may use private hosts, ports and addresses: for labs. */
-  webhookAllowPrivate: boolean
-  /** PEM of an additional certificate authority for webhooks, or null. */
-  webhookCa: string | null
-  idempotencyHours: number
-  /** The days after its newest message for which a thread is kept, or 0 for ever. */
-  retentionDays: number
-  /** How the log is replicated, or null on a standalone node. */
-  replication: ReplicationConfig | null
-  /** The MiB of log after which a checkpoint is taken, or 0 for never. */
-  checkpointMb: number
-  /** The hours between two scrubs of the page files, or 0 for never. */
-  scrubHours: number
-  logLevel: string
-  logFormat: string
-}
+export type Config = ReturnType<typeof checkSettings>
 
 /** The secret has no flag, because every user of a machine can see command lines. */
 export const secretVariable = `${variablePrefix}SECRET`
@@ -288,7 +226,7 @@ export function parseConfig(args: readonly string[], environment: NodeJS.Process
 export function checkSettings(
   sources: Pick<SettingSources<SettingName>, 'find'>,
   environment: NodeJS.ProcessEnv,
-): Config {
+) {
   const setting = (name: SettingName) => sources.find(name)
   const number = (flag: SettingName, min: number, max: number, because?: string) =>
     numberOf(setting(flag), min, max, because)
@@ -298,28 +236,26 @@ export function checkSettings(
   const durability = memory ? { mode: 'none' as const } : durabilityOf(setting('durability'))
   const isSmall = memory && setting('segment-mb').from === 'default'
   const readers = readersOf(setting('readers'))
-  const access = {
-    membersOnly: switchOf(setting('members-only')),
-    registration: choiceOf(setting('registration'), settingFlags.registration.choices),
-  }
+  const access = accessOf(setting)
   const host = textOf(setting('host'))
-  const url = setting('public-url')
-  const publicUrl = url.text === '' ? null : originOf(url)
-  const trustProxy = trustProxyOf(
-    setting('trust-proxy'),
-    setting('proxy-hops'),
-    setting('trusted-proxies'),
-  )
+  const publicUrl = setting('public-url').text === '' ? null : originOf(setting('public-url'))
+  const trustProxy = trustProxyOf(setting)
   return {
     host,
     port: number('port', 0, 65_535),
     data: textOf(setting('data')),
+    /**
+     * Whether nothing is kept when the node ends. `data` is then a directory for the time being.
+     */
     memory,
     durability,
+    /** The mode as status and logs show it: `always`, `interval:<ms>`, `none` or `memory`. */
     durabilityName: memory ? 'memory' : durabilityName(durability),
     segmentBytes: (isSmall ? memorySegmentMb : number('segment-mb', 1, 1024)) * 2 ** 20,
+    /** The service's own origin, without a trailing slash, or null for http://host:port. */
     publicUrl,
     title: titleOf(setting('title')),
+    /** The HTTP server, by name; `auto`: uWebSockets.js where it runs. */
     http: choiceOf(setting('http'), settingFlags.http.choices),
     pollAfterSeconds: number('poll-after', 0, 86_400),
     limits: quotaLimits(
@@ -327,9 +263,11 @@ export function checkSettings(
       number('ticket-limit', 0, quotaMax),
       quota,
     ),
+    /** Limits of the memory and work that each of the node's processes spends on callers. */
     nodeLimits: nodeLimitsOf(number, readers + 1),
     readers,
     access,
+    /** How many wrong tokens and invitations an address may send in an hour; 0: any number. */
     guessesMax:
       setting('guesses-per-hour-per-address').text === ''
         ? guessesMaxOf(access, setting('quotas').text)
@@ -337,18 +275,27 @@ export function checkSettings(
     compat: !switchOf(setting('no-compat')),
     pages: !switchOf(setting('no-pages')),
     search: !switchOf(setting('no-search')),
+    /** If undefined, the data directory holds one (engine/storage/node-files.ts). */
     secret: readSecret(environment),
+    /** How the caller's address is found behind proxies, or null if there are none. */
     trustProxy,
+    /** The host names by which callers may reach the API, or null for any. */
     allowedHosts: allowedHostsOf(setting('allowed-hosts'), { host, publicUrl, trustProxy }),
+    /** The other origins whose pages may use the API, or null for none. */
     cors: corsOf(setting('cors')),
+    /** The address and the port for operators; port 0: none. */
     opsHost: textOf(setting('ops-host')),
     opsPort: number('ops-port', 0, 65_535),
     webhookAllowPrivate: switchOf(setting('webhook-allow-private')),
     webhookCa: certificateOf(setting('webhook-ca')),
     idempotencyHours: number('idempotency-hours', 1, 8_760),
+    /** The days after its newest message for which a thread is kept, or 0 for ever. */
     retentionDays: number('retention-days', 0, 36_500),
+    /** The hours between two scrubs of the page files, or 0 for never. */
     scrubHours: hoursOf(setting('scrub-hours'), timerHoursMax),
+    /** The MiB of log after which a checkpoint is taken, or 0 for never. */
     checkpointMb: number('checkpoint-mb', 0, 1_048_576),
+    /** How the log is replicated, or null on a standalone node. */
     replication: replicationOf(setting),
     logLevel: choiceOf(setting('log-level'), settingFlags['log-level'].choices),
     logFormat: choiceOf(setting('log-format'), settingFlags['log-format'].choices),
@@ -382,6 +329,13 @@ function readSecret({ [secretVariable]: secret }: NodeJS.ProcessEnv): string | u
 export function checkedSecret(secret: string, source: string): string {
   if (secret.length >= secretCharactersMin) return secret
   throw new ConfigError(`${source} must hold at least ${secretCharactersMin} characters`)
+}
+
+function accessOf(setting: (name: SettingName) => Setting): Access {
+  return {
+    membersOnly: switchOf(setting('members-only')),
+    registration: choiceOf(setting('registration'), settingFlags.registration.choices),
+  }
 }
 
 function durabilityName(durability: Durability): string {

@@ -46,10 +46,13 @@ export const edgeFlags = {
 const hopsMax = 16
 
 /** Returns how the caller's address is found behind proxies, or null if there are none. */
-export function trustProxyOf(header: Setting, hops: Setting, proxies: Setting): TrustProxy | null {
+export function trustProxyOf(
+  setting: (name: keyof typeof edgeFlags) => Setting,
+): TrustProxy | null {
+  const [hops, proxies] = [setting('proxy-hops'), setting('trusted-proxies')]
   const count = numberOf(hops, 1, hopsMax)
   const dependent = proxies.text !== '' ? proxies : count !== 1 ? hops : null
-  const named = headerOf(header)
+  const named = headerOf(setting('trust-proxy'))
   if (named !== 'xff') {
     if (dependent !== null) throw new ConfigError(`${dependent.name} needs --trust-proxy xff`)
     return named === null ? null : { header: 'cf-connecting-ip' }

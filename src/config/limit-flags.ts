@@ -5,21 +5,7 @@
 import os from 'node:os'
 import { openFilesMax, residentMemory } from '../base/process.ts'
 import { numberOf, type Setting } from '../base/values.ts'
-import type { LoadLimits } from '../edge/http/load.ts'
-import type { WaitingLimits } from '../forum/feed/waiting.ts'
 import type { Action, QuotaLimits, Scope } from '../kernel/quotas.ts'
-import type { ColdReadsLimits } from '../kernel/text/blocks.ts'
-
-export interface NodeLimits {
-  load: LoadLimits
-  waiting: WaitingLimits
-  coldReads: ColdReadsLimits
-  /** The memory of the process above which writes are refused. */
-  memoryBytesMax: number
-  textBytesMax: number
-  /** The amount of memory for pages of the search index. */
-  searchBytesMax: number
-}
 
 const mib = 1024 * 1024
 /** What requests that wait for text on disk may hold of it and of bodies, together. */
@@ -101,7 +87,7 @@ export function readersOf(setting: Setting): number {
 }
 
 /** Returns the limits of one process, given how many share the memory of the machine. */
-export function nodeLimitsOf(read: ReadNumber, processes = 1): NodeLimits {
+export function nodeLimitsOf(read: ReadNumber, processes = 1) {
   const connectionsMax = read('connections-max', 1, connections.max, ' with this `ulimit -n`')
   const memoryMb = read('memory-mb', 64, 100_000_000)
   const textMb = read('text-memory-mb', 1, 100_000_000)
@@ -121,7 +107,9 @@ export function nodeLimitsOf(read: ReadNumber, processes = 1): NodeLimits {
       parkedMax: read('cold-reads-max', 1, 1_000_000),
       bytesMax: coldReadBytesMax,
     },
+    /** The memory of the process above which writes are refused. */
     memoryBytesMax: (memoryMb * mib) / processes,
+    /** The amount of memory for pages of the search index. */
     searchBytesMax: read('search-memory-mb', 1, 1_000_000) * mib,
     textBytesMax:
       ((textMb === textPresetMb ? Math.min(textMb, memoryMb / 2) : textMb) * mib) / processes,
@@ -150,88 +138,37 @@ function freeMb(): number {
 }
 
 interface QuotaFlag {
-  action: Action
-  scope: Scope
   /** The limit with `--quotas public`; with `open` there is none. */
   public: number
   /** The limited resource, for --help. */
   what: string
 }
 
+const quota = (limit: number, what: string): QuotaFlag => ({ public: limit, what })
+
+/** A name says which action is limited, and whose: that of all callers, or of each one. */
+type QuotaName = `${Action}-per-${'day' | 'hour'}${'' | '-per-address' | '-per-identity'}`
+
 export const quotaFlags = {
-  'messages-per-day': {
-    action: 'messages',
-    scope: 'all',
-    public: 200,
-    what: 'messages a day',
-  },
-  'messages-per-day-per-address': {
-    action: 'messages',
-    scope: 'address',
-    public: 60,
-    what: 'messages a day from one address',
-  },
-  'messages-per-day-per-identity': {
-    action: 'messages',
-    scope: 'identity',
-    public: 100,
-    what: 'messages a day by one identity',
-  },
-  'mentions-per-day-per-identity': {
-    action: 'mentions',
-    scope: 'identity',
-    public: 100,
-    what: 'mentions a day by one identity',
-  },
-  'identities-per-hour-per-address': {
-    action: 'identities',
-    scope: 'address',
-    public: 10,
-    what: 'new identities an hour from one address',
-  },
-  'governance-per-day': {
-    action: 'governance',
-    scope: 'all',
-    public: 100,
-    what: 'proposals and reviews a day',
-  },
-  'governance-per-day-per-identity': {
-    action: 'governance',
-    scope: 'identity',
-    public: 30,
-    what: 'proposals and reviews a day by one identity',
-  },
-  'governance-per-day-per-address': {
-    action: 'governance',
-    scope: 'address',
-    public: 30,
-    what: 'proposals and reviews a day from one address',
-  },
-  'changes-per-hour-per-identity': {
-    action: 'changes',
-    scope: 'identity',
-    public: 1_000,
-    what: 'follows, read marks, claims and changes of tags and `listed` an hour by one identity',
-  },
-  'rotations-per-hour-per-identity': {
-    action: 'rotations',
-    scope: 'identity',
-    public: 20,
-    what: 'replaced tokens and sign-outs an hour of one identity',
-  },
-  'webhooks-per-hour-per-identity': {
-    action: 'webhooks',
-    scope: 'identity',
-    public: 5,
-    what: 'webhook registrations an hour by one identity',
-  },
-  'verifications-per-hour-per-identity': {
-    action: 'verifications',
-    scope: 'identity',
-    public: 3,
-    what: 'webhook verifications an hour by one identity',
-  },
-} as const satisfies Record<string, QuotaFlag>
+  'messages-per-day': quota(200, 'messages a day'),
+  'messages-per-day-per-address': quota(60, 'messages a day from one address'),
+  'messages-per-day-per-identity': quota(100, 'messages a day by one identity'),
+  'mentions-per-day-per-identity': quota(100, 'mentions a day by one identity'),
+  'identities-per-hour-per-address': quota(10, 'new identities an hour from one address'),
+  'governance-per-day': quota(100, 'proposals and reviews a day'),
+  'governance-per-day-per-identity': quota(30, 'proposals and reviews a day by one identity'),
+  'governance-per-day-per-address': quota(30, 'proposals and reviews a day from one address'),
+  'changes-per-hour-per-identity': quota(
+    1_000,
+    'follows, read marks, claims and changes of tags and `listed` an hour by one identity',
+  ),
+  'rotations-per-hour-per-identity': quota(
+    20,
+    'replaced tokens and sign-outs an hour of one identity',
+  ),
+  'webhooks-per-hour-per-identity': quota(5, 'webhook registrations an hour by one identity'),
+  'verifications-per-hour-per-identity': quota(3, 'webhook verifications an hour by one identity'),
+} satisfies Partial<Record<QuotaName, QuotaFlag>>
 
 export type QuotaFlagName = keyof typeof quotaFlags
 type Profile = 'open' | 'public'
@@ -264,8 +201,10 @@ export function quotaLimits(
     tickets: { address: ticketLimit, all: ticketsPerHour },
   }
   for (const name of quotaFlagNames) {
-    const { action, scope, public: limit } = quotaFlags[name]
-    limits[action][scope] = flagValue(name) ?? (profile === 'public' ? limit : 0)
+    const [action] = name.split('-') as [Action]
+    const [, scope = 'all'] = /-per-(address|identity)$/.exec(name) ?? []
+    const limit = profile === 'public' ? quotaFlags[name].public : 0
+    limits[action][scope as Scope] = flagValue(name) ?? limit
   }
   return limits
 }

@@ -6,26 +6,7 @@ import { ConfigError } from '../base/arguments.ts'
 import { numberOf, type Setting } from '../base/values.ts'
 import { certificateOf, type FoundSetting, switchOf, textOf } from './settings.ts'
 
-export interface ReplicationConfig {
-  /** URLs of the servers that carry the stream: `nats://host:port` or `tls://host:port`. */
-  servers: readonly string[]
-  /** Whether the node leads; otherwise it follows. */
-  leads: boolean
-  /** Whether the node leads when the leader is gone, and follows when another one leads. */
-  isStandby: boolean
-  /** The name of the stream, and the prefix of the names of its buckets. */
-  stream: string
-  /** The number of servers that keep a copy. */
-  replicas: number
-  /** The content of a NATS credentials file, or `USER:PASSWORD`, or null. */
-  credentials: string | null
-  /** PEM of the certificate authority, and of this node's certificate and key. */
-  tls: { ca: string | null; cert: string | null; key: string | null } | null
-  /** How long a standby waits for a sign of the leader before it tries to lead. */
-  takeoverMs: number
-  /** The position at which the log must end that the operator wants to publish; null: none. */
-  beginAt: number | null
-}
+export type ReplicationConfig = NonNullable<ReturnType<typeof replicationOf>>
 
 const presets = { stream: 'agent-forum', replicas: '3', takeover: '5' }
 
@@ -93,9 +74,7 @@ const takeoverSecondsMax = 600
 const namePattern = /^[A-Za-z0-9_-]{1,64}$/
 
 /** Returns the settings of replication, or null on a standalone node. Throws a ConfigError. */
-export function replicationOf(
-  setting: (name: ReplicationFlagName) => FoundSetting,
-): ReplicationConfig | null {
+export function replicationOf(setting: (name: ReplicationFlagName) => FoundSetting) {
   const [lead, follow, standby] = [setting('replicate'), setting('follow'), setting('standby')]
   for (const { name, text, from } of [lead, follow]) {
     // Most often a shell variable that is not set: such a node would have no copies. In the file an
@@ -117,14 +96,23 @@ export function replicationOf(
     throw new ConfigError(`${begin.name} needs --replicate or --standby`)
   }
   return {
+    /** URLs of the servers that carry the stream: `nats://host:port` or `tls://host:port`. */
     servers: serversOf(engine),
+    /** Whether the node leads; otherwise it follows. */
     leads: engine === lead,
+    /** Whether the node leads when the leader is gone, and follows when another one leads. */
     isStandby: switchOf(standby),
+    /** The position at which the log must end that the operator wants to publish; null: none. */
     beginAt: begin.text === '' ? null : numberOf(begin, 0, Number.MAX_SAFE_INTEGER),
+    /** The name of the stream, and the prefix of the names of its buckets. */
     stream: streamOf(setting('replicate-stream')),
+    /** The number of servers that keep a copy. */
     replicas: replicasOf(setting('replicate-replicas')),
+    /** The content of a NATS credentials file, or `USER:PASSWORD`, or null. */
     credentials: fileOf(setting('replicate-credentials')),
+    /** PEM of the certificate authority, and of this node's certificate and key. */
     tls: tlsOf(setting),
+    /** How long a standby waits for a sign of the leader before it tries to lead. */
     takeoverMs: numberOf(setting('takeover-seconds'), 1, takeoverSecondsMax) * 1000,
   }
 }
@@ -168,7 +156,7 @@ function replicasOf(setting: Setting): number {
   throw new ConfigError(`${setting.name} takes 1, 3 or 5, not "${setting.text}"`)
 }
 
-function tlsOf(setting: (name: ReplicationFlagName) => Setting): ReplicationConfig['tls'] {
+function tlsOf(setting: (name: ReplicationFlagName) => Setting) {
   const [cert, key] = [setting('replicate-cert'), setting('replicate-key')]
   const tls = {
     ca: certificateOf(setting('replicate-ca')),

@@ -78,11 +78,9 @@ const possible: [string, string, Partial<Config>][] = [
   ['segment-mb', '1024', { segmentBytes: 2 ** 30 }],
   ['idempotency-hours', '1', { idempotencyHours: 1 }],
   ['idempotency-hours', '8760', { idempotencyHours: 8760 }],
-  ...['debug', 'warn', 'error', 'silent'].map((level): [string, string, Partial<Config>] => [
-    'log-level',
-    level,
-    { logLevel: level },
-  ]),
+  ...(['debug', 'warn', 'error', 'silent'] as const).map(
+    (level): [string, string, Partial<Config>] => ['log-level', level, { logLevel: level }],
+  ),
 ]
 for (const [flag, value, expected] of possible) {
   t.test(`config: --${flag} ${value}: taken, as flag and as variable`, async (t) => {
