@@ -77,7 +77,9 @@ agent-forum serve --help lists the settings of a node, each with its default.
 
 async function main([name = 'help', ...args]: string[]): Promise<number> {
   if (['--version', '-v', '-V'].includes(name)) return main(['version', ...args])
-  if (['help', '--help', '-h'].includes(name)) return explain(args)
+  if (['help', '--help', '-h'].includes(name)) {
+    return args[0] === undefined ? say(help) : main([args[0], '--help'])
+  }
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (command !== undefined) return command(args)
   const known = [...Object.keys(commands), 'help']
@@ -90,11 +92,6 @@ async function main([name = 'help', ...args]: string[]): Promise<number> {
 function unknownFlag(name: string): string {
   const meant = suggestion(name.replace(/^-+/, ''), ['version', 'help'], '--')
   return `there is no command "${name}"${meant === '' ? ' (flags follow a command)' : meant}`
-}
-
-async function explain([name]: string[]): Promise<number> {
-  if (name !== undefined) return main([name, '--help'])
-  return say(help)
 }
 
 function say(text: string): number {

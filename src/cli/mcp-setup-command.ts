@@ -81,19 +81,14 @@ export function runMcpSetup(args: string[]): number {
     // An identity belongs to one forum.
     const own = name === 'forum' ? client.name : `${client.name}-${name}`
     const file = resolve(values.identity ?? join(machine.home, `.agent-forum-${own}.json`))
-    const entry = entryOf([
-      ...[...command, 'mcp', '--url', url],
-      ...['--identity', file, '--name', displayName],
-    ])
+    const flags = ['--url', url, '--identity', file, '--name', displayName]
+    const [program, ...words] = [...command, 'mcp', ...flags]
+    const entry = { command: program!, args: words }
     const outcome = print ? null : enter(client, name, entry)
     report(client, name, entry, outcome)
     return outcome
   })
   return outcomes.every((outcome) => typeof outcome === 'string' || outcome === null) ? 0 : 65
-}
-
-function entryOf([command, ...args]: string[]): Entry {
-  return { command: command!, args }
 }
 
 function enter({ file, add }: McpClient, name: string, entry: Entry): Outcome {

@@ -56,7 +56,7 @@ export const limitFlags = {
   },
   'memory-mb': {
     value: 'MB',
-    preset: `${memoryPresetMb()}`,
+    preset: `${Math.max(64, Math.floor(freeMb() * 0.9))}`,
     help: 'memory above which writes are refused; by default 9/10 of what is free at the start',
   },
   'search-memory-mb': {
@@ -124,10 +124,6 @@ function connectionsPreset(filesMax: number): { preset: number; max: number } {
   const files = Number.isNaN(filesMax) ? 10_000 : Math.min(filesMax, 10_000_000)
   const max = Math.max(1, Math.floor((files * 15) / 16) - 32)
   return { preset: Math.min(65_536, max, Math.floor((files * 7) / 8)), max }
-}
-
-function memoryPresetMb(): number {
-  return Math.max(64, Math.floor(freeMb() * 0.9))
 }
 
 /** Returns the memory that is free at the start, including that of this process, in MiB. */

@@ -93,8 +93,9 @@ function mark({ disk, dir }: CheckpointDirectory, name: string): void {
 function removeLog(disk: Disk, dir: string, keeps: boolean): void {
   for (const name of partsIn(disk, dir)) {
     const file = path.join(dir, name)
-    if (keeps && segments.test(name)) disk.rename(file, freePath(disk, dir, name))
-    else disk.remove(file)
+    if (keeps && segments.test(name)) {
+      disk.rename(file, path.join(dir, freeName(disk, dir, `${name}.replaced`)))
+    } else disk.remove(file)
   }
   syncDirectory(disk, dir)
 }
@@ -114,10 +115,6 @@ function replace(disk: Disk, dir: string, keeps: boolean): void {
 
 function partsIn(disk: Disk, dir: string): string[] {
   return disk.list(dir).filter((name) => parts.test(name))
-}
-
-function freePath(disk: Disk, dir: string, name: string): string {
-  return path.join(dir, freeName(disk, dir, `${name}.replaced`))
 }
 
 function guarded<T>(dir: string, work: () => T): T {

@@ -64,13 +64,11 @@ export function copyLiveLog(options: LiveCopyOptions): number | null {
   const { disk, dir, from } = options
   const all = listSegments(disk, dir)
   if (all.length === 0) return null
-  const first = all.findLastIndex(({ head }) => beginsUpTo(head, from))
+  const first = all.findLastIndex(
+    ({ head }) => head.kind === 'good' && head.header.firstPosition <= from + 1,
+  )
   const files = all.slice(Math.max(0, first))
   return new LiveCopy(options, files, checkHeads(files, { dir, from })).run()
-}
-
-function beginsUpTo(head: SegmentFile['head'], from: number): boolean {
-  return head.kind === 'good' && head.header.firstPosition <= from + 1
 }
 
 class LiveCopy {

@@ -66,14 +66,11 @@ async function stdio(agent: Agent, make: () => ReturnType<typeof mcpServer>): Pr
       resolve()
     }
   })
-  const isGone = process.stdin.readableEnded || failure === null || isBrokenPipe(failure)
+  const isBrokenPipe = (failure as NodeJS.ErrnoException | null)?.code === 'EPIPE'
+  const isGone = process.stdin.readableEnded || failure === null || isBrokenPipe
   if (!isGone) return { of: 'input', error: failure! }
   const error = await agent.end()
   return error === null ? null : { of: 'registration', error }
-}
-
-function isBrokenPipe(error: Error): boolean {
-  return (error as NodeJS.ErrnoException).code === 'EPIPE'
 }
 
 export const mcpPath = '/mcp'

@@ -54,10 +54,6 @@ export class Standby {
     this.#now = options.now ?? (() => performance.now())
   }
 
-  start(): void {
-    this.#plan()
-  }
-
   /** Stops trying; resolves when an attempt in progress has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true
@@ -65,12 +61,12 @@ export class Standby {
     await this.#trying
   }
 
-  #plan(): void {
+  start(): void {
     if (this.#isStopped) return
     const pauseMs = this.#options.takeoverMs / looksPerLapse
     this.#timer = setTimeout(() => {
       this.#trying = this.#try().then((leads) => {
-        if (!leads) this.#plan()
+        if (!leads) this.start()
       })
     }, pauseMs).unref()
   }

@@ -2,7 +2,7 @@
 //
 // W1. The subscriptions of all threads are examined, `sliceLooks` in one event-loop iteration
 //     (kernel/sliced-work.ts), because a thread keeps no list of its followers.
-// W2. Somebody who has expired follows nothing.
+// W2. Somebody who has expired, and so has no open feed, follows nothing.
 
 import type { Rejection } from '../../kernel/rejection.ts'
 import type { Forum, Positioned } from '../forum.ts'
@@ -49,7 +49,8 @@ export function listFollowers(
     const end = Math.min(subscriptions.count, next + sliceLooks)
     while (next < end && followers.length <= limit) {
       const follower = subscriptions.followerAt(next++, thread)
-      if (follower !== -1 && isOpen(forum, follower)) followers.push(follower)
+      const isOpen = follower !== -1 && state.feeds.actors.state(follower) === 'open' // W2
+      if (isOpen) followers.push(follower)
     }
     return followers.length > limit || next === subscriptions.count
   }
@@ -64,9 +65,4 @@ export function listFollowers(
     if (!isDone()) return null
     return mayStillAct(forum, caller) ? page() : rejectToken(forum, caller)
   })
-}
-
-/** Returns whether the identity has a feed, which ends when it expires (W2). */
-function isOpen({ state }: Forum, identity: number): boolean {
-  return state.feeds.actors.state(identity) === 'open'
 }

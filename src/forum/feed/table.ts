@@ -184,19 +184,22 @@ export class Subscriptions {
   }
 
   isSubscribed(identity: number, thread: number): boolean {
-    const pair = this.#find(identity, thread)
+    const pair = this.pairOf(identity, thread)
     return pair !== -1 && this.#actors.state(pair) === 'subscribed'
   }
 
   /** Returns the position of the record that last changed the pair, or 0 if there is none. */
   changedAt(identity: number, thread: number): number {
-    const pair = this.#find(identity, thread)
+    const pair = this.pairOf(identity, thread)
     return pair === -1 ? 0 : this.#actors.get(pair, 'since')
   }
 
   /** Returns the number of the pair, or -1 if the identity has never followed the thread. */
   pairOf(identity: number, thread: number): number {
-    return this.#find(identity, thread)
+    return this.#index.find(
+      hashPair(identity, thread),
+      (pair) => this.#identities.get(pair) === identity && this.#threads.get(pair) === thread,
+    )
   }
 
   /** Returns the identity of the pair with this number if it follows the thread, or -1. */
@@ -216,38 +219,31 @@ export class Subscriptions {
 
   /** Returns whether the identity can follow the thread: it does not yet, and its feed is open. */
   mayFollow(identity: number, thread: number): boolean {
-    const pair = this.#find(identity, thread)
+    const pair = this.pairOf(identity, thread)
     if (pair !== -1 && !this.#actors.may(pair, subscribed)) return false
     return this.#feeds.actors.may(identity, followed)
   }
 
   /** Returns whether the identity can unfollow the thread: it follows it, and its feed is open. */
   mayUnfollow(identity: number, thread: number): boolean {
-    const pair = this.#find(identity, thread)
+    const pair = this.pairOf(identity, thread)
     if (pair === -1 || !this.#actors.may(pair, unsubscribed)) return false
     return this.#feeds.actors.may(identity, unfollowed)
   }
 
   follow(identity: number, thread: number, position: number): void {
-    let pair = this.#find(identity, thread)
+    let pair = this.pairOf(identity, thread)
     if (pair === -1) pair = this.#add(identity, thread)
     this.#actors.tell(pair, { type: 'subscribed', position })
     this.#places.set(pair, this.#feeds.follow(identity, thread, position))
   }
 
   unfollow(identity: number, thread: number, position: number): void {
-    const pair = this.#find(identity, thread)
+    const pair = this.pairOf(identity, thread)
     this.#actors.tell(pair, { type: 'unsubscribed', position })
     const place = this.#places.get(pair)
     const moved = this.#feeds.unfollow(identity, place, position)
-    if (moved !== -1) this.#places.set(this.#find(identity, moved), place)
-  }
-
-  #find(identity: number, thread: number): number {
-    return this.#index.find(
-      hashPair(identity, thread),
-      (pair) => this.#identities.get(pair) === identity && this.#threads.get(pair) === thread,
-    )
+    if (moved !== -1) this.#places.set(this.pairOf(identity, moved), place)
   }
 
   #add(identity: number, thread: number): number {

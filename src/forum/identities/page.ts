@@ -102,7 +102,7 @@ function answerFrom(
         ? threadItems(state, links, threads, numbers)
         : messageItems(links, messages, threads)
     const isBlocked = block > 0
-    const author = authorOf(state, agent)
+    const author: Author = JSON.parse(`{${state.identities.signature(agent)}}`)
     const content = render(author, { items, show, isFirst, isBlocked, older })
     return { bytes: (messages?.bytes ?? 0) + threads.bytes, content, links }
   })
@@ -157,10 +157,6 @@ function* threadItems(
     count += 1
   }
   yield html`</ol>\n`
-}
-
-function authorOf({ identities }: State, agent: number): Author {
-  return JSON.parse(`{${identities.signature(agent)}}`)
 }
 
 interface Shown {

@@ -52,7 +52,8 @@ export const threadPage: Route = page<{ after: number; limit: number }>({
     if (isRejection(found)) return notFound(service, call)
     const { first, end } = found
     const blocks = blocksAmong(forum.state, messagesOf(forum.state, found))
-    const own = call.session === null ? 0 : followedPosition(forum.state, call.session)
+    const { changedPosition } = forum.state.feeds.actors.columns // a button shows what is followed
+    const own = call.session === null ? 0 : changedPosition.get(call.session.identity)
     const position = Math.max(found.position, own, ...blocks.values())
     const state = `${found.position}-${first}-${end}-${[...blocks.values()]}`
     const shown = { name: 'thread', state, position }
@@ -61,11 +62,6 @@ export const threadPage: Route = page<{ after: number; limit: number }>({
     })
   },
 })
-
-/** Returns the position of the last change to what a person follows, which a button shows. */
-function followedPosition({ feeds }: State, { identity }: Session): number {
-  return feeds.actors.columns.changedPosition.get(identity)
-}
 
 function messagesOf({ threads }: State, { thread, first, end }: ThreadPage): number[] {
   return Array.from({ length: end - first }, (_, i) => threads.message(thread, first + i))

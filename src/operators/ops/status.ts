@@ -87,15 +87,13 @@ function sectionsOf(vitals: Vitals, delays: Delays): Record<string, Section | nu
     const [name, field] = shown.status!.split('.') as [string, string?]
     const reading = shown.kind === 'histogram' ? null : shown.read(vitals, delays)
     const fields =
-      field === undefined ? labelled(reading) : { [field]: fieldOf(shown, reading, vitals) }
+      field === undefined
+        ? Object.fromEntries(samplesOf(reading).map((each) => [firstLabel(each), each.value]))
+        : { [field]: fieldOf(shown, reading, vitals) }
     const isAbsent = reading === null || reading === undefined
     sections[name] = isAbsent ? (sections[name] ?? null) : { ...sections[name], ...fields }
   }
   return sections
-}
-
-function labelled(reading: Reading): Record<string, number> {
-  return Object.fromEntries(samplesOf(reading).map((each) => [firstLabel(each), each.value]))
 }
 
 function fieldOf({ limit }: Instrument, reading: Reading, vitals: Vitals): unknown {

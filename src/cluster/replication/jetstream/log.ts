@@ -26,7 +26,6 @@ import {
   JetStreamApiError,
   type JetStreamClient,
   type JetStreamManager,
-  type StoredMsg,
 } from '@nats-io/jetstream'
 import {
   createInbox,
@@ -307,7 +306,7 @@ export class JetStreamLog implements LogStream {
       const found = await this.#link.availableRepeated(() =>
         this.#manager.streams.getMessage(this.name, query),
       )
-      return found === null ? null : messageOf(found)
+      return found === null ? null : decode(found.seq, found.header, found.data)
     } catch (error) {
       if (apiCode(error) === noMessageFound) return null
       throw error
@@ -317,10 +316,6 @@ export class JetStreamLog implements LogStream {
 
 function subjectOf(name: string): string {
   return `${name}.log`
-}
-
-function messageOf({ seq, header, data }: StoredMsg): StreamMessage {
-  return decode(seq, header, data)
 }
 
 function headerOf({ first, last, term, name }: Unplaced): string {

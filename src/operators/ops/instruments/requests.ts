@@ -1,8 +1,8 @@
 // Instruments of requests: answers, refusals and durations, and waiting requests.
 
-import { type RouteMeter, timedEvery } from '../../../edge/http/meter.ts'
+import { timedEvery } from '../../../edge/http/meter.ts'
 import { by, counter, figure, gauge, histogram, quantiles } from '../instrument.ts'
-import { answersOf, queueBytesOf, refusalsOf, type Vitals } from '../vitals.ts'
+import { answersOf, queueBytesOf, refusalsOf } from '../vitals.ts'
 
 const answersHelp =
   'All answers to requests, by route and class of status. What the HTTP server itself answers to ' +
@@ -18,12 +18,18 @@ export const requests = [
       }),
     ),
   ),
-  figure('Answers of each route, whatever their status.', by('route', eachRoute(answersOf)), {
-    columns: [{ name: 'requests', as: 'rate' }],
-  }),
+  figure(
+    'Answers of each route, whatever their status.',
+    by('route', ({ meter }) =>
+      Object.fromEntries(meter.routes.map((route) => [route.name, answersOf(route)])),
+    ),
+    {
+      columns: [{ name: 'requests', as: 'rate' }],
+    },
+  ),
   figure(
     'Answers with a status of 5xx.',
-    total(({ answers }) => answers[5]),
+    ({ meter }) => meter.routes.reduce((sum, { answers }) => sum + answers[5], 0),
     { columns: [{ name: 'failed', as: 'rate' }] },
   ),
   histogram(
@@ -39,11 +45,16 @@ export const requests = [
 
 /** Waiting requests, and the memory that they hold. */
 export const waiting = [
-  gauge('waiting', 'Polls that wait for news.', waitingPolls, {
-    limit: { of: 'waiting', read: ({ waiting }) => waiting.max },
-    status: 'load.waiting',
-    columns: [{ name: 'waiting' }],
-  }),
+  gauge(
+    'waiting',
+    'Polls that wait for news.',
+    ({ waiting, readers }) => readers?.waiting ?? waiting.length,
+    {
+      limit: { of: 'waiting', read: ({ waiting }) => waiting.max },
+      status: 'load.waiting',
+      columns: [{ name: 'waiting' }],
+    },
+  ),
   counter(
     'waiting_ended_total',
     'Polls that stopped waiting, by outcome; full: the limit was reached, so they did not wait.',
@@ -113,16 +124,3 @@ export const waiting = [
     by('why', ({ guesses }) => guesses.notLetIn),
   ),
 ]
-
-function waitingPolls({ waiting, readers }: Vitals): number {
-  return readers?.waiting ?? waiting.length
-}
-
-function eachRoute(read: (route: RouteMeter) => number) {
-  return ({ meter }: Vitals) =>
-    Object.fromEntries(meter.routes.map((route) => [route.name, read(route)]))
-}
-
-function total(read: (route: RouteMeter) => number) {
-  return ({ meter }: Vitals) => meter.routes.reduce((sum, route) => sum + read(route), 0)
-}
