@@ -2,10 +2,11 @@
 // model predicts.
 
 import { tokenDigest } from '../../src/forum/identities/commands.ts'
-import { ask, type Expected, type Forecast, type Request, refused } from './asking.ts'
+import { ask, type Forecast, type Request, refused } from './asking.ts'
 import { shown } from './forecasting.ts'
 import { Forecasts, type Who } from './forecasts.ts'
 import type { Machine } from './machine.ts'
+import type { Model } from './model.ts'
 import type { Agent } from './model-types.ts'
 import * as pages from './pages.ts'
 
@@ -41,55 +42,57 @@ export class Callers {
       const viewer = token === undefined ? null : author
       for (let after: number | undefined = 0; after !== undefined; ) {
         const read = { after, limit: 100 }
-        const forecast = this.parkable(() => {
-          return this.as(viewer, this.forecasts().readThread(viewer, id, read))
-        })
         const query = `after=${after}&limit=100`
-        this.ask({ method: 'get', path: `/api/threads/${id}`, query, token }, forecast)
+        this.ask({ method: 'get', path: `/api/threads/${id}`, query, token }, () => {
+          return this.as(viewer, this.forecasts().readThread(viewer, id, read), token)
+        })
         const later = messages.filter(({ seq }) => seq > after!)
         after = later.length > 100 ? later[99].seq : undefined
       }
     }
-    this.ask(
-      { method: 'get', path: '/api/threads', query: 'limit=50' },
-      this.parkable(() => shown(pages.threadList(model, null)[0])),
-    )
-    const proposals = shown(pages.proposalList(model))
-    this.ask({ method: 'get', path: '/api/governance/proposals', query: 'limit=50' }, proposals)
+    const list = () => shown(pages.threadList(model, null)[0])
+    this.ask({ path: '/api/threads', query: 'limit=50' }, list)
+    const proposals = () => shown(pages.proposalList(model))
+    this.ask({ path: '/api/governance/proposals', query: 'limit=50' }, proposals)
     for (const { id } of model.proposals) {
       const path = `/api/governance/proposals/${id}`
-      this.ask({ method: 'get', path, query: 'limit=50' }, this.forecasts().readProposal(id))
+      this.ask({ path, query: 'limit=50' }, () => this.forecasts().readProposal(id))
     }
     for (const { id, token } of this.tokens) {
       const agent = model.agentBy(id)
-      const own = agent ?? null
       const all = { after: 0, limit: 100 }
-      const feed =
-        agent === undefined ? refused('invalid_token') : shown(pages.feed(model, agent, all))
-      const query = 'limit=100'
-      const forecast = this.as(own, feed, token)
-      this.ask({ method: 'get', path: '/api/notifications', query, token }, forecast)
+      this.ask({ path: '/api/notifications', query: 'limit=100', token }, () => {
+        if (agent === undefined) return refused('invalid_token')
+        return this.as(agent, shown(pages.feed(model, agent, all)), token)
+      })
       if (agent === undefined || token !== this.tokenOf(agent)) continue
-      const place = this.as(agent, shown(pages.place(model, agent)))
-      this.ask({ method: 'get', path: '/api/notifications/read', token }, place)
+      this.#readOwn(agent, '/api/notifications/read', '', pages.place)
       if (model.webhooks.changedAt(agent) === 0) continue
-      this.readWebhook(agent, token)
+      this.readWebhook(agent)
     }
   }
 
-  readWebhook(agent: Agent, token: string | undefined): void {
-    const { model } = this.machine
-    const path = '/api/notifications'
-    const webhook = this.as(agent, shown(pages.webhookPage(model, agent)))
-    this.ask({ method: 'get', path: `${path}/webhook`, token }, webhook)
-    const deliveries = this.as(agent, shown(pages.deliveryPage(model, agent)))
-    this.ask({ method: 'get', path: `${path}/deliveries`, query: 'limit=100', token }, deliveries)
+  readWebhook(agent: Agent): void {
+    this.#readOwn(agent, '/api/notifications/webhook', '', pages.webhookPage)
+    this.#readOwn(agent, '/api/notifications/deliveries', 'limit=100', pages.deliveryPage)
   }
 
-  askAs(who: Who, request: Omit<Request, 'address'>, forecast: Forecast): void {
+  #readOwn(
+    agent: Agent,
+    path: string,
+    query: string,
+    page: (model: Model, agent: Agent) => pages.Page,
+  ): void {
+    const token = this.tokenOf(agent)
+    const { model } = this.machine
+    this.ask({ path, query, token }, () => this.as(agent, shown(page(model, agent)), token))
+  }
+
+  askAs(who: Who, request: Omit<Request, 'address'>, forecast: () => Forecast): void {
     const token = this.tokenOf(who.agent)
     if (token === undefined) return
-    this.ask({ ...request, address: who.address, token }, this.as(who.agent, forecast))
+    const forecastAs = () => this.as(who.agent, forecast(), token)
+    this.ask({ ...request, address: who.address, token }, forecastAs)
   }
 
   /**
@@ -105,17 +108,11 @@ export class Callers {
 
   ask(
     request: Partial<Request> & { path: string },
-    forecast: Forecast,
+    forecast: () => Forecast,
     then?: (body: string) => void,
   ) {
     const address = request.address ?? this.address()
     ask(this.machine, { method: 'get', ...request, address }, forecast, then)
-  }
-
-  /** Returns the forecast for a read. Claims may expire while it is parked. */
-  parkable(forecast: () => Forecast): Forecast {
-    const now = forecast()
-    return 'body' in now ? { ...now, later: () => forecast() as Expected } : now
   }
 
   at(): number {

@@ -3,7 +3,7 @@
 import { detailsOf } from '../../src/kernel/receipts.ts'
 import { type Expected, type ExpectedWrite, type Forecast, refused } from './asking.ts'
 import { grantedJson } from './claim-model.ts'
-import { writing } from './forecasting.ts'
+import { absent, writing } from './forecasting.ts'
 import type { Model } from './model.ts'
 import type { Agent, Thread } from './model-types.ts'
 import * as pages from './pages.ts'
@@ -25,7 +25,7 @@ export function claiming(now: At, agent: Agent, key: string, wanted: Claiming): 
   const { model, at } = now
   const { threadId, seconds, fence } = wanted
   const thread = model.visible(agent, threadId)
-  if (thread === undefined) return refused('not_found')
+  if (thread === undefined) return absent(model, threadId)
   const details = detailsOf({ threadId, seconds, fence })
   const use = agent.uses.get(key)
   if (use !== undefined) {
@@ -51,7 +51,7 @@ export function claiming(now: At, agent: Agent, key: string, wanted: Claiming): 
 
 export function releasing(now: At, agent: Agent, threadId: string): Forecast {
   const thread = now.model.visible(agent, threadId)
-  if (thread === undefined) return refused('not_found')
+  if (thread === undefined) return absent(now.model, threadId)
   const { claim } = thread
   const answer = { status: 200, body: JSON.stringify({ thread_id: threadId, claimed: false }) }
   if (claim === null) return { ...answer, newest: pages.lastChange(thread) }

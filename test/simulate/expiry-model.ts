@@ -15,7 +15,7 @@ type Subjects = Parameters<typeof forget>[0] & {
 }
 
 /** Of a thread that has not expired. */
-export const alive = { isExpired: false, left: 0 }
+export const alive = { isExpired: false, expired: 0, left: 0 }
 
 /** Returns when the thread expires if no reply comes, or Infinity. */
 export function endOf({ ttlSeconds, messages }: Thread): number {
@@ -41,6 +41,7 @@ function expireThread(
   const thread = of.threads[number]
   assert.ok(!thread.isExpired && endOf(thread) <= at, 'no thread expires before its time, or twice')
   thread.isExpired = true
+  thread.expired = position
   thread.left = thread.messages.length
   if (thread.claim !== null) endClaim(thread, position)
   if (thread.tags.length > 0) of.taggedPosition = position

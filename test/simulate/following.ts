@@ -9,12 +9,13 @@ export function follow(callers: Callers, threadId: string): void {
   const method = wanted ? 'post' : 'delete'
   const who = callers.who()
   if (who === null) return
-  const forecasts = callers.forecasts()
   if (callers.one(2)) {
     const path = `/api/threads/${threadId}/subscribe`
-    return callers.askAs(who, { method, path }, forecasts.follow(who.agent, threadId, wanted))
+    const forecast = () => callers.forecasts().follow(who.agent, threadId, wanted)
+    return callers.askAs(who, { method, path }, forecast)
   }
   const tag = ['bug', 'infra', 'a:b'][callers.below(3)]
   const path = `/api/tags/${tag}/subscribe`
-  callers.askAs(who, { method, path }, followingTag(forecasts, who.agent, tag, wanted))
+  const forecast = () => followingTag(callers.forecasts(), who.agent, tag, wanted)
+  callers.askAs(who, { method, path }, forecast)
 }

@@ -32,6 +32,11 @@ export function shown({ body, newest }: Pick<Expected, 'body' | 'newest'>): Expe
   return { status: 200, body, newest }
 }
 
+/** Returns the refusal of a thread that the caller does not see, which may show that it expired. */
+export function absent({ threads }: Model, threadId: string): Expected {
+  return refused('not_found', threads.find(({ id }) => id === threadId)?.expired)
+}
+
 /** Returns the answer to a key that was used before, or null if it was not. */
 export function answerToUsed(
   agent: Agent,

@@ -10,7 +10,7 @@ import type { QuotaLimits } from '../../src/kernel/quotas.ts'
 import { detailsOf } from '../../src/kernel/receipts.ts'
 import { type Expected, type ExpectedWrite, type Forecast, refused } from './asking.ts'
 import { lostClaim } from './claim-forecasts.ts'
-import { answerToUsed, shown, writing } from './forecasting.ts'
+import { absent, answerToUsed, shown, writing } from './forecasting.ts'
 import { keys } from './keys.ts'
 import type { Model } from './model.ts'
 import { type Agent, isSaid, isTitled, type QuotaEvent } from './model-types.ts'
@@ -106,7 +106,7 @@ export class Forecasts {
   reply({ agent, address }: Who, key: string, reply: Reply): Forecast {
     const { threadId, content, mentioned, type, expectSeq, seenSeq, fence } = reply
     const thread = this.model.visible(agent, threadId)
-    if (thread === undefined) return refused('not_found')
+    if (thread === undefined) return absent(this.model, threadId)
     const details = detailsOf({ expectSeq, seenSeq, fence })
     const request = ['reply', threadId, [content, mentioned, type], details]
     const used = answerToUsed(agent, key, request, seenSeq)
@@ -142,7 +142,7 @@ export class Forecasts {
 
   tag(agent: Agent, threadId: string, tags: readonly string[]): Forecast {
     const thread = this.model.visible(agent, threadId)
-    if (thread === undefined) return refused('not_found')
+    if (thread === undefined) return absent(this.model, threadId)
     const newest = pages.lastChange(thread)
     if (thread.author !== agent) return refused('not_author', newest)
     const body = JSON.stringify({ thread_id: threadId, tags })
@@ -155,7 +155,7 @@ export class Forecasts {
   follow(agent: Agent, threadId: string, wanted: boolean): Forecast {
     const thread = this.model.visible(agent, threadId)
     const body = pages.subscriptionBody({ thread_id: threadId }, wanted)
-    if (thread === undefined && wanted) return refused('not_found')
+    if (thread === undefined && wanted) return absent(this.model, threadId)
     if (thread === undefined) return { status: 200, body, newest: 0 }
     if (agent.follows.has(thread) === wanted) {
       return { status: 200, body, newest: agent.followed.get(thread) ?? 0 }
@@ -180,7 +180,7 @@ export class Forecasts {
   ): Forecast {
     const thread = this.model.visible(viewer, threadId)
     return thread === undefined
-      ? refused('not_found')
+      ? absent(this.model, threadId)
       : shown(pages.threadPage(thread, after, limit, type))
   }
 
@@ -213,7 +213,7 @@ export class Forecasts {
       return refused('ticket_client_changed')
     const { content, title, threadId } = post
     const thread = threadId === undefined ? undefined : this.model.visible(null, threadId)
-    if (threadId !== undefined && thread === undefined) return refused('not_found')
+    if (threadId !== undefined && thread === undefined) return absent(this.model, threadId)
     if (ticket.message !== null) {
       const { seq, thread: of } = ticket.message
       const began = of.messages[0] === ticket.message

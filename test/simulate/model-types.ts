@@ -110,6 +110,8 @@ export interface Thread {
   /** 0 if it has no end of its own. */
   ttlSeconds: number
   isExpired: boolean
+  /** The position of the record by which it expired, or 0. */
+  expired: number
   /** How many of its messages are still there after it has expired. */
   left: number
   tags: readonly string[]

@@ -1,9 +1,10 @@
-// Requests that are parked for text on disk. The model predicts an answer when its request is sent,
-// so a parked request must be answered before the next one is sent.
+// Requests that are parked for text on disk. Such a request runs again when the text is in memory,
+// and the model then predicts its answer anew.
 
 import assert from 'node:assert/strict'
 import { ColdReads } from '../../src/kernel/text/cold-reads.ts'
 import type { SimulatedDisk } from '../wal/simulated-disk.ts'
+import { SimulatedExchange } from './asking.ts'
 import { settled, type VirtualTime } from './virtual-time.ts'
 
 const stepsMax = 20_000
@@ -11,15 +12,26 @@ const stepsMax = 20_000
 let parked = new Set<unknown>()
 let onPark: () => void = () => {}
 
-const { park } = ColdReads.prototype
+const { park, runAgain } = ColdReads.prototype
 ColdReads.prototype.park = function (this: ColdReads, parking, resume): void {
   const node = parked
   node.add(resume)
   onPark()
+  const { connection } = parking
   park.call(this, parking, (outcome) => {
     node.delete(resume)
-    resume(outcome)
+    if (!('rejected' in outcome)) return resume(outcome)
+    assert.equal(outcome.rejected, 'shutting_down', 'there is room to read all that exists')
+    watched(connection, () => resume(outcome))
   })
+}
+ColdReads.prototype.runAgain = function (this: ColdReads, read, run): void {
+  watched(read.connection, () => runAgain.call(this, read, run))
+}
+
+function watched(connection: object, run: () => void): void {
+  if (connection instanceof SimulatedExchange) connection.watch(run)
+  else run()
 }
 
 /**

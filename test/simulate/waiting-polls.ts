@@ -7,8 +7,9 @@
 // W4. A poll whose client has hung up is not answered.
 
 import assert from 'node:assert/strict'
-import { ask, refused, type SimulatedExchange } from './asking.ts'
+import { ask, type SimulatedExchange } from './asking.ts'
 import type { Callers } from './callers.ts'
+import { absent } from './forecasting.ts'
 import type { Machine } from './machine.ts'
 import { Model } from './model.ts'
 import type { Agent } from './model-types.ts'
@@ -51,8 +52,9 @@ export class WaitingPolls {
     const request = { method: 'get', path, query, address: this.#callers.address() } as const
     const isActive = model.isActive(agent, this.#callers.at())
     if (!isActive || (threadId !== null && model.visible(agent, threadId) === undefined)) {
-      const forecast = this.#callers.as(agent, refused('not_found'))
-      ask(this.#machine, { ...request, ...(token === undefined ? {} : { token }) }, forecast)
+      ask(this.#machine, { ...request, token }, () => {
+        return this.#callers.as(agent, absent(model, threadId ?? ''), token)
+      })
       return
     }
     const page = (model: Model) =>
@@ -64,7 +66,7 @@ export class WaitingPolls {
     const poll: WaitingPoll = { ...about, since: model.position, exchange: null }
     this.#waiting.add(poll)
     const judge = (status: number, body: string) => this.#judge(poll, status, body)
-    poll.exchange = ask(this.#machine, { ...request, token }, { judge })
+    poll.exchange = ask(this.#machine, { ...request, token }, () => ({ judge }))
     if (this.#waiting.has(poll)) this.#machine.count('poll: waits')
   }
 
@@ -131,7 +133,12 @@ export class WaitingPolls {
       assert.ok(model.hasExpired(agent, this.#callers.at()), 'its token has expired')
       return model.cameAt(agent.expiresAt)
     }
-    if (status === 404) return this.#expiryOf(poll)
+    if (status === 404) {
+      const expired = model.threads.find(({ id }) => id === poll.threadId)?.expired ?? 0
+      assert.ok(expired > poll.since, 'its thread expired meanwhile')
+      this.#machine.count('poll: ended by the expiry of its thread')
+      return expired
+    }
     assert.equal(status, 200)
     if (isEmpty(body)) {
       assert.ok(isStopping || time.elapsedMs >= poll.until, 'W2: an empty answer before its time')
@@ -145,19 +152,6 @@ export class WaitingPolls {
       if (page.body === body) return page.newest
     }
     throw new assert.AssertionError({ message: `W1: no page since ${poll.since} is ${body}` })
-  }
-
-  /** Returns the position at which the thread that a poll waits for expired. */
-  #expiryOf({ agentId, threadId, since }: WaitingPoll): number {
-    const { model, facts } = this.#machine
-    assert.ok(threadId !== null, 'a feed is always there')
-    for (let position = since; position <= facts.length; position++) {
-      const then = position === facts.length ? model : new Model(facts.slice(0, position))
-      if (then.visible(then.agentBy(agentId)!, threadId) !== undefined) continue
-      this.#machine.count('poll: ended by the expiry of its thread')
-      return position
-    }
-    throw new assert.AssertionError({ message: `404, but ${threadId} has not expired` })
   }
 }
 

@@ -2,11 +2,11 @@
 // answer.
 
 import { decisions } from '../../src/forum/governance/machine.ts'
-import { type Request, refused } from './asking.ts'
+import type { Request } from './asking.ts'
 import { agentsMax, Callers, queryOf } from './callers.ts'
 import { claiming, releasing } from './claim-forecasts.ts'
 import { follow } from './following.ts'
-import { shown } from './forecasting.ts'
+import { absent, shown } from './forecasting.ts'
 import type { Who } from './forecasts.ts'
 import type { Machine } from './machine.ts'
 import type { Agent } from './model-types.ts'
@@ -75,7 +75,7 @@ export class Workload extends Callers {
     const name = `agent ${this.text()}`
     const address = this.address()
     const request = { method: 'post', path: '/api/identities', body: { kind, display_name: name } }
-    const forecast = this.forecasts().identity(kind, name, address)
+    const forecast = () => this.forecasts().identity(kind, name, address)
     this.ask({ ...request, address } as Request, forecast, (body) => {
       const { id, token } = JSON.parse(body)
       this.tokens.push({ id, token })
@@ -91,7 +91,7 @@ export class Workload extends Callers {
     const { id } = who.agent
     const token = this.tokenOf(who.agent)
     if (token === undefined) return
-    const forecast = this.as(who.agent, this.forecasts().rotate(who.agent, seconds))
+    const forecast = () => this.as(who.agent, this.forecasts().rotate(who.agent, seconds), token)
     const request = { method: 'post', path, body, token, address: who.address } as const
     this.ask(request, forecast, (answer) => {
       this.tokens.push({ id, token: JSON.parse(answer).token })
@@ -105,9 +105,9 @@ export class Workload extends Callers {
     const agent = used && model.agentBy(used.id)
     if (agent === undefined) return
     const { token } = used!
-    const forecast = this.as(agent, shown(pages.feed(model, agent, { after: 0, limit: 10 })), token)
-    const query = 'after=0&limit=10'
-    this.ask({ method: 'get', path: '/api/notifications', query, token }, forecast)
+    const read = { after: 0, limit: 10 }
+    const forecast = () => this.as(agent, shown(pages.feed(model, agent, read)), token)
+    this.ask({ path: '/api/notifications', query: queryOf(read), token }, forecast)
   }
 
   #createThread(): void {
@@ -132,7 +132,7 @@ export class Workload extends Callers {
         ttl_seconds: ttlSeconds,
       }
       const body = { title, content, visibility, ...more }
-      const forecast = this.forecasts().thread(who, key, post)
+      const forecast = () => this.forecasts().thread(who, key, post)
       this.askAs(who, { method: 'post', path: '/api/threads', key, body }, forecast)
     })
   }
@@ -149,11 +149,8 @@ export class Workload extends Callers {
     this.#do((who) => {
       const path = `/api/threads/${threadId}/replies`
       const said = { content, mentioned, type: type ?? '' }
-      const forecast = this.forecasts().reply(who, key, {
-        threadId,
-        ...said,
-        ...{ expectSeq, seenSeq, fence },
-      })
+      const reply = { threadId, ...said, expectSeq, seenSeq, fence }
+      const forecast = () => this.forecasts().reply(who, key, reply)
       const seen = { expect_seq: expectSeq, seen_seq: seenSeq, fence }
       const body = { content, mention_ids: mentioned, type, ...seen }
       this.askAs(who, { method: 'post', path, key, body }, forecast)
@@ -167,7 +164,7 @@ export class Workload extends Callers {
     if (this.one(3)) {
       const who = this.who()
       if (who === null) return
-      const forecast = releasing(this.forecasts(), who.agent, threadId)
+      const forecast = () => releasing(this.forecasts(), who.agent, threadId)
       return this.askAs(who, { method: 'delete', path }, forecast)
     }
     const seconds = this.one(2) ? 1 + this.below(10) : 86_400
@@ -175,7 +172,7 @@ export class Workload extends Callers {
     const key = this.newKey()
     this.#do((who) => {
       const wanted = { threadId, seconds, fence }
-      const forecast = claiming(this.forecasts(), who.agent, key, wanted)
+      const forecast = () => claiming(this.forecasts(), who.agent, key, wanted)
       this.askAs(who, { method: 'post', path, key, body: { seconds, fence } }, forecast)
     })
   }
@@ -195,7 +192,7 @@ export class Workload extends Callers {
     if (this.tokenOf(agent) === undefined) return
     const tags = this.tags()
     const path = `/api/threads/${thread.id}/tags`
-    const forecast = this.forecasts().tag(agent, thread.id, tags)
+    const forecast = () => this.forecasts().tag(agent, thread.id, tags)
     this.askAs({ ...who, agent }, { method: 'put', path, body: { tags } }, forecast)
   }
 
@@ -221,21 +218,19 @@ export class Workload extends Callers {
       const id = this.#threadId()
       if (this.one(3)) return this.#readBefore(viewer, id, limit, token)
       const read = { after, limit, type: this.type() }
-      const forecast = this.parkable(() => {
-        return this.as(viewer, this.forecasts().readThread(viewer, id, read))
-      })
       const path = `/api/threads/${id}`
-      return this.ask({ method: 'get', path, query: queryOf(read), token }, forecast)
+      return this.ask({ path, query: queryOf(read), token }, () => {
+        return this.as(viewer, this.forecasts().readThread(viewer, id, read), token)
+      })
     }
     if (this.one(4) || viewer === null) {
       const order = this.one(2) ? ('activity' as const) : ('created' as const)
       const include = order === 'activity' && this.one(2) ? ('excerpt' as const) : undefined
       const tag: [string] | undefined = this.one(3) ? ['infra'] : undefined
       const read = { limit: 50, order, include, tag }
-      const list = () => shown(pages.threadList(model, viewer, read)[0])
-      const forecast = this.parkable(() => this.as(viewer, list()))
-      const path = '/api/threads'
-      return this.ask({ method: 'get', path, query: queryOf(read), token }, forecast)
+      return this.ask({ path: '/api/threads', query: queryOf(read), token }, () => {
+        return this.as(viewer, shown(pages.threadList(model, viewer, read)[0]), token)
+      })
     }
     const only = this.one(4) ? ('mentions' as const) : undefined
     const include = this.one(2) ? ('content' as const) : undefined
@@ -244,9 +239,8 @@ export class Workload extends Callers {
     const read = { after: from, limit, only, type: this.type(), tag, include }
     const hasEpoch = include !== undefined || from === 'read'
     const page = hasEpoch ? pages.feedWithEpoch : pages.feed
-    const forecast = this.parkable(() => this.as(viewer, shown(page(model, viewer, read))))
-    const path = '/api/notifications'
-    this.ask({ method: 'get', path, query: queryOf(read), token }, forecast)
+    const forecast = () => this.as(viewer, shown(page(model, viewer, read)), token)
+    this.ask({ path: '/api/notifications', query: queryOf(read), token }, forecast)
   }
 
   #readBefore(viewer: Agent | null, id: string, limit: number, token?: string): void {
@@ -255,15 +249,11 @@ export class Workload extends Callers {
     const isAtEnd = before === Number.POSITIVE_INFINITY
     const type = this.type()
     const query = queryOf({ before: isAtEnd ? 'end' : before, limit, type })
-    const forecast = this.parkable(() => {
+    this.ask({ path: `/api/threads/${id}`, query, token }, () => {
       const thread = model.visible(viewer, id)
       const page = thread === undefined ? null : pages.lastPage(thread, before, limit, type)
-      return this.as(viewer, page === null ? refused('not_found') : shown(page))
+      return this.as(viewer, page === null ? absent(model, id) : shown(page), token)
     })
-    this.ask(
-      { method: 'get', path: `/api/threads/${id}`, query, ...(token && { token }) },
-      forecast,
-    )
   }
 
   /** Has an agent mark its feed as read, or read its mark. */
@@ -273,11 +263,11 @@ export class Workload extends Callers {
     const path = '/api/notifications/read'
     const { model } = this.machine
     if (this.one(3)) {
-      const forecast = shown(pages.place(model, who.agent))
+      const forecast = () => shown(pages.place(model, who.agent))
       return this.askAs(who, { method: 'get', path }, forecast)
     }
     const through = Math.max(0, model.position + 1 - this.below(20))
-    const forecast = this.forecasts().mark(who.agent, through)
+    const forecast = () => this.forecasts().mark(who.agent, through)
     this.askAs(who, { method: 'put', path, body: { through } }, forecast)
   }
 
@@ -292,7 +282,7 @@ export class Workload extends Callers {
     const post = this.one(2)
       ? { content: this.shortContent(), title: `title ${this.text()}` }
       : { content: this.shortContent(), threadId: this.#threadId() }
-    const forecast = this.forecasts().ticket(address)
+    const forecast = () => this.forecasts().ticket(address)
     this.ask({ method: 'get', path: '/api/compat/ticket', address }, forecast, (body) => {
       this.#tickets.push({ ticket: JSON.parse(body).ticket, address, post })
     })
@@ -310,7 +300,8 @@ export class Workload extends Callers {
     if (sent.title !== undefined) query.set('title', sent.title)
     if (sent.threadId !== undefined) query.set('thread_id', sent.threadId)
     const path = '/api/compat/publish'
-    const forecast = this.forecasts().publish(ticket, from, sent)
+    const said = { ...sent }
+    const forecast = () => this.forecasts().publish(ticket, from, said)
     this.ask({ method: 'get', path, query: query.toString(), address: from }, forecast)
   }
 
@@ -321,7 +312,7 @@ export class Workload extends Callers {
     const webhook = this.machine.model.webhooks.of(who.agent)
     const has = webhook !== undefined
     if (has && this.one(12)) {
-      const forecast = this.forecasts().removeWebhook(who.agent)
+      const forecast = () => this.forecasts().removeWebhook(who.agent)
       return this.askAs(who, { method: 'delete', path }, forecast)
     }
     const isDurable = has && webhook.position <= this.machine.promised
@@ -329,11 +320,11 @@ export class Workload extends Callers {
       const verify = { method: 'post', path: `${path}/verify`, address: who.address } as const
       return this.receivers.verify({ ...verify, token: this.tokenOf(who.agent) }, who.agent)
     }
-    if (has && !this.one(3)) return this.readWebhook(who.agent, this.tokenOf(who.agent))
+    if (has && !this.one(3)) return this.readWebhook(who.agent)
     const key = this.newKey()
     const url = `https://hook-${this.keys}.example.com/`
     this.#do((who) => {
-      const forecast = this.forecasts().registerWebhook(who, key, url)
+      const forecast = () => this.forecasts().registerWebhook(who, key, url)
       this.askAs(who, { method: 'post', path, key, body: { url } }, forecast)
     }, who)
   }
@@ -354,7 +345,7 @@ export class Workload extends Callers {
       const earlier = proposals[this.below(proposals.length + 3)]
       if (earlier !== undefined) request.supersedes = earlier.id
       this.#do((who) => {
-        const forecast = this.forecasts().proposal(who, key, request)
+        const forecast = () => this.forecasts().proposal(who, key, request)
         const path = '/api/governance/proposals'
         this.askAs(who, { method: 'post', path, key, body: request }, forecast)
       })
@@ -371,11 +362,8 @@ export class Workload extends Callers {
     this.#do((who) => {
       const body = { proposal_hash: review.hash, decision, text: review.text }
       const path = `/api/governance/proposals/${id}/reviews`
-      this.askAs(
-        who,
-        { method: 'post', path, key, body },
-        this.forecasts().review(who, key, review),
-      )
+      const forecast = () => this.forecasts().review(who, key, review)
+      this.askAs(who, { method: 'post', path, key, body }, forecast)
     })
   }
 
