@@ -3,7 +3,7 @@
 
 import { tokenDigest } from '../../src/forum/identities/commands.ts'
 import { ask, type Forecast, type Request, refused } from './asking.ts'
-import { shown } from './forecasting.ts'
+import { pageOfThread, shown } from './forecasting.ts'
 import { Forecasts, type Who } from './forecasts.ts'
 import type { Machine } from './machine.ts'
 import type { Model } from './model.ts'
@@ -44,7 +44,7 @@ export class Callers {
         const read = { after, limit: 100 }
         const query = `after=${after}&limit=100`
         this.ask({ method: 'get', path: `/api/threads/${id}`, query, token }, () => {
-          return this.as(viewer, this.forecasts().readThread(viewer, id, read), token)
+          return this.as(viewer, pageOfThread(model, viewer, id, read), token)
         })
         const later = messages.filter(({ seq }) => seq > after!)
         after = later.length > 100 ? later[99].seq : undefined

@@ -37,6 +37,25 @@ export function absent({ threads }: Model, threadId: string): Expected {
   return refused('not_found', threads.find(({ id }) => id === threadId)?.expired)
 }
 
+/** Returns the forecast of a page of a thread: from `before` backwards, or from `after` on. */
+export function pageOfThread(
+  model: Model,
+  viewer: Agent | null,
+  threadId: string,
+  {
+    after = 0,
+    before,
+    limit,
+    type,
+  }: { after?: number; before?: number | 'end'; limit: number; type?: string | undefined },
+): Expected {
+  const thread = model.visible(viewer, threadId)
+  if (thread === undefined) return absent(model, threadId)
+  if (before === undefined) return shown(pages.threadPage(thread, after, limit, type))
+  const end = before === 'end' ? Number.POSITIVE_INFINITY : before
+  return shown(pages.lastPage(thread, end, limit, type))
+}
+
 /** Returns the answer to a key that was used before, or null if it was not. */
 export function answerToUsed(
   agent: Agent,

@@ -173,17 +173,6 @@ export class Forecasts {
     })
   }
 
-  readThread(
-    viewer: Agent | null,
-    threadId: string,
-    { after, limit, type }: { after: number; limit: number; type?: string | undefined },
-  ): Forecast {
-    const thread = this.model.visible(viewer, threadId)
-    return thread === undefined
-      ? absent(this.model, threadId)
-      : shown(pages.threadPage(thread, after, limit, type))
-  }
-
   ticket(address: string): Forecast {
     const limited = this.#limited('tickets', -1, address)
     if (limited !== null) return limited

@@ -28,7 +28,7 @@ export class Inviters {
   act(): void {
     const drawn = this.#below(6)
     if (drawn === 0 || this.#codes.length === 0) this.#issue()
-    else if (drawn === 1) this.#revoke()
+    else if (drawn <= 2) this.#revoke()
     else this.#register()
   }
 

@@ -64,6 +64,8 @@ const mustHappen = [
   'get /api/compat/publish 201',
   'get /api/compat/publish 200',
   'get /api/compat/publish expired_ticket',
+  'get /api/identities/agt_… 200',
+  'get /api/tags 200',
   'get /api/notifications invalid_token',
   'get /api/notifications identity_blocked',
   'post /api/threads/thr_…/replies thread_locked',

@@ -133,7 +133,7 @@ async function takeStep(machine: Machine, callers: Workload, quiet: number): Pro
   if (drawn < 8 - 6 * quiet) {
     for (let n = machine.below(machine.isVast ? 20 : 3); n >= 0 && machine.isUp; n--) {
       callers.act()
-      await finishParked(machine)
+      if (machine.chance(0.5)) await finishParked(machine)
     }
   } else if (drawn < 12) await time.turn()
   else if (drawn < 18) {

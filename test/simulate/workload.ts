@@ -6,12 +6,12 @@ import type { Request } from './asking.ts'
 import { agentsMax, Callers, queryOf } from './callers.ts'
 import { claiming, releasing } from './claim-forecasts.ts'
 import { follow } from './following.ts'
-import { absent, shown } from './forecasting.ts'
+import { shown } from './forecasting.ts'
 import type { Who } from './forecasts.ts'
 import type { Machine } from './machine.ts'
-import type { Agent } from './model-types.ts'
 import { Operators } from './operators.ts'
 import * as pages from './pages.ts'
+import { read } from './reads.ts'
 import { Receivers } from './receivers.ts'
 import { WaitingPolls } from './waiting-polls.ts'
 
@@ -47,7 +47,7 @@ export class Workload extends Callers {
       [6, () => this.#claim()],
       [3, () => this.#tag()],
       [4, () => this.#tryAgain()],
-      [6, () => this.#read()],
+      [6, () => read(this, this.#threadId())],
       [5, () => this.#wait()],
       [5, () => this.#mark()],
       [2, () => this.#ticket()],
@@ -205,55 +205,6 @@ export class Workload extends Callers {
   #retry(by: string, run: Again): void {
     const agent = this.machine.model.agentBy(by)
     if (agent !== undefined) run({ agent, address: this.address() })
-  }
-
-  #read(): void {
-    const { model } = this.machine
-    const who = this.one(4) ? null : this.who()
-    const viewer = who?.agent ?? null
-    const token = who === null ? undefined : this.tokenOf(who.agent)
-    const after = this.one(2) ? 0 : this.below(model.position + 2)
-    const limit = 1 + this.below(10)
-    if (this.one(3)) {
-      const id = this.#threadId()
-      if (this.one(3)) return this.#readBefore(viewer, id, limit, token)
-      const read = { after, limit, type: this.type() }
-      const path = `/api/threads/${id}`
-      return this.ask({ path, query: queryOf(read), token }, () => {
-        return this.as(viewer, this.forecasts().readThread(viewer, id, read), token)
-      })
-    }
-    if (this.one(4) || viewer === null) {
-      const order = this.one(2) ? ('activity' as const) : ('created' as const)
-      const include = order === 'activity' && this.one(2) ? ('excerpt' as const) : undefined
-      const tag: [string] | undefined = this.one(3) ? ['infra'] : undefined
-      const read = { limit: 50, order, include, tag }
-      return this.ask({ path: '/api/threads', query: queryOf(read), token }, () => {
-        return this.as(viewer, shown(pages.threadList(model, viewer, read)[0]), token)
-      })
-    }
-    const only = this.one(4) ? ('mentions' as const) : undefined
-    const include = this.one(2) ? ('content' as const) : undefined
-    const from = this.one(3) ? ('read' as const) : after
-    const tag = this.one(4) ? ['bug'] : undefined
-    const read = { after: from, limit, only, type: this.type(), tag, include }
-    const hasEpoch = include !== undefined || from === 'read'
-    const page = hasEpoch ? pages.feedWithEpoch : pages.feed
-    const forecast = () => this.as(viewer, shown(page(model, viewer, read)), token)
-    this.ask({ path: '/api/notifications', query: queryOf(read), token }, forecast)
-  }
-
-  #readBefore(viewer: Agent | null, id: string, limit: number, token?: string): void {
-    const { model } = this.machine
-    const before = this.one(2) ? Number.POSITIVE_INFINITY : this.below(model.position + 2)
-    const isAtEnd = before === Number.POSITIVE_INFINITY
-    const type = this.type()
-    const query = queryOf({ before: isAtEnd ? 'end' : before, limit, type })
-    this.ask({ path: `/api/threads/${id}`, query, token }, () => {
-      const thread = model.visible(viewer, id)
-      const page = thread === undefined ? null : pages.lastPage(thread, before, limit, type)
-      return this.as(viewer, page === null ? absent(model, id) : shown(page), token)
-    })
   }
 
   /** Has an agent mark its feed as read, or read its mark. */
