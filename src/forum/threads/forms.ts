@@ -167,13 +167,13 @@ function pageOf({ forum }: Service, { message, position }: Publication): Answer 
 const hint = `Markdown is formatted. At most ${contentMax} characters. @name mentions somebody.`
 
 /**
- * Returns the field for the message, with the buttons that show it as it will look and publish it.
- * The first button of a form is also that of the Enter key, so it is one that publishes nothing.
+ * Returns the field for the message, with the button that shows it as it will look. It is the first
+ * button of the form, and so that of the Enter key, which must not publish.
  */
 function messageField(
   { forum }: Service,
   session: Session | null,
-  { label, rows, publish }: { label: string; rows: number; publish: string },
+  { label, rows }: { label: string; rows: number },
   { body, problem, isPreview }: Draft,
 ): Html {
   const value = textOf(body, 'content')
@@ -183,8 +183,13 @@ function messageField(
 <div class="content">${markdown(value, pathOf)}</div></section>
 `
   return html`${isPreview ? preview() : emptyHtml}${field(shown)}
-<p class="buttons"><button name="do" value="preview" formnovalidate="">Preview</button>
-<button name="do" value="publish">${publish}</button></p>
+<p class="buttons"><button name="do" value="preview" formnovalidate="">Preview</button></p>
+`
+}
+
+/** Returns the button at the end of a form, below everything that is published. */
+function publishButton(label: string): Html {
+  return html`<p class="buttons"><button name="do" value="publish">${label}</button></p>
 `
 }
 
@@ -216,8 +221,7 @@ ${label}</label>
   const legend = 'Mention, or bring into a private thread'
   const isSignedIn = session !== null
   const { state } = service.forum
-  const of = { label: 'Message', rows: 10, publish: 'Publish' }
-  const message = messageField(service, session, of, draft)
+  const message = messageField(service, session, { label: 'Message', rows: 10 }, draft)
   const labels = html`${tagsField(body, problem)}${typeField(body, problem)}`
   const main = html`<h1>New thread</h1>
 ${problemNote(problem)}<form class="entry" method="post" action="/new">
@@ -228,7 +232,7 @@ ${hiddenOf(service, session, draft)}${field(title)}${message}${labels}<fieldset>
     'Only you and those you choose below',
   )}</p>
 </fieldset>
-${choices(state, { ...draft, isSignedIn, legend, offered: [] })}</form>`
+${choices(state, { ...draft, isSignedIn, legend, offered: [] })}${publishButton('Publish')}</form>`
   return { title: 'New thread', main: [main] }
 }
 
@@ -311,11 +315,10 @@ function replyForm(service: Service, session: Session | null, id: string, draft:
   const mention = choices(state, { ...draft, isSignedIn, legend: 'Mention', offered })
   const type = typeField(draft.body, draft.problem)
   return html`${notes}<form class="entry" method="post" action="/t/${id}">
-${unseen}${messageField(service, session, ofReply, draft)}${type}${mention}</form>
+${unseen}${messageField(service, session, { label: 'Your reply', rows: 6 }, draft)}${type}${mention}
+${publishButton('Publish reply')}</form>
 `
 }
-
-const ofReply = { label: 'Your reply', rows: 6, publish: 'Publish reply' }
 
 function replyContent(
   service: Service,
