@@ -190,7 +190,10 @@ export function problemsOf(status: Status): Problem[] {
   const isDegraded = ready.text.startsWith('degraded')
   if (ready.state !== 'serving' && !isDegraded) add(ready.text)
   if (log !== null && log.health !== 'ok') add(`storage: ${log.health}, writes are refused`)
-  for (const warning of ready.warnings) add(warning)
+  const isLagging = ready.text.startsWith('lagging:') // says the same as the warning of replication
+  for (const warning of ready.warnings) {
+    if (!isLagging || !warning.startsWith('replication:')) add(warning)
+  }
   const limits: [string, Unit, Status['load']['gate']][] = [
     ['memory: resident', bytes, memory.resident_bytes],
     ['queues: waiting polls', count, load.waiting],

@@ -203,4 +203,11 @@ t.test('problems: each kind: the section that the documents have for it', async 
     vitals.journal = { ...counted, health: 'storage_full' } as unknown as Journal
   })
   t.match(problemsOf(failed), [{ text: /storage_full/, section: 'A full disk' }])
+  const lagging = serving((vitals) => {
+    vitals.replication = { ...follower, lagSeconds: () => 40, isStale: () => true }
+  })
+  t.same(
+    problemsOf(lagging).map(({ text }) => text),
+    ['lagging: 12 positions and 40.0 s behind'],
+  )
 })
