@@ -5,7 +5,7 @@
 import t, { type Test } from 'tap'
 import { readManifest } from '../../wal/checkpoint/checkpoint-files.ts'
 import { checkpointVersion, crcOf, encodeManifest } from '../../wal/checkpoint/manifest.ts'
-import type { JournalError } from '../../wal/errors.ts'
+import { type JournalError, versionError } from '../../wal/errors.ts'
 import { type Folding, type Row, startFolding } from './fold.ts'
 import { until } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
@@ -260,6 +260,13 @@ t.test('checkpoints: of another form of state: refused with 76, unchanged', asyn
     const bytes = encodeManifest({ ...manifest.manifest, form: other })
     disk.overwrite(`/data/${second}.checkpoint`, bytes)
     await refused(t, disk, 76, new RegExp(`format version ${other} and`))
+  }
+})
+
+t.test('checkpoints: of an older form: the last commit that reads it is named', async (t) => {
+  const commits = ['0a1fa4a2', '5294896c', '6bd589d5']
+  for (const [i, commit] of commits.entries()) {
+    t.match(versionError('file', i + 1, 4, 'form').message, `commit ${commit} is the last`)
   }
 })
 
