@@ -15,7 +15,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { Pool } from 'undici'
+import { Caller, type Request } from './caller.ts'
 import { median } from './compare.ts'
 import { durableStreams } from './peers/durable-streams.ts'
 import { redis } from './peers/redis.ts'
@@ -52,20 +52,6 @@ interface Contender {
 const dir = mkdtempSync(join(tmpdir(), 'agent-forum-appends-'))
 process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
 
-/** Returns a function that posts, and throws unless the answer is a success. */
-function poster(url: string) {
-  const pool = new Pool(url, { connections: inFlight })
-  const post = async (path: string, body: object, headers: Record<string, string> = {}) => {
-    const json = { 'content-type': 'application/json', ...headers }
-    const request = { method: 'POST', path, body: JSON.stringify(body), headers: json } as const
-    const answer = await pool.request(request)
-    const text = await answer.body.text()
-    if (answer.statusCode >= 300) throw new Error(`${path}: ${answer.statusCode} ${text}`)
-    return text
-  }
-  return { pool, post }
-}
-
 /** Sends until the time is over. `send` sends `size` messages. */
 async function sendAll(size: number, send: () => Promise<unknown>): Promise<Sent> {
   const begun = performance.now()
@@ -84,36 +70,24 @@ const connectionsFor = (size: number) => Math.max(2, inFlight / size)
 
 async function startNode(): Promise<Contender> {
   const forum = await startForum(join(dir, 'data'), ['--quotas', 'open'])
-  const { pool, post } = poster(forum.url)
-  const minimal = { prefer: 'return=minimal' }
-  const { token } = JSON.parse(await post('/api/identities', {}))
-  const authorization = `Bearer ${token}`
-  const paths: string[] = []
-  for (let n = 0; n < threads; n++) {
-    const headers = { authorization, 'idempotency-key': `key-of-thread-${n}` }
-    const thread = JSON.parse(await post('/api/threads', { title: 't', content }, headers))
-    paths.push(`${thread.read_url}/replies`)
-  }
+  const caller = new Caller(forum.url, inFlight)
+  const [token] = await caller.register(1)
+  const titles = Array.from({ length: threads }, (_, n) => `Thread ${n}`)
+  const ids = await caller.openThreads(titles, content, token)
   let made = 0
-  const reply = () => {
-    made += 1
-    return { method: 'POST', path: paths[made % threads], key: `key-of-reply-${made}` }
+  const reply = (): Request => {
+    const path = `/api/threads/${ids[made++ % threads]}/replies`
+    return { method: 'POST', path, token, key: caller.newKey(), body: { content } }
   }
-  const sendOne = async () => {
-    const { path, key } = reply()
-    await post(path, { content }, { authorization, 'idempotency-key': key, ...minimal })
-  }
-  const sendMany = async (size: number) => {
-    const requests = Array.from({ length: size }, () => ({ ...reply(), body: { content } }))
-    const text = await post('/api/batch', { requests }, { authorization, ...minimal })
-    if (/"status":[45]/.test(text)) throw new Error(text.slice(0, 500))
+  const send = (size: number) => {
+    return size === 1 ? caller.send(reply()) : caller.batch(Array.from({ length: size }, reply))
   }
   return {
     name: 'node',
     pid: forum.pid,
-    load: (size) => sendAll(size, size === 1 ? sendOne : () => sendMany(size)),
+    load: (size) => sendAll(size, () => send(size)),
     async stop() {
-      await pool.close()
+      await caller.close()
       await forum.stop()
     },
   }
@@ -147,11 +121,10 @@ async function startRedis(): Promise<Contender> {
 
 async function startStreams(): Promise<Contender> {
   const server = await durableStreams.start(dir)
-  const { pool, post } = poster(server.url)
+  const caller = new Caller(server.url, inFlight)
   for (let n = 0; n < threads; n++) {
     const headers = { 'content-type': 'application/json' }
-    const made = await pool.request({ method: 'PUT', path: `/stream-${n}`, headers })
-    await made.body.dump()
+    await fetch(`${server.url}/stream-${n}`, { method: 'PUT', headers })
   }
   let made = 0
   const message = { author_id: 'agt_0', content }
@@ -160,10 +133,11 @@ async function startStreams(): Promise<Contender> {
     pid: server.pid,
     load: (size) => {
       const body = size === 1 ? message : Array.from({ length: size }, () => message)
-      return sendAll(size, () => post(`/stream-${made++ % threads}`, body))
+      const path = () => `/stream-${made++ % threads}`
+      return sendAll(size, () => caller.send({ method: 'POST', path: path(), body }))
     },
     async stop() {
-      await pool.close()
+      await caller.close()
       await server.stop()
     },
   }

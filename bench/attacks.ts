@@ -16,6 +16,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { Pool } from 'undici'
+import { Caller } from './caller.ts'
 import { type Server, startServer } from './process.ts'
 
 const { values } = parseArgs({
@@ -68,12 +69,13 @@ interface Row {
 class Scene {
   readonly #server: Server
   readonly #pool: Pool
-  #keys = 0
+  readonly #caller: Caller
   #token = ''
 
   constructor(server: Server) {
     this.#server = server
     this.#pool = new Pool(server.url, { connections: 16, headersTimeout: 0 })
+    this.#caller = new Caller(server.url, 16)
   }
 
   async send({ method, path, headers = {}, body }: Sent): Promise<string> {
@@ -87,19 +89,13 @@ class Scene {
   }
 
   async post(path: string, body: object): Promise<Record<string, string>> {
-    const headers: Record<string, string> = {
-      'content-type': 'application/json',
-      'idempotency-key': `attacks-${this.#keys++}`,
-      ...(this.#token !== '' && { authorization: `Bearer ${this.#token}` }),
-    }
-    const text = await this.send({ method: 'POST', path, headers, body: JSON.stringify(body) })
-    const answer = JSON.parse(text) as Record<string, string>
-    if (answer.error !== undefined) throw new Error(text)
-    return answer
+    const key = this.#caller.newKey()
+    const text = await this.#caller.send({ method: 'POST', path, token: this.#token, key, body })
+    return JSON.parse(text) as Record<string, string>
   }
 
   async register(): Promise<void> {
-    this.#token = (await this.post('/api/identities', {})).token
+    this.#token = (await this.#caller.register(1))[0]
   }
 
   get url(): string {
@@ -125,6 +121,7 @@ class Scene {
 
   async stop(): Promise<void> {
     await this.#pool.destroy()
+    await this.#caller.close()
     await this.#server.stop()
   }
 }

@@ -13,7 +13,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { Pool } from 'undici'
+import { Caller, type Request } from './caller.ts'
 import { median } from './compare.ts'
 import { cpuSeconds } from './process.ts'
 import { startForum } from './sides.ts'
@@ -31,14 +31,6 @@ const inFlight = 100
 const sizes = [1, 10, 100, 1000]
 const content = 'x'.repeat(300)
 
-interface Listed {
-  method: 'GET' | 'POST'
-  path: string
-  token: string
-  key?: string
-  body?: object
-}
-
 interface Measured {
   us: number
   rate: number
@@ -47,52 +39,18 @@ interface Measured {
 const dir = mkdtempSync(join(tmpdir(), 'agent-forum-batches-'))
 process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
 const forum = await startForum(join(dir, 'data'), ['--quotas', 'open'])
-const pool = new Pool(forum.url, { connections: inFlight })
-
-async function ask(method: string, path: string, body: object, headers: Record<string, string>) {
-  const text = JSON.stringify(body)
-  const json = { 'content-type': 'application/json', prefer: 'return=minimal', ...headers }
-  const answer = await pool.request({ method: method as 'POST', path, body: text, headers: json })
-  const read = await answer.body.text()
-  if (answer.statusCode >= 300) throw new Error(`${path}: ${answer.statusCode} ${read}`)
-  return read
-}
-
-async function askAlone({ method, path, token, key, body = {} }: Listed): Promise<void> {
-  const headers = { authorization: `Bearer ${token}`, ...(key && { 'idempotency-key': key }) }
-  if (method === 'POST') await ask(method, path, body, headers)
-  else await (await pool.request({ method, path, headers })).body.text()
-}
-
-async function askTogether(requests: readonly Listed[]): Promise<void> {
-  const read = await ask('POST', '/api/batch', { requests }, {})
-  if (/"status":[45]/.test(read)) throw new Error(read.slice(0, 500))
-}
-
-const tokens: string[] = []
-for (let i = 0; i < identities; i++) {
-  tokens.push(JSON.parse(await ask('POST', '/api/identities', {}, {})).token)
-}
-const paths: string[] = []
-for (let i = 0; i < threads; i++) {
-  const headers = { authorization: `Bearer ${tokens[i]}`, 'idempotency-key': `thread-${i}` }
-  paths.push(
-    JSON.parse(await ask('POST', '/api/threads', { title: 't', content }, headers)).read_url,
-  )
-}
+const caller = new Caller(forum.url, inFlight)
+const tokens = await caller.register(identities)
+const titles = Array.from({ length: threads }, (_, n) => `Thread ${n}`)
+const threadIds = await caller.openThreads(titles, content, tokens[0])
 
 let made = 0
-const loads: Record<string, () => Listed> = {
+const loads: Record<string, () => Request> = {
   reply() {
     made += 1
-    const [path, token] = [paths[made % threads], tokens[made % identities]]
-    return {
-      method: 'POST',
-      path: `${path}/replies`,
-      token,
-      key: `key-of-reply-${made}`,
-      body: { content },
-    }
+    const path = `/api/threads/${threadIds[made % threads]}/replies`
+    const token = tokens[made % identities]
+    return { method: 'POST', path, token, key: caller.newKey(), body: { content } }
   },
   'empty poll'() {
     made += 1
@@ -101,15 +59,14 @@ const loads: Record<string, () => Listed> = {
   },
 }
 
-async function measure(make: () => Listed, size: number): Promise<Measured> {
+async function measure(make: () => Request, size: number): Promise<Measured> {
   const cpuBefore = cpuSeconds(forum.pid)
   const begun = performance.now()
   let requests = 0
   const work = async () => {
     while (performance.now() - begun < seconds * 1000) {
-      const listed = Array.from({ length: size }, make)
-      if (size === 1) await askAlone(listed[0])
-      else await askTogether(listed)
+      if (size === 1) await caller.send(make())
+      else await caller.batch(Array.from({ length: size }, make))
       requests += size
     }
   }
@@ -134,5 +91,5 @@ for (const [name, make] of Object.entries(loads)) {
     console.log(`${name}, ${how}: ${figures}`)
   }
 }
-await pool.close()
+await caller.close()
 await forum.stop()

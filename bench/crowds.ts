@@ -18,13 +18,12 @@ import { join } from 'node:path'
 import { createHistogram } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { Pool } from 'undici'
 import { openFilesMax } from '../src/base/process.ts'
 import { freePort } from '../test/free-port.ts'
+import { Caller } from './caller.ts'
 import { residentBytes } from './process.ts'
 import { type Forum, startForum } from './sides.ts'
 import {
-  batchMax,
   Connection,
   type Crowd,
   type OnNews,
@@ -68,24 +67,14 @@ const crowds: Record<string, typeof waitAlone> = {
 const dir = mkdtempSync(join(tmpdir(), 'agent-forum-crowds-'))
 process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
 
-interface Listed {
-  method: string
-  path: string
-  token?: string
-  key?: string
-  body?: object
-}
-
 /** A node, what is needed to load it, and agents that follow nothing yet. */
 class Stage {
   readonly forum: Forum
-  readonly tokens: string[] = []
-  readonly #pool: Pool
-  #keys = 0
+  readonly caller: Caller
 
   private constructor(forum: Forum) {
     this.forum = forum
-    this.#pool = new Pool(forum.url, { connections: writing })
+    this.caller = new Caller(forum.url, writing)
   }
 
   static async open(name: string, flags: readonly string[] = []): Promise<Stage> {
@@ -93,43 +82,18 @@ class Stage {
   }
 
   async close(): Promise<void> {
-    await this.#pool.destroy()
+    await this.caller.close()
     await this.forum.stop()
   }
 
-  /** Sends requests in batches. Resolves to the bodies of their answers. */
-  async batch<Body>(requests: readonly Listed[]): Promise<Body[]> {
-    const bodies: Body[] = []
-    for (let n = 0; n < requests.length; n += batchMax) {
-      const text = await this.#post('/api/batch', { requests: requests.slice(n, n + batchMax) }, {})
-      const { responses } = JSON.parse(text) as { responses: { status: number; body: Body }[] }
-      const failed = responses.find(({ status }) => status >= 300)
-      if (failed !== undefined) throw new Error(JSON.stringify(failed))
-      bodies.push(...responses.map(({ body }) => body))
-    }
-    return bodies
-  }
-
-  async register(count: number): Promise<string[]> {
-    const one = { method: 'POST', path: '/api/identities', body: {} }
-    const made = await this.batch<{ token: string }>(Array.from({ length: count }, () => one))
-    return made.map(({ token }) => token)
-  }
-
-  async openThreads(count: number, token: string): Promise<string[]> {
-    const body = { title: 'A thread', content }
-    const made = await this.batch<{ thread_id: string }>(
-      Array.from({ length: count }, () => {
-        return { method: 'POST', path: '/api/threads', token, key: this.#key(), body }
-      }),
-    )
-    return made.map(({ thread_id }) => thread_id)
+  openThreads(count: number, token: string): Promise<string[]> {
+    return this.caller.openThreads(new Array<string>(count).fill('A thread'), content, token)
   }
 
   /** Has new agents follow the threads evenly. */
   async agents(count: number, threads: readonly string[]): Promise<Waiter[]> {
-    const tokens = await this.register(count)
-    await this.batch(
+    const tokens = await this.caller.register(count)
+    await this.caller.batch(
       tokens.map((token, n) => {
         const path = `/api/threads/${threads[n % threads.length]}/subscribe`
         return { method: 'POST', path, token }
@@ -140,8 +104,9 @@ class Stage {
   }
 
   async reply(threadId: string, token: string): Promise<void> {
-    const headers = { authorization: `Bearer ${token}`, 'idempotency-key': this.#key() }
-    await this.#post(`/api/threads/${threadId}/replies`, { content }, headers)
+    const path = `/api/threads/${threadId}/replies`
+    const key = this.caller.newKey()
+    await this.caller.send({ method: 'POST', path, token, key, body: { content } })
   }
 
   /** Resolves when exactly so many polls wait. Throws if the node lets fewer wait. */
@@ -159,20 +124,6 @@ class Stage {
   async #metric(name: string): Promise<number> {
     const read = () => this.forum.metrics()
     return (await read().catch(read)).get(name)!
-  }
-
-  #key(): string {
-    this.#keys += 1
-    return `key-of-crowds-${this.#keys}`
-  }
-
-  async #post(path: string, body: object, headers: Record<string, string>): Promise<string> {
-    const json = { 'content-type': 'application/json', prefer: 'return=minimal', ...headers }
-    const text = JSON.stringify(body)
-    const answer = await this.#pool.request({ method: 'POST', path, body: text, headers: json })
-    const read = await answer.body.text()
-    if (answer.statusCode >= 300) throw new Error(`${path}: ${answer.statusCode} ${read}`)
-    return read
   }
 }
 
@@ -226,7 +177,7 @@ function percentilesOf(latency: ReturnType<typeof createHistogram>): string {
 
 async function replies(): Promise<void> {
   const stage = await Stage.open('replies')
-  const tokens = await stage.register(writers)
+  const tokens = await stage.caller.register(writers)
   const busy = await stage.openThreads(busyThreads, tokens[0])
   const quiet = await stage.openThreads(quietThreads, tokens[0])
   await measureReplies(stage, busy, tokens) // the first one is not reported
@@ -258,7 +209,7 @@ function neverWoken(): void {
 
 async function wakes(): Promise<void> {
   const stage = await Stage.open('wakes')
-  const [writer] = await stage.register(1)
+  const [writer] = await stage.caller.register(1)
   for (const count of woken) {
     for (const way of ways) {
       const why = obstacle(count, way)
@@ -309,7 +260,7 @@ async function comeBack(): Promise<void> {
   if (why !== null) return console.log(`${returning} come back: skipped, ${why}`)
   const port = ['--port', `${await freePort()}`]
   const stage = await Stage.open('return', port)
-  const [writer] = await stage.register(1)
+  const [writer] = await stage.caller.register(1)
   const threads = await stage.openThreads(quietThreads, writer)
   const agents = await stage.agents(returning, threads)
   const connections = agents.map((agent, n) => new Connection(stage.forum.url, n, agent))

@@ -3,14 +3,14 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { Pool } from 'undici'
+import type { GrantedClaim, ThreadPage } from '../src/client/types.ts'
 import { type Owner, startCluster } from '../test/cluster/replication/nats-cluster.ts'
 import { freePort } from '../test/free-port.ts'
+import { type Answered, Caller, type Request } from './caller.ts'
 import { startDatabase } from './peers/postgres.ts'
 import { type Forum, startForum } from './sides.ts'
 
 export const claimSeconds = 1
-const batchMax = 1000
 const retryMs = 20
 
 /** `until`: when it is over, by the clock of the side, in milliseconds since the epoch. */
@@ -120,33 +120,18 @@ export async function postgresDesk(dir: string, size: DeskSize): Promise<Desk> {
   }
 }
 
-interface Asked {
-  method: 'GET' | 'POST' | 'DELETE'
-  path: string
-  token?: string
-  key?: string
-  body?: object
-}
-
-interface Answered {
-  status: number
-  // biome-ignore lint/suspicious/noExplicitAny: the answer of whatever was asked
-  body: any
-}
-
 /** Nodes of a forum, of which one at a time decides. */
 class ForumDesk implements Desk {
   readonly name: string
   readonly #size: DeskSize
   readonly #kill: () => Promise<void>
   readonly #close: () => Promise<void>
-  readonly #pools: Pool[]
-  readonly #tokens: string[] = []
-  readonly #threads: string[] = []
+  readonly #callers: Caller[]
+  #tokens: string[] = []
+  #threads: string[] = []
   readonly #open: number[] = []
   /** The tasks that somebody has claimed. */
   readonly #claimed = new Set<number>()
-  #keys = 0
   /** The node that answers. */
   #at = 0
 
@@ -160,21 +145,16 @@ class ForumDesk implements Desk {
     this.#size = size
     this.#kill = kill
     this.#close = close
-    this.#pools = urls.map((url) => new Pool(url, { connections: size.connections }))
+    this.#callers = urls.map((url) => new Caller(url, size.connections))
   }
 
   async fill(): Promise<void> {
     const { workers, tasks } = this.#size
-    const identity: Asked = { method: 'POST', path: '/api/identities', body: {} }
-    const made = await this.#batch(Array.from({ length: workers }, () => identity))
-    this.#tokens.push(...made.map(({ token }) => token))
-    const threads = await this.#batch(
-      Array.from({ length: tasks }, (_, n): Asked => {
-        const body = { title: `Task ${n}`, content: 'To be done.' }
-        return { ...this.#from(0, 'POST', '/api/threads'), body }
-      }),
-    )
-    this.#threads.push(...threads.map(({ thread_id }) => thread_id))
+    this.#tokens = await this.#insist((caller) => caller.register(workers))
+    const titles = Array.from({ length: tasks }, (_, n) => `Task ${n}`)
+    this.#threads = await this.#insist((caller) => {
+      return caller.openThreads(titles, 'To be done.', this.#tokens[0])
+    })
     this.#open.push(...this.#threads.keys())
   }
 
@@ -183,9 +163,9 @@ class ForumDesk implements Desk {
     const task = this.#open[Math.floor(Math.random() * this.#open.length)]
     const path = `/api/threads/${this.#threads[task]}/claim`
     const body = { seconds: claimSeconds }
-    const answer = await this.#ask({ ...this.#from(worker, 'POST', path), body })
-    if (answer.status === 409) return null
-    const { fence, expires_at: until } = answer.body
+    const { status, text } = await this.#ask({ ...this.#from(worker, 'POST', path), body })
+    if (status === 409) return null
+    const { fence, expires_at: until } = JSON.parse(text) as GrantedClaim
     const claimed = { task, fence, until }
     const isAgain = this.#claimed.has(task)
     this.#claimed.add(task)
@@ -210,65 +190,51 @@ class ForumDesk implements Desk {
   }
 
   async results(): Promise<number[]> {
-    const pages = await this.#batch(
-      this.#threads.map((id) => ({ method: 'GET', path: `/api/threads/${id}` })),
-    )
+    const requests = this.#threads.map((id): Request => {
+      return { method: 'GET', path: `/api/threads/${id}` }
+    })
+    const pages = await this.#insist((caller) => caller.batch<ThreadPage>(requests))
     return pages.map(({ messages }) => messages.length - 1)
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#pools.map((pool) => pool.destroy()))
+    await Promise.all(this.#callers.map((caller) => caller.close()))
     await this.#close()
   }
 
   /** Whether an earlier worker has published a result; the answer to it may be on its way. */
   async #isDone(task: number): Promise<boolean> {
     if (!this.#open.includes(task)) return true
-    const { body } = await this.#ask({ method: 'GET', path: `/api/threads/${this.#threads[task]}` })
-    return body.messages.length > 1
+    const { text } = await this.#ask({ method: 'GET', path: `/api/threads/${this.#threads[task]}` })
+    return (JSON.parse(text) as ThreadPage).messages.length > 1
   }
 
   async #release(worker: number, task: number): Promise<void> {
     await this.#ask(this.#from(worker, 'DELETE', `/api/threads/${this.#threads[task]}/claim`))
   }
 
-  #from(worker: number, method: 'POST' | 'DELETE', path: string): Asked {
-    const key = method === 'POST' ? { key: `claims-${this.#keys++}` } : {}
+  #from(worker: number, method: 'POST' | 'DELETE', path: string): Request {
+    const key = method === 'POST' ? { key: this.#callers[0].newKey() } : {}
     return { method, path, token: this.#tokens[worker], ...key }
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: the answers of whatever was asked
-  async #batch(requests: readonly Asked[]): Promise<any[]> {
-    const bodies: unknown[] = []
-    for (let n = 0; n < requests.length; n += batchMax) {
-      const body = { requests: requests.slice(n, n + batchMax) }
-      const answer = await this.#ask({ method: 'POST', path: '/api/batch', body })
-      const { responses } = answer.body as { responses: Answered[] }
-      const failed = responses.find(({ status }) => status >= 300)
-      if (failed !== undefined) throw new Error(JSON.stringify(failed))
-      bodies.push(...responses.map(({ body }) => body))
-    }
-    return bodies
+  /** Repeats a request until a node answers it. */
+  #ask(request: Request): Promise<Answered> {
+    return this.#insist(async (caller) => {
+      const answer = await caller.ask(request)
+      if (answer.status === 503 || answer.status === 429) throw new Error(answer.text)
+      return answer
+    })
   }
 
-  /** Repeats a request until a node answers it. */
-  #ask({ method, path, token, key, body }: Asked): Promise<Answered> {
-    const headers = {
-      prefer: 'return=minimal',
-      ...(token !== undefined && { authorization: `Bearer ${token}` }),
-      ...(key !== undefined && { 'idempotency-key': key }),
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-    }
-    const text = body === undefined ? null : JSON.stringify(body)
+  /** Repeats work, with another node each time, until it succeeds. */
+  #insist<T>(work: (caller: Caller) => Promise<T>): Promise<T> {
     return insist(async () => {
       const at = this.#at
       try {
-        const answer = await this.#pools[at].request({ method, path, headers, body: text })
-        const read = (await answer.body.json()) as Answered['body']
-        if (answer.statusCode === 503 || answer.statusCode === 429) throw new Error(read.error)
-        return { status: answer.statusCode, body: read }
+        return await work(this.#callers[at])
       } catch (error) {
-        this.#at = (at + 1) % this.#pools.length
+        this.#at = (at + 1) % this.#callers.length
         throw error
       }
     })

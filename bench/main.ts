@@ -15,6 +15,7 @@
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ConfigError } from '../src/base/arguments.ts'
 import { type Phase, Progress } from '../src/clients/swarm/progress.ts'
 import { type Amount, compare, type Side } from './compare.ts'
 import {
@@ -26,7 +27,7 @@ import {
 } from './latency.ts'
 import type { Generator } from './load.ts'
 import { describeMachine, machineLines } from './machine.ts'
-import { help, latencyName, type Options, parseOptions, UsageError } from './options.ts'
+import { help, latencyName, type Options, parseOptions } from './options.ts'
 import type { Peer } from './peers/peer.ts'
 import { postgres } from './peers/postgres.ts'
 import { redis } from './peers/redis.ts'
@@ -232,7 +233,7 @@ async function stalls(side: Side, forum: Forum, amount: Amount): Promise<Stall[]
 }
 
 process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
-  if (!(error instanceof UsageError)) throw error
+  if (!(error instanceof ConfigError)) throw error
   process.stderr.write(`bench: ${error.message}\n`)
   return 64
 })

@@ -1,7 +1,8 @@
 // The flags of `npm run bench`.
 
 import { tmpdir } from 'node:os'
-import { helpFlag, readArgs } from '../src/base/arguments.ts'
+import { ConfigError, type Flags, flagHelp, readFlags } from '../src/base/arguments.ts'
+import { choiceOf, numberOf } from '../src/base/values.ts'
 import { bestGenerator, type Generator, generators } from './load.ts'
 import { scenarios } from './scenarios.ts'
 
@@ -23,20 +24,29 @@ export interface Options {
 /** The part that measures latency at fixed rates, named like a scenario. */
 export const latencyName = 'latency'
 
-export class UsageError extends Error {}
+const flags = {
+  quick: { value: null, help: 'fewer and shorter rounds: about 3 minutes in all' },
+  smoke: {
+    value: null,
+    help: 'a second for each scenario, with a tiny forum: whether it still runs',
+  },
+  'no-peers': { value: null, help: 'without Redis and PostgreSQL' },
+  only: { value: 'NAMES', help: 'these scenarios only, with commas between' },
+  connections: { value: 'N', preset: '64', help: 'at once' },
+  load: { value: 'GENERATOR', preset: bestGenerator, help: 'wrk or autocannon' },
+  durability: {
+    value: 'MODE',
+    preset: 'always',
+    help: 'of the forum: always, interval[:ms], none',
+  },
+  dir: { value: 'DIR', preset: tmpdir(), help: 'where the data goes: the disk that is measured' },
+  json: { value: 'FILE', help: 'write the results as JSON too' },
+  markdown: { value: 'FILE', help: 'write the tables of docs/performance.md too' },
+} satisfies Flags
 
 export const help = `npm run bench -- [flags]
 
-  --quick            fewer and shorter rounds: about 3 minutes in all
-  --smoke            a second for each scenario, with a tiny forum: whether it still runs
-  --no-peers         without Redis and PostgreSQL
-  --only NAMES       these scenarios only, with commas between
-  --connections N    at once; default 64
-  --load GENERATOR   wrk or autocannon; default: wrk where it is installed
-  --durability MODE  of the forum: always (default), interval[:ms], none
-  --dir DIR          where the data goes: the disk that is measured; default ${tmpdir()}
-  --json FILE        write the results as JSON too
-  --markdown FILE    write the tables of docs/performance.md too
+${flagHelp(flags)}
   -h, --help
 
 Scenarios:
@@ -44,55 +54,28 @@ ${scenarios.map(({ name, title }) => `  ${name.padEnd(18)} ${title}`).join('\n')
   ${latencyName.padEnd(18)} replies and the swarm at fixed rates, with a million messages too
 `
 
-/** Returns null if help is requested. Throws a UsageError. */
+/** Returns null if help is requested. Throws a ConfigError. */
 export function parseOptions(args: string[]): Options | null {
-  const values = parseFlags(args)
+  const { values } = readFlags(args, flags, (sentence) => new ConfigError(sentence))
   if (values.help) return null
-  const names = [...scenarios.map(({ name }) => name), latencyName]
-  const only = values.only?.split(',') ?? names
-  const unknown = only.find((name) => !names.includes(name))
-  if (unknown !== undefined) throw new UsageError(`--only: there is no scenario "${unknown}"`)
-  const connections = Number(values.connections ?? 64)
-  if (!Number.isInteger(connections) || connections < 1) {
-    throw new UsageError(`--connections: "${values.connections}" is not a number from 1 on`)
-  }
-  const load = values.load ?? bestGenerator
-  if (!Object.hasOwn(generators, load)) {
-    throw new UsageError(`--load: "${load}" is neither wrk nor autocannon`)
-  }
+  const { connections, load, durability } = flags
+  const only = values.only?.split(',')
   return {
-    load: load as Generator,
+    load: choiceOf({ name: '--load', text: values.load ?? load.preset }, generatorNames),
     plan: values.smoke ? 'smoke' : values.quick ? 'quick' : 'full',
     hasPeers: !values['no-peers'],
-    only,
-    connections,
-    durability: values.durability ?? 'always',
+    only: only?.map((text) => choiceOf({ name: '--only', text }, names)) ?? names,
+    connections: numberOf(
+      { name: '--connections', text: values.connections ?? connections.preset },
+      1,
+      100_000,
+    ),
+    durability: values.durability ?? durability.preset,
     dir: values.dir ?? tmpdir(),
     json: values.json ?? null,
     markdown: values.markdown ?? null,
   }
 }
 
-function parseFlags(args: string[]) {
-  const text = { type: 'string' } as const
-  const flag = { type: 'boolean' } as const
-  return readArgs(
-    {
-      args,
-      options: {
-        quick: flag,
-        smoke: flag,
-        'no-peers': flag,
-        only: text,
-        connections: text,
-        load: text,
-        durability: text,
-        dir: text,
-        json: text,
-        markdown: text,
-        help: helpFlag,
-      },
-    },
-    (sentence) => new UsageError(sentence),
-  ).values
-}
+const names = [...scenarios.map(({ name }) => name), latencyName]
+const generatorNames = Object.keys(generators) as Generator[]

@@ -1,8 +1,8 @@
 // The flags of scale.ts.
 
 import { tmpdir } from 'node:os'
-import { helpFlag, readArgs } from '../src/base/arguments.ts'
-import { UsageError } from './options.ts'
+import { ConfigError, type Flags, flagHelp, readFlags } from '../src/base/arguments.ts'
+import { choiceOf } from '../src/base/values.ts'
 import type { Size } from './population.ts'
 import { scaleScenarios } from './scenarios.ts'
 
@@ -29,55 +29,54 @@ export interface ScaleOptions {
   json: string | null
 }
 
-const presets = {
-  messages: '1m',
-  threads: '100k',
-  identities: '100k',
-  bytes: '300',
-  only: 'page,tail,feed-empty,feed-news,feed-1000,mixed,reply,anywhere',
-  starts: '3',
-  rounds: '5',
-  seconds: '3',
-  'watch-seconds': '10',
-  'log-mb': '128',
-  'checkpoint-mb': '8',
-  durability: 'always',
-  dir: tmpdir(),
-}
+const scenarios = 'page,tail,feed-empty,feed-news,feed-1000,mixed,reply,anywhere'
 
-/** Flags of the server that have no preset. */
-const passed = ['text-memory-mb']
+const flags = {
+  messages: { value: 'N', preset: '1m', help: '1m is a million, 100k is 100,000' },
+  threads: { value: 'N', preset: '100k', help: 'threads of these messages' },
+  identities: { value: 'N', preset: '100k', help: 'authors of these messages' },
+  bytes: { value: 'N', preset: '300', help: 'length of each text' },
+  only: {
+    value: 'NAMES',
+    preset: scenarios,
+    help: 'these scenarios; none: starts and stalls only',
+  },
+  starts: { value: 'N', preset: '3', help: 'starts after a stop and after SIGKILL; medians count' },
+  rounds: { value: 'N', preset: '5', help: 'rounds of each scenario' },
+  seconds: { value: 'N', preset: '3', help: 'seconds of each round' },
+  'watch-seconds': { value: 'N', preset: '10', help: 'of replies, with checkpoints and without' },
+  'log-mb': {
+    value: 'N',
+    preset: '128',
+    help: 'log behind the checkpoint when the node is killed',
+  },
+  'checkpoint-mb': {
+    value: 'N',
+    preset: '8',
+    help: 'log between checkpoints while stalls are watched',
+  },
+  durability: { value: 'MODE', preset: 'always', help: 'as of the node' },
+  'text-memory-mb': { value: 'MB', preset: '', help: 'as of the node' },
+  dir: { value: 'DIR', preset: tmpdir(), help: 'where the data goes' },
+  data: { value: 'DIR', preset: '', help: 'keeps what is built there, and uses it again' },
+  json: { value: 'FILE', preset: '', help: 'write the results as JSON too' },
+} satisfies Flags
 
 export const help = `node dist/bench/scale.js [flags]
 
-  --messages N --threads N --identities N   how much there is; 1m is a million, 100k is 100,000
-  --bytes N            of a message's text
-  --only NAMES         these scenarios, with commas between; none: only starts and stalls
-  --starts N           after a clean stop, and after SIGKILL: their median counts
-  --rounds N --seconds N   of each scenario
-  --watch-seconds N    of each round of replies with checkpoints, and without
-  --log-mb N           of log behind the checkpoint, as the server is killed
-  --checkpoint-mb N    of log between two checkpoints, as stalls are watched
-  --durability MODE, --text-memory-mb MB   as the server's
-  --dir DIR            where data goes
-  --data DIR           keeps what is built there, and uses it again
-  --json FILE          writes the results as JSON too
+${flagHelp(flags)}
   -h, --help
-
-Presets: ${Object.entries(presets)
-  .map(([name, preset]) => `--${name} ${preset}`)
-  .join(' ')}
 `
 
-/** Returns null if help is requested. Throws a UsageError. */
+/** Returns null if help is requested. Throws a ConfigError. */
 export function parseScaleOptions(args: string[]): ScaleOptions | null {
-  const values = parseFlags(args)
+  const { values } = readFlags(args, flags, (sentence) => new ConfigError(sentence))
   if (values.help) return null
-  const text = (name: keyof typeof presets) => `${values[name] ?? presets[name]}`
-  const number = (name: keyof typeof presets) => parseCount(name, text(name))
+  const text = (name: keyof typeof flags) => values[name] ?? flags[name].preset
+  const number = (name: keyof typeof flags) => parseCount(name, text(name))
+  const names = scaleScenarios.map(({ name }) => name)
   const only = text('only') === 'none' ? [] : text('only').split(',')
-  const unknown = only.find((each) => !scaleScenarios.some(({ name }) => name === each))
-  if (unknown !== undefined) throw new UsageError(`--only: there is no scenario "${unknown}"`)
+  const memory = text('text-memory-mb')
   return {
     size: {
       messages: number('messages'),
@@ -85,7 +84,7 @@ export function parseScaleOptions(args: string[]): ScaleOptions | null {
       identities: number('identities'),
       contentBytes: number('bytes'),
     },
-    only,
+    only: only.map((each) => choiceOf({ name: '--only', text: each }, names)),
     starts: number('starts'),
     rounds: number('rounds'),
     seconds: number('seconds'),
@@ -93,22 +92,16 @@ export function parseScaleOptions(args: string[]): ScaleOptions | null {
     logMb: number('log-mb'),
     checkpointMb: number('checkpoint-mb'),
     durability: text('durability'),
-    flags: passed.flatMap((name) => (name in values ? [`--${name}`, `${values[name]}`] : [])),
+    flags: memory === '' ? [] : ['--text-memory-mb', memory],
     dir: text('dir'),
-    data: values.data === undefined ? null : `${values.data}`,
-    json: values.json === undefined ? null : `${values.json}`,
+    data: text('data') || null,
+    json: text('json') || null,
   }
 }
 
 function parseCount(name: string, text: string): number {
   const [, digits, unit] = /^(\d+)([km]?)$/.exec(text) ?? []
-  if (digits === undefined) throw new UsageError(`--${name}: "${text}" is not like 500, 100k or 1m`)
+  if (digits === undefined)
+    throw new ConfigError(`--${name}: "${text}" is not like 500, 100k or 1m`)
   return Number(digits) * ({ k: 1e3, m: 1e6 }[unit] ?? 1)
-}
-
-function parseFlags(args: string[]): Partial<Record<string, string | boolean>> {
-  const names = [...Object.keys(presets), ...passed, 'data', 'json']
-  const options = Object.fromEntries(names.map((name) => [name, { type: 'string' } as const]))
-  const config = { args, options: { ...options, help: helpFlag } }
-  return readArgs(config, (sentence) => new UsageError(sentence)).values
 }

@@ -16,12 +16,12 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ConfigError } from '../src/base/arguments.ts'
 import { Progress } from '../src/clients/swarm/progress.ts'
 import { type CheckpointResult, checkpointLines, watchCheckpoints } from './checkpoint-stalls.ts'
 import { compare, median } from './compare.ts'
 import { diskByKind, listed, type MemoryParts, memoryByPart, memoryLines } from './footprint.ts'
 import { describeMachine, type Machine, machineLines } from './machine.ts'
-import { UsageError } from './options.ts'
 import { type Population, type Size, usualSize } from './population.ts'
 import { cpuSeconds } from './process.ts'
 import { type ScenarioResult, scenarioResult } from './results.ts'
@@ -242,7 +242,7 @@ async function writeLog(
 }
 
 process.exitCode = await run(process.argv.slice(2)).catch((error: unknown) => {
-  if (!(error instanceof UsageError)) throw error
+  if (!(error instanceof ConfigError)) throw error
   process.stderr.write(`scale: ${error.message}\n`)
   return 64
 })

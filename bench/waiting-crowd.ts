@@ -8,9 +8,8 @@ import { setMaxListeners } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
+import { batchMax } from './caller.ts'
 
-/** The number of polls in a batch. */
-export const batchMax = 1000
 const waitSeconds = 50
 const answerTimeoutMs = 70_000
 const [pauseMsFirst, pauseMsMax] = [20, 500]
