@@ -26,12 +26,7 @@ import { eraseUnread } from '../../kernel/text/erasing.ts'
 import { type Text, textStoreName } from '../../kernel/text/text.ts'
 import { warmUp } from '../../kernel/text/warm-up.ts'
 import { logNotices } from '../../operators/ops/log.ts'
-import {
-  type CheckpointStats,
-  noCheckpoints,
-  type StartProgress,
-  type Vitals,
-} from '../../operators/ops/vitals.ts'
+import { CheckpointStats, type StartProgress, type Vitals } from '../../operators/ops/vitals.ts'
 import { Scrub } from './scrub.ts'
 
 const checkEveryMs = 1_000
@@ -72,7 +67,7 @@ interface Running {
 }
 
 export class CheckpointSchedule {
-  readonly stats: CheckpointStats = { ...noCheckpoints }
+  readonly stats = new CheckpointStats()
   /**
    * Both are called when a checkpoint has been taken: `onTaken` so that it can be uploaded,
    * `tellReaders` with its number and position.

@@ -22,7 +22,7 @@ import { type Scrubbed, scrubFile } from '../../../wal/checkpoint/scrub.ts'
 import type { Disk } from '../../../wal/disk.ts'
 import { isOfSystem } from '../../../wal/errors.ts'
 import { inSlicesOf, type Pause } from '../../base/pauses.ts'
-import { noScrub, type ScrubStats } from '../../operators/ops/vitals.ts'
+import { ScrubStats } from '../../operators/ops/vitals.ts'
 
 const firstAfterMs = 60_000
 const hourMs = 3_600_000
@@ -57,7 +57,7 @@ function throwUnlessStopped(error: unknown): void {
 }
 
 export class Scrub {
-  readonly stats: ScrubStats = { ...noScrub }
+  readonly stats = new ScrubStats()
   /** Warnings about damage that is not repaired yet, by the number of the page file. */
   readonly #damaged = new Map<number, string>()
   readonly #options: PeriodicScrubOptions

@@ -20,7 +20,7 @@ import { type Text, textStoreName } from './text.ts'
 
 const boundsSeconds = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10]
 
-class NodeTextDisk implements TextDisk {
+export class NodeTextDisk implements TextDisk {
   /** Durations of reads in seconds. A single read covers all blocks of a request. */
   readonly reads = new Histogram(boundsSeconds)
   readonly #reader: BlockReader

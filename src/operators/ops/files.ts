@@ -21,7 +21,6 @@ const modules = [
   'dashboard/elements',
   'dashboard/history',
   'dashboard/main',
-  'dashboard/sparks',
   'dashboard/status',
   'dashboard/units',
 ]

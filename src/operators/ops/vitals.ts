@@ -7,22 +7,27 @@ import { TopCounts } from '../../base/top-counts.ts'
 import type { Availability } from '../../edge/http/edge-options.ts'
 import type { Load } from '../../edge/http/load.ts'
 import type { Meter, RouteMeter } from '../../edge/http/meter.ts'
+import type { SearchHost } from '../../forum/search/host.ts'
+import type { SearchLink } from '../../forum/search/link.ts'
 import type { State } from '../../forum/state.ts'
+import type { ColdReads } from '../../kernel/text/cold-reads.ts'
+import type { NodeTextDisk } from '../../kernel/text/disk.ts'
 import type { LogLine } from '../../people/browser/dashboard/status.ts'
+import type { DiskSpace } from './disk-space.ts'
 
 /** Statistics of this process's checkpoints; `position` may be that of the one it started from. */
-export interface CheckpointStats {
-  taken: number
-  failed: number
+export class CheckpointStats {
+  taken = 0
+  failed = 0
   /** The newest one: its position in the log, age, duration in seconds, and bytes written. */
-  position: number
-  ageSeconds(): number
-  seconds: number
-  bytes: number
+  position = 0
+  ageSeconds = (): number => Number.NaN
+  seconds = 0
+  bytes = 0
   /**
    * The seconds for which the newest one blocked the event loop when it began; the rest is sliced.
    */
-  beginSeconds: number
+  beginSeconds = 0
 }
 
 /** The output of the node's log (log.ts). */
@@ -36,38 +41,36 @@ export interface LogOutput {
 }
 
 /** Statistics of this process's scrubs of page files. */
-export interface ScrubStats {
+export class ScrubStats {
   /** Bytes of page files that were read. */
-  bytes: number
+  bytes = 0
   /**
    * The number of damaged pages that were rewritten: from parity, or from memory by a checkpoint.
    */
-  byParity: number
-  byMemory: number
+  byParity = 0
+  byMemory = 0
   /** Returns the seconds since a pass over all page files ended, or NaN if none has. */
-  ageSeconds(): number
+  ageSeconds = (): number => Number.NaN
   /** The number of damaged pages that the last complete pass found. */
-  found: number
+  found = 0
 }
 
-/** Requests that wait for text that is on disk. */
-interface ColdReadStats {
-  /** The number of parked requests, and the bytes of the blocks that they hold. */
-  readonly length: number
-  readonly bytes: number
-  /** The number of requests that were rejected because of a limit. */
-  readonly refused: number
-  readonly limits: { readonly parkedMax: number; readonly bytesMax: number }
-  readonly blocksRead: number
+/** Requests that wait for text that is on disk (kernel/text/cold-reads.ts). */
+type ColdReadStats = Pick<ColdReads, 'length' | 'bytes' | 'refused' | 'limits' | 'blocksRead'>
+
+const noColdReads: ColdReadStats = {
+  ...{ length: 0, bytes: 0, refused: 0, blocksRead: 0 },
+  limits: { parkedMax: 0, bytesMax: 0 },
 }
 
-/** Statistics of this process's reads of text from disk. */
-export interface TextDiskStats {
-  readonly reads: Histogram
-  /** The number of damaged blocks that were rebuilt from parity, and of those that could not be. */
-  readonly rebuilt: number
-  readonly lost: number
-}
+/** Statistics of this process's reads of text from disk (kernel/text/disk.ts). */
+export type TextDiskStats = Pick<NodeTextDisk, 'reads' | 'rebuilt' | 'lost'>
+
+/** Statistics of the search (forum/search/host.ts). */
+export type SearchStats = Pick<
+  SearchHost,
+  'engine' | 'isAvailable' | 'absence' | 'restarts' | 'progress'
+> & { link: Pick<SearchLink, 'length' | 'refused' | 'times'> }
 
 export interface ClockStats {
   /** The number of steps by a minute or more, in each direction. */
@@ -159,40 +162,48 @@ export interface StartProgress {
   why?: string
 }
 
-export interface Vitals extends EarlyVitals {
-  /** The journal, or null until the log is replayed. */
-  journal: Journal | null
-  start: StartProgress
-  /** The answers that wait for the log. */
-  gate: { readonly length: number }
-  /** Reads that take several event-loop iterations: current number, and total of rejections. */
-  slicedWork: { readonly length: number; readonly refused: number }
-  pageMaking: { readonly length: number; readonly refused: number }
-  /** Polls of this process that wait for news: current number, limit, and totals by outcome. */
-  waiting: {
-    readonly length: number
-    readonly max: number
-    readonly ended: Readonly<Record<string, number>>
+/** Returns the vitals that are known once the log is replayed, as they are before that. */
+function laterVitals() {
+  return {
+    journal: null as Journal | null,
+    start: { step: 'checkpoint', done: 0, of: 0 } as StartProgress,
+    /** The answers that wait for the log. */
+    gate: { length: 0 },
+    /** Reads that take several event-loop iterations: current number, and total of rejections. */
+    slicedWork: { length: 0, refused: 0 } as Readonly<Record<'length' | 'refused', number>>,
+    pageMaking: { length: 0, refused: 0 } as Readonly<Record<'length' | 'refused', number>>,
+    /** Polls of this process that wait for news: current number, limit, and totals by outcome. */
+    waiting: { length: 0, max: 0, ended: {} as Readonly<Record<string, number>> },
+    /** The number of callers that were not let in, by reason (forum/identities/guesses.ts). */
+    guesses: { notLetIn: {} as Readonly<Record<string, number>> },
+    /** The numbers of the identities whose writes rate limits refuse (forum/write.ts). */
+    refusedCallers: new TopCounts(0) as Pick<TopCounts<number>, 'top'>,
+    coldReads: noColdReads,
+    textDisk: { reads: new Histogram([]), rebuilt: 0, lost: 0 } as TextDiskStats,
+    /** Returns warnings about problems that do not keep the node from answering. */
+    warnings: (): string[] => [],
+    clock: { stepsBack: 0, stepsAhead: 0, behindMs: () => 0, warnings: () => [] } as ClockStats,
+    /** The readers beside this process, or null if there are none. */
+    readers: null as ReadersStats | null,
+    /** The room of the data directory (disk-space.ts). */
+    disk: { freeBytes: null, fullInSeconds: null } as Pick<
+      DiskSpace,
+      'freeBytes' | 'fullInSeconds'
+    >,
+    /** Where callers reach the forum; null until it serves, and on all addresses. */
+    url: null as string | null,
+    /** The search, or null if it is off. */
+    search: null as SearchStats | null,
+    /** The replication, or null if the log is not replicated. */
+    replication: null as ReplicationStats | null,
   }
-  /** The number of callers that were not let in, by reason (forum/identities/guesses.ts). */
-  guesses: { readonly notLetIn: Readonly<Record<string, number>> }
-  /** The numbers of the identities whose writes rate limits refuse (forum/write.ts). */
-  refusedCallers: Pick<TopCounts<number>, 'top'>
-  coldReads: ColdReadStats
-  textDisk: TextDiskStats
-  /** Returns warnings about problems that do not keep the node from answering. */
-  warnings(): string[]
-  clock: ClockStats
-  /** The readers beside this process, or null if there are none. */
-  readers: ReadersStats | null
-  /** The room of the data directory (disk-space.ts). */
-  disk: { readonly freeBytes: number | null; readonly fullInSeconds: number | null }
-  /** Where callers reach the forum; null until it serves, and on all addresses. */
-  url: string | null
-  /** The search, or null if it is off. */
-  search: SearchStats | null
-  /** The replication, or null if the log is not replicated. */
-  replication: ReplicationStats | null
+}
+
+export type Vitals = EarlyVitals & ReturnType<typeof laterVitals>
+
+/** Returns the vitals of a node that has not replayed its log yet. */
+export function newVitals(early: EarlyVitals): Vitals {
+  return { ...early, ...laterVitals() }
 }
 
 /** Returns the number of answers of a route since the start. */
@@ -233,82 +244,5 @@ export function recordsBehind({ journal, checkpoints: { position } }: Vitals): n
   return (journal?.position ?? position) - position
 }
 
-export const noCheckpoints: Readonly<CheckpointStats> = {
-  taken: 0,
-  failed: 0,
-  position: 0,
-  ageSeconds: () => Number.NaN,
-  seconds: 0,
-  bytes: 0,
-  beginSeconds: 0,
-}
-
 /** The output of a log that is not written to standard output. */
 export const allWritten: LogOutput = { linesDropped: 0, warnings: [], newest: [] }
-
-/** The statistics of a process that has scrubbed nothing. */
-export const noScrub: Readonly<ScrubStats> = {
-  bytes: 0,
-  byParity: 0,
-  byMemory: 0,
-  ageSeconds: () => Number.NaN,
-  found: 0,
-}
-
-const noColdReads: ColdReadStats = {
-  length: 0,
-  bytes: 0,
-  refused: 0,
-  limits: { parkedMax: 0, bytesMax: 0 },
-  blocksRead: 0,
-}
-
-/** Returns the vitals of a node that has not replayed its log yet. */
-export function newVitals(early: EarlyVitals): Vitals {
-  return {
-    ...early,
-    journal: null,
-    start: { step: 'checkpoint', done: 0, of: 0 },
-    gate: { length: 0 },
-    slicedWork: { length: 0, refused: 0 },
-    pageMaking: { length: 0, refused: 0 },
-    waiting: { length: 0, max: 0, ended: {} },
-    guesses: { notLetIn: {} },
-    refusedCallers: new TopCounts(0),
-    coldReads: noColdReads,
-    textDisk: { reads: new Histogram([]), rebuilt: 0, lost: 0 },
-    warnings: () => [],
-    clock: { stepsBack: 0, stepsAhead: 0, behindMs: () => 0, warnings: () => [] },
-    readers: null,
-    disk: { freeBytes: null, fullInSeconds: null },
-    url: null,
-    search: null,
-    replication: null,
-  }
-}
-
-export interface SearchStats {
-  /** The engine that serves; null if none has started yet, '' if none can be loaded. */
-  readonly engine: string | null
-  readonly isAvailable: boolean
-  /** Why it is not available, if it is not. */
-  readonly absence: string
-  readonly restarts: number
-  readonly progress: {
-    /** The number below which all messages are indexed, and the number of indexed messages. */
-    readonly covered: number
-    readonly indexed: number
-    readonly shards: number
-    readonly bytes: number
-    readonly residentBytes: number
-    readonly cpuSeconds: number
-    /** Why the index makes no progress; '' if it does. */
-    readonly stallReason: string
-  }
-  readonly link: {
-    /** The number of searches that wait or are in progress, and of those that were refused. */
-    readonly length: number
-    readonly refused: number
-    readonly times: Histogram
-  }
-}

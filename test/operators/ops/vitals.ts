@@ -6,11 +6,11 @@ import { Meter } from '../../../src/edge/http/meter.ts'
 import { State } from '../../../src/forum/state.ts'
 import {
   allWritten,
+  CheckpointStats,
   newVitals,
-  noCheckpoints,
-  noScrub,
   type ReadersStats,
   type ReplicationStats,
+  ScrubStats,
   type Vitals,
 } from '../../../src/operators/ops/vitals.ts'
 import type { Health, Journal } from '../../../wal/journal/journal.ts'
@@ -33,8 +33,8 @@ export function vitalsOf(
     memoryBytesMax: 1,
     textBytesMax: 1,
     state: new State({ retentionMs: 1, seed: 1 }),
-    checkpoints: { ...noCheckpoints },
-    scrub: { ...noScrub },
+    checkpoints: new CheckpointStats(),
+    scrub: new ScrubStats(),
     logOutput: allWritten,
   })
   if (health !== null) vitals.journal = { health, position: 7, warnings: [] as string[] } as Journal
