@@ -1,9 +1,16 @@
 // agent-forum wal verify and inspect: read a log that no process has open, and report on it.
 
-import { describeReport, summarizeReport } from '../../wal/tools/inspect.ts'
+import { codeOf } from '../../wal/errors.ts'
+import {
+  describeReport,
+  type InspectOptions,
+  inspectLog,
+  type LogReport,
+  summarizeReport,
+} from '../../wal/tools/inspect.ts'
+import { ConfigError } from '../base/arguments.ts'
 import { decode } from '../forum/records.ts'
 import { progressBar } from './progress-bar.ts'
-import { readLog } from './read-log.ts'
 
 /** Prints its findings; resolves to the exit code. `counting`: also counts records of each kind. */
 export async function checkLog(
@@ -36,4 +43,17 @@ export async function checkLog(
   }
   process.stdout.write(`${lines.join('\n')}\n`)
   return error?.exitCode ?? 0
+}
+
+/**
+ * Returns the report of `inspectLog`. Throws a ConfigError if there is no log at all, because a
+ * mistyped directory must not be taken for a whole log.
+ */
+export async function readLog(data: string, options: InspectOptions): Promise<LogReport> {
+  const report = await inspectLog(data, options)
+  const isMissing = codeOf(report.error?.cause) === 'ENOENT'
+  if (report.files.length === 0 && (report.error === null || isMissing)) {
+    throw new ConfigError(`there is no log in ${data}`)
+  }
+  return report
 }

@@ -8,8 +8,8 @@ import { pluralize } from '../base/text.ts'
 import { RecordNames } from '../forum/record-names.ts'
 import { decode } from '../forum/records.ts'
 import { progressBar } from './progress-bar.ts'
-import { readLog } from './read-log.ts'
 import { OutputError, TextOutput } from './text-output.ts'
+import { readLog } from './wal-check.ts'
 
 /** Writes to `out`, or to stdout. Returns the exit code; damage is reported on stderr. */
 export async function exportLog(data: string, out: string | undefined): Promise<number> {

@@ -18,7 +18,7 @@ import { copyWhole } from '../../wal/tools/whole-copy.ts'
 import { ConfigError } from '../base/arguments.ts'
 import { beginEpochAt } from '../engine/storage/node-files.ts'
 import { withBar } from './progress-bar.ts'
-import { readLog } from './read-log.ts'
+import { readLog } from './wal-check.ts'
 
 const disk = realDisk
 

@@ -64,6 +64,12 @@ const warmUpSliceMs = 1
 /** Stands for the keys of the main process, which a reader does not need. */
 const noKey = Buffer.alloc(32)
 
+interface Opened {
+  forum: Forum
+  role: Role
+  forwarder: Forwarder
+}
+
 export class Reader {
   readonly #setup: ReaderSetup
   readonly #config: Config
@@ -74,9 +80,8 @@ export class Reader {
   #refusal: AvailabilityView['refusal'] = 'starting'
   /** The role of the main process. */
   #nodeRole: RoleName
-  #role: Role | null = null
-  #forum: Forum | null = null
-  #forwarder: Forwarder | null = null
+  /** What it has as soon as a state is loaded. */
+  #opened: Opened | null = null
   #listener: Listener | null = null
   #isListening = false
   /** The checkpoint whose files hold the text, and a newer one that is to be adopted. */
@@ -113,7 +118,7 @@ export class Reader {
     if (state.position > 0) this.#manifest = checkpoints.newest
     state.text.readPage = (place) =>
       readPageNow(this.#directory, place) ?? this.#end('a page is gone')
-    this.#open(state)
+    this.#opened = this.#open(state)
     this.#log.info({ position: state.position }, 'reader_loaded')
     this.#main.start(state.position)
     await warmUp(state.text, {
@@ -139,7 +144,7 @@ export class Reader {
   }
 
   onSeen(seen: Seen): void {
-    this.#forum?.lastSeen.merge(seen, false)
+    this.#opened?.forum.lastSeen.merge(seen, false)
   }
 
   onRole(role: RoleName): void {
@@ -148,37 +153,39 @@ export class Reader {
 
   /** Nothing becomes durable any more, although the main process is alive: refuses what waits. */
   onFailed(failure: GateFailure): void {
-    this.#role?.refuse(failure)
+    this.#opened?.role.refuse(failure)
   }
 
   /** Finishes requests in progress, within `answersEndMs` at most, and refuses the rest. */
   async stop(): Promise<void> {
     this.#refusal = 'shutting_down'
     this.#listener?.stop()
-    if (this.#forum !== null) await endReads(this.#forum)
+    if (this.#opened !== null) await endReads(this.#opened.forum)
     for (let ms = 0; ms < answersEndMs && this.#isAnswering; ms += answersCheckMs) {
       await sleep(answersCheckMs)
     }
-    this.#role?.refuse('shutting_down')
+    this.#opened?.role.refuse('shutting_down')
     await sleep(lingerMs)
   }
 
   /** The main process is gone, so what waits to become durable never will. */
   async onLost(): Promise<void> {
-    this.#role?.refuse('shutting_down')
+    this.#opened?.role.refuse('shutting_down')
     await this.stop()
   }
 
   /** Whether answers wait for the main process, or for durability. */
   get #isAnswering(): boolean {
-    return (this.#role?.gate.length ?? 0) > 0 || (this.#forwarder?.inFlight ?? 0) > 0
+    const { role, forwarder } = this.#opened ?? {}
+    return (role?.gate.length ?? 0) > 0 || (forwarder?.inFlight ?? 0) > 0
   }
 
   get #directory() {
     return { disk: realDisk, dir: this.#config.data }
   }
 
-  #open(state: State): void {
+  /** Follows the main process on this state. */
+  #open(state: State): Opened {
     const [config, load, main, edge] = [this.#config, this.#load, this.#main, this.#edge]
     const { epoch, epochBegin, publicUrl, version } = this.#setup
     const { trustProxy, nodeLimits } = config
@@ -209,7 +216,6 @@ export class Reader {
       }),
       coldReadsLimits: nodeLimits.coldReads,
     })
-    this.#forum = forum
     const name = () => this.#nodeRole
     const own = { publicUrl, version, epoch, startedAt: 0 }
     const role = new Role({ ...own, forum, edge, load, config, name })
@@ -225,13 +231,12 @@ export class Reader {
     })
     role.follow({ forward: forwarder, standing: main.standing })
     main.role = role
-    this.#role = role
-    this.#forwarder = forwarder
     if (config.search) {
       const hasMessages = () => forum.state.messages.count > 0
       const index = new ReaderSearch(config.data, hasMessages)
       role.service.search = new MessageSearch(forum, index)
     }
+    return { forum, role, forwarder }
   }
 
   /** Joins the other processes on the port, after the state has caught up. */
@@ -239,7 +244,7 @@ export class Reader {
     this.#refusal = null
     const { host, trustProxy } = this.#config
     const http = chooseHttp(this.#config, this.#log)
-    const handle = handlerOf(this.#edge, this.#config, this.#log, () => this.#forum!.state)
+    const handle = handlerOf(this.#edge, this.#config, this.#log, () => this.#opened!.forum.state)
     this.#listener = await http.listen(host, this.#setup.port, handle, {
       load: this.#load,
       behindProxy: trustProxy !== null,
@@ -264,7 +269,7 @@ export class Reader {
 
   /** Adopts the page files of a newer checkpoint (R3). */
   #adopt(): void {
-    const { state } = this.#forum ?? {}
+    const { state } = this.#opened?.forum ?? {}
     const newer = this.#newer
     if (newer === null || state === undefined || state.position < newer.position) return
     this.#newer = null
@@ -284,16 +289,17 @@ export class Reader {
   }
 
   #report(): void {
-    const [load, forum] = [this.#load, this.#forum]
+    const load = this.#load
+    const { forum, role, forwarder } = this.#opened ?? {}
     const { user, system } = process.cpuUsage()
     const { used_heap_size, external_memory } = getHeapStatistics()
     const text = forum?.state.text
     this.#main.report({
       reader: this.#setup.reader,
       isServing: this.#isListening && this.#refusal === null,
-      position: this.#role?.position ?? 0,
+      position: role?.position ?? 0,
       staleness: this.#main.staleness.report(),
-      forwarded: this.#forwarder?.sent ?? 0,
+      forwarded: forwarder?.sent ?? 0,
       textReads: forum?.coldReads.blocksRead ?? 0,
       cpuSeconds: (user + system) / 1e6,
       residentBytes: residentMemory(),

@@ -240,3 +240,31 @@ function limitsOf(lines: readonly Line[]): number[] {
 function keyOf({ lines }: Chart): string {
   return lines.map(({ label, column, max }) => `${label}=${column}<${max}`).join()
 }
+
+const [sparkWidth, sparkHeight] = [120, 28]
+const svg = 'http://www.w3.org/2000/svg'
+
+/**
+ * Draws the small lines beside the figures at the top: the last ten minutes of each, as far as they
+ * are known, between zero and their highest value.
+ */
+export function drawSparks(history: History): void {
+  for (const place of document.querySelectorAll<HTMLElement>('[data-column]')) {
+    const values = history.column(place.dataset.column!)
+    const highest = Math.max(...values.map((value) => value ?? 0))
+    const step = sparkWidth / Math.max(1, values.length - 1)
+    const path = values.map((value, i) => {
+      if (value === null) return ''
+      const isFirst = i === 0 || values[i - 1] === null
+      const y = highest === 0 ? sparkHeight : sparkHeight * (1 - value / highest)
+      return `${isFirst ? 'M' : 'L'}${(i * step).toFixed(1)} ${y.toFixed(1)}`
+    })
+    const line = document.createElementNS(svg, 'path')
+    line.setAttribute('d', path.join(''))
+    const picture = document.createElementNS(svg, 'svg')
+    picture.setAttribute('viewBox', `0 -1 ${sparkWidth} ${sparkHeight + 2}`)
+    picture.setAttribute('preserveAspectRatio', 'none')
+    picture.append(line)
+    place.replaceChildren(picture)
+  }
+}

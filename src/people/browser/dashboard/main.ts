@@ -7,10 +7,9 @@
 // M3. A node of another version, or with other panels, has another page, so the page is reloaded.
 
 import { whileVisible } from '../while-visible.ts'
-import { ChartView, type Timeline } from './charts.ts'
+import { ChartView, drawSparks, type Timeline } from './charts.ts'
 import { byId } from './elements.ts'
 import { History } from './history.ts'
-import { drawSparks } from './sparks.ts'
 import type { Chart, Status } from './status.ts'
 import { clockWithSeconds } from './units.ts'
 
