@@ -205,8 +205,10 @@ const noDetails = 0
 
 /** Returns the hash of these details as a receipt keeps it; 0 if all of them are undefined. */
 export function detailsOf(fields: Readonly<Record<string, string | number | undefined>>): number {
-  const text = JSON.stringify(fields)
-  return text === '{}' ? noDetails : hashKey(0, 0, text).first || 1
+  for (const name in fields) {
+    if (fields[name] !== undefined) return hashKey(0, 0, JSON.stringify(fields)).first || 1
+  }
+  return noDetails
 }
 
 /** Returns two 32-bit FNV-1a hashes with different seeded offset bases and multipliers. */

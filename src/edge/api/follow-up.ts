@@ -79,11 +79,9 @@ function endOf(text: string): End {
 }
 
 /** Returns the header lines of an answer that has `follow_up`, or had it without the preference. */
-export function preferenceApplied({ isMinimal }: AnyCall): { headers?: string } {
-  return isMinimal ? applied : {}
+export function preferenceApplied({ isMinimal }: AnyCall): string | undefined {
+  return isMinimal ? '\r\nPreference-Applied: return=minimal' : undefined
 }
-
-const applied = { headers: '\r\nPreference-Applied: return=minimal' }
 
 /** Returns whether answers of the route, or those in them, have `follow_up`. */
 export function hasFollowUp({ answers, isBatch }: Pick<Route, 'answers' | 'isBatch'>): boolean {

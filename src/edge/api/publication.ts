@@ -60,5 +60,5 @@ export function publicationAnswer(
   body.write(start, 'latin1')
   body.set(end, start.length)
   const status = replayed ? 200 : 201
-  return { status, body, isOwn: true, position, ...preferenceApplied(call) }
+  return { status, body, isOwn: true, position, headers: preferenceApplied(call) }
 }

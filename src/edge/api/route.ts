@@ -106,7 +106,7 @@ export interface Answer {
   /** Set if the page is empty and its caller is ready to wait: the topic, and the seconds. */
   wait?: { topic: number; seconds: number } | undefined
   /** Header lines that replace those of the route, each preceded by a CRLF. */
-  headers?: string
+  headers?: string | undefined
   /** The seconds of Retry-After, for a refusal with a body of its own. */
   retryAfter?: number
   /** What was decided, in place of a body, for the process that renders the answer (`Command`). */

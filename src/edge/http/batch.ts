@@ -240,9 +240,9 @@ class Batch implements ItemBatch {
     const leave = (failure: GateFailure | null) => {
       if (this.isGone) return
       if (failure !== null) return this.#refuse(failure)
-      const outcome = { status: 200, body: answers.joined(), isOwn: true, position }
-      const more = preferenceApplied(this.#call)
-      sendOutcome(this.exchange, this.#prepared.route, { ...outcome, ...more })
+      const headers = preferenceApplied(this.#call)
+      const outcome = { status: 200, body: answers.joined(), isOwn: true, position, headers }
+      sendOutcome(this.exchange, this.#prepared.route, outcome)
       this.#end()
     }
     if (position <= forum.journal.durable) leave(null)

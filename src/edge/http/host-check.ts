@@ -53,12 +53,15 @@ export function guarded(
     exchange.meter = edge.meter.none
     answer(exchange, status, '', why, 'text/plain; charset=utf-8')
   }
+  let accepted = '' // most requests name the host that the one before named
   return {
     handle(exchange: Exchange): void {
       const host = isBehindProxy ? exchange.allOf('host') : exchange.header('host')
+      if (host === accepted) return edge.handle(exchange)
       if (host.includes(',')) return refuse(exchange, 400, twoHosts)
-      if (names === null || isOwnHost(host, names)) return edge.handle(exchange)
-      refuse(exchange, 421, wrongHost)
+      if (names !== null && !isOwnHost(host, names)) return refuse(exchange, 421, wrongHost)
+      accepted = host
+      edge.handle(exchange)
     },
   }
 }

@@ -259,6 +259,7 @@ export function prefersHtml(accept: string): boolean {
  * first one counts.
  */
 export function prefersMinimal(prefer: string): boolean {
+  if (prefer === '') return false
   for (const preference of prefer.toLowerCase().split(',', partsMax)) {
     const [name, value] = preference.split(/[=;]/, 2).map((part) => part.trim())
     if (name === 'return') return value === 'minimal' || value === '"minimal"'

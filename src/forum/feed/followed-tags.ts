@@ -8,6 +8,7 @@ import type { State } from '../state.ts'
 import type { FollowedTag } from './table.ts'
 
 const none: ReadonlyMap<number, string> = new Map()
+const nowhere: ReadonlyMap<number, number> = new Map()
 
 export class FollowedTags {
   readonly #state: State
@@ -18,7 +19,7 @@ export class FollowedTags {
   constructor(state: State, identity: number) {
     this.#state = state
     this.#tags = state.feeds.tagsOf(identity)
-    this.#from = new Map(this.#tags.map(({ tag, from }) => [tag, from]))
+    this.#from = this.areNone ? nowhere : new Map(this.#tags.map(({ tag, from }) => [tag, from]))
   }
 
   get areNone(): boolean {

@@ -67,6 +67,7 @@ export interface Feed extends Positioned {
   changed: number
 }
 
+const everything = () => true
 /** The followed threads that one slice examines. */
 const chunk = new Uint32Array(sliceSteps)
 
@@ -99,7 +100,7 @@ export class FeedSearch {
   /** The second part of the search, while it is in that part. */
   #threads: ThreadScan | null = null
   #stepsLeft = 0
-  #isWanted: (message: number) => boolean = () => true
+  #isWanted: (message: number) => boolean = everything
 
   constructor(state: State, read: FeedRead) {
     this.#state = state
@@ -200,10 +201,10 @@ export class FeedSearch {
 
   /** Returns the function that chooses messages. It is valid until the next record. */
   #choice(): (message: number) => boolean {
-    const [state, { type, tags }] = [this.#state, this.#read]
-    const isOfType = state.messages.ofType(type)
+    const state = this.#state
+    if (!this.#isChoosing && state.expiredPosition === 0) return everything
+    const isOfType = state.messages.ofType(this.#read.type)
     const { has } = taggedOf(state, this.#read)
-    if (tags === undefined && state.expiredPosition === 0) return isOfType
     const isTagged = (message: number) => has(state.messages.thread(message))
     return (message) => isOfType(message) && isTagged(message) && !state.isGone(message)
   }
@@ -319,7 +320,9 @@ export class FeedSearch {
 
   #numberAfter(after: number): number {
     const { messages } = this.#state
-    return partition(messages.count, (message) => messages.seq(message) <= after)
+    const { count } = messages
+    if (count > 0 && messages.seq(count - 1) <= after) return count // most polls
+    return partition(count, (message) => messages.seq(message) <= after)
   }
 
   /** Examines the threads that the caller follows; returns false if the slice ended first. */

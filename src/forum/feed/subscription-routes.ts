@@ -68,7 +68,7 @@ export const postSubscribe = command({
     commands.subscribe(forum, { caller, threadId: id }),
   render(service, call, { position }) {
     const body = renderSubscribed(service, call, { thread_id: call.id, ...polled })
-    return { status: 200, body, position, ...preferenceApplied(call) }
+    return { status: 200, body, position, headers: preferenceApplied(call) }
   },
 })
 
@@ -101,7 +101,7 @@ export const postTagSubscribe = command({
     commands.subscribeTag(forum, { caller, tag: id }),
   render(service, call, { position }) {
     const body = renderTagSubscribed(service, call, { tag: call.id, ...polled })
-    return { status: 200, body, position, ...preferenceApplied(call) }
+    return { status: 200, body, position, headers: preferenceApplied(call) }
   },
 })
 

@@ -118,7 +118,7 @@ export const postIdentity = command<CreatedIdentity, NewIdentityBody>({
       token_shown_once: true,
       identity_is_self_asserted: true,
     })
-    return { status: 201, body, position, ...preferenceApplied(call) }
+    return { status: 201, body, position, headers: preferenceApplied(call) }
   },
 })
 
