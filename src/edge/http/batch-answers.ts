@@ -13,7 +13,7 @@ import { errorBody } from '../api/errors.ts'
 import type { Load } from './load.ts'
 
 const open = Buffer.from('{"responses":[')
-const comma = Buffer.from(',')
+const comma = ','
 const close = Buffer.from(']}')
 
 export interface ItemAnswer {
@@ -38,7 +38,7 @@ export class BatchAnswers {
     this.missing = count
     this.#parts = new Array<Buffer>(count).fill(full)
     this.#load = load
-    this.#room = answersBytesMax - open.length - count * (full.length + comma.length) - close.length
+    this.#room = answersBytesMax - open.length - count * full.length - close.length
   }
 
   /** Adds the answer to the request with this index. Copies the bytes of its body. */
@@ -58,9 +58,8 @@ export class BatchAnswers {
 
   /** Returns the body of the batch: all answers, joined. */
   joined(): Buffer {
-    const pieces = this.#parts.flatMap((part) => [comma, part])
-    pieces[0] = open
-    return Buffer.concat([...pieces, close])
+    const [first, ...others] = this.#parts
+    return Buffer.concat([open, first.subarray(comma.length), ...others, close])
   }
 
   drop(): void {
@@ -77,7 +76,7 @@ export function refusal(code: ErrorCode, detail?: string): ItemAnswer {
 }
 
 function partOf({ status, body, retryAfter }: ItemAnswer): Buffer {
-  const start = `{"status":${status},"body":`
+  const start = `${comma}{"status":${status},"body":`
   const end = retryAfter === undefined ? '}' : `,"retry_after":${retryAfter}}`
   const bytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length
   const part = Buffer.allocUnsafe(start.length + bytes + end.length)

@@ -54,9 +54,10 @@ export class BatchItem implements Exchange {
 
   /** `seconds`: how long it may wait for news. */
   constructor(batch: ItemBatch, index: number, request: ListedRequest, seconds: number) {
-    const [path, query = ''] = request.path.split(/\?(.*)/s)
+    const mark = request.path.indexOf('?')
+    const query = mark === -1 ? '' : request.path.slice(mark + 1)
     this.method = request.method.toLowerCase()
-    this.path = path
+    this.path = mark === -1 ? request.path : request.path.slice(0, mark)
     // The first of several values counts.
     this.query = seconds === 0 ? query : `wait=${seconds}&${query}`
     this.#batch = batch

@@ -195,8 +195,7 @@ export class FeedSearch {
 
   /** Whether messages are chosen by their type or by the tags of their threads. */
   get #isChoosing(): boolean {
-    const { type, tags } = this.#read
-    return type !== undefined || tags !== undefined
+    return this.#read.type !== undefined || this.#read.tags !== undefined
   }
 
   /** Returns the function that chooses messages. It is valid until the next record. */
@@ -252,16 +251,14 @@ export class FeedSearch {
 
   /** Returns the index of the caller's first mention in a message with at least this number. */
   #firstMention(message: number): number {
-    const { feeds } = this.#state
-    const { caller } = this.#read
+    const [{ feeds }, { caller }] = [this.#state, this.#read]
     const count = feeds.mentions(caller)
     return count === 0 ? 0 : partition(count, (index) => feeds.mentionAt(caller, index) < message)
   }
 
   /** Returns the message at this index among those that mention the caller; -1 at the end. */
   #mentionAt(index: number): number {
-    const { feeds } = this.#state
-    const { caller } = this.#read
+    const [{ feeds }, { caller }] = [this.#state, this.#read]
     return index < feeds.mentions(caller) ? feeds.mentionAt(caller, index) : -1
   }
 
