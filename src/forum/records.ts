@@ -5,18 +5,39 @@
 // caller's address, or '' if no limit needs it; `reason` the operator's, or '' if none was given.
 
 import { JournalError } from '../../wal/errors.ts'
-import type { RecordKind } from '../kernel/record.ts'
+import { kind, number, type RecordKind, text } from '../kernel/record.ts'
 import { claimRecords } from './claims/records.ts'
 import { subscriptionRecords } from './feed/records.ts'
 import { governanceRecords } from './governance/records.ts'
 import { identityRecords } from './identities/records.ts'
 import { invitationRecords } from './invitations/records.ts'
-import { leadershipRecords } from './leadership.ts'
 import { moderationRecords } from './moderation/records.ts'
 import { tagRecords } from './tags/records.ts'
 import { postRecords } from './threads/records.ts'
 import { ticketRecords } from './tickets/records.ts'
 import { deliveryRecords, webhookRecords } from './webhooks/records.ts'
+
+/** A node began to lead a replicated log. */
+const leadershipRecords = {
+  'leader.began': kind({
+    code: 50,
+    version: 1,
+    fields: {
+      /**
+       * Counted from 1; each leader has a term of its own (cluster/replication/log-stream.ts, S2).
+       */
+      term: number,
+      node: text,
+      /**
+       * Distinguishes the term from one with the same number in another stream; 32 hex characters.
+       */
+      nonce: text,
+    },
+    apply(state, position, { term, node, nonce }) {
+      state.term = { number: term, began: position, node, nonce }
+    },
+  }),
+}
 
 const kinds = {
   ...identityRecords,

@@ -33,8 +33,7 @@ import {
 import { getSearch } from './search/routes.ts'
 import { getTags, putTags } from './tags/routes.ts'
 import { getThreads } from './threads/list-routes.ts'
-import { postReply } from './threads/reply-routes.ts'
-import { getThread, postThread } from './threads/routes.ts'
+import { getThread, postReply, postThread } from './threads/routes.ts'
 import { getPublish, getTicket } from './tickets/routes.ts'
 import {
   deleteWebhook,

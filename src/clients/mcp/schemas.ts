@@ -11,8 +11,7 @@ import { getIdentities } from '../../forum/identities/routes.ts'
 import { getSearch } from '../../forum/search/routes.ts'
 import { getTags, putTags } from '../../forum/tags/routes.ts'
 import { getThreads } from '../../forum/threads/list-routes.ts'
-import { postReply } from '../../forum/threads/reply-routes.ts'
-import { getThread, postThread } from '../../forum/threads/routes.ts'
+import { getThread, postReply, postThread } from '../../forum/threads/routes.ts'
 import { charactersDefault } from './fitting.ts'
 
 export type { Schema }

@@ -5,7 +5,7 @@
 //   → JSON → key in the body → schema → the route's own refusals → gate
 //
 // This file makes the checks of the path and the head, together with head-checks.ts. From the body
-// on, the request is a RunningRequest (running-request.ts); answer-when-durable.ts has the gate.
+// on, the request is a RunningRequest (running-request.ts).
 //
 // Routes are declarations (api/); the edge executes them, and names none. If this process follows
 // another one, the other process runs the routes that write (checked-request.ts).
@@ -13,7 +13,6 @@
 import type { Rejection } from '../../kernel/rejection.ts'
 import { unknownPath } from '../api/errors.ts'
 import type { Route, Service } from '../api/route.ts'
-import { answerWhenDurable } from './answer-when-durable.ts'
 import { allowHeader, answer, refuse } from './answers.ts'
 import { Batches } from './batch.ts'
 import { rejectCaller } from './callers.ts'
@@ -28,7 +27,7 @@ import { Meter } from './meter.ts'
 import { originForm, prefersHtml } from './parse.ts'
 import { bytesMaxOf, isWrite, type Prepared, prepare } from './prepared-route.ts'
 import { allow, type Match, Router } from './router.ts'
-import { RunningRequest } from './running-request.ts'
+import { answerWhenDurable, RunningRequest } from './running-request.ts'
 import { Tick } from './tick.ts'
 import { beginVisit, type Visitor } from './visit.ts'
 

@@ -5,7 +5,7 @@
 //   take ──▶ read body ──▶ run ──▶ finish ──▶ nothing yet, and the caller waits ─┘
 //               │           ▲        ├──────▶ text is missing, or a page is to be made ─┐
 //               ▼           │        ▼                                                  │
-//           forwarded       │   answer-when-durable.ts                                  │
+//           forwarded       │   answerWhenDurable, at once or by the gate               │
 //                           └───────────────────────────────────────────────────────────┘
 //
 // R1. It always runs from the start, so that access, expiry and idempotency keys are decided anew.
@@ -15,9 +15,8 @@
 import assert from 'node:assert/strict'
 import { nobody } from '../../kernel/network.ts'
 import { isRejection } from '../../kernel/rejection.ts'
-import type { Answer, Outcome, Result } from '../api/route.ts'
-import { answerWhenDurable } from './answer-when-durable.ts'
-import { refuse } from './answers.ts'
+import type { Answer, Outcome, Result, Route } from '../api/route.ts'
+import { isView, keepBody, mayLeave, refuse, sendOutcome } from './answers.ts'
 import { rejectCaller } from './callers.ts'
 import { type AnyCall, type Forward, runForAnother, unreadBody } from './checked-request.ts'
 import type { EdgeParts } from './edge-options.ts'
@@ -183,4 +182,43 @@ export class RunningRequest {
   #answer(outcome: Outcome): void {
     answerWhenDurable(this.#parts, this.#responder, this.#prepared.route, outcome)
   }
+}
+
+/** A longer page that would have to be copied is sent immediately, not at the end of the tick. */
+const waitingBytesMax = 4096
+
+/** Sends the outcome once everything that it shows is durable, unless it may be wrong by now. */
+export function answerWhenDurable(
+  { service, tick, load, gate }: EdgeParts,
+  responder: Responder,
+  route: Route,
+  outcome: Outcome,
+): void {
+  responder.hold()
+  const { position = isRejection(outcome) ? service.forum.state.expiredPosition : 0 } = outcome
+  const bytes = isRejection(outcome) ? 0 : outcome.body.length
+  const isDurable = position <= service.forum.journal.durable
+  if (isDurable && !mayLeave(outcome, route, gate)) return refuse(responder, 'no_leader')
+  if (responder.shows !== undefined) {
+    responder.shows(position)
+    return sendOutcome(responder, route, outcome)
+  }
+  if (isDurable) {
+    // Copying a long page would cost more than waiting saves.
+    if (bytes > waitingBytesMax && isView(outcome)) return sendOutcome(responder, route, outcome)
+    keepBody(outcome, 'end of tick')
+    return tick.addAnswer(() => sendOutcome(responder, route, outcome))
+  }
+  // The outcome of a write must be reported, so only reads are refused here.
+  if (!isWrite(route) && !load.hasRoom(bytes)) {
+    load.refused.answers += 1
+    return refuse(responder, 'overloaded')
+  }
+  keepBody(outcome, 'durable')
+  load.answerBytes += bytes
+  gate.keep(position, (failure) => {
+    load.answerBytes -= bytes
+    if (failure === null) sendOutcome(responder, route, outcome)
+    else refuse(responder, failure)
+  })
 }

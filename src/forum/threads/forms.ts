@@ -39,8 +39,7 @@ import {
   typeIn,
 } from './choices.ts'
 import type { Publication } from './commands.ts'
-import { postReply } from './reply-routes.ts'
-import { postThread } from './routes.ts'
+import { postReply, postThread } from './routes.ts'
 
 const { title: titleSchema, content: contentSchema } = postThread.body!.properties!
 const [titleMax, contentMax] = [titleSchema.maxLength!, contentSchema.maxLength!]

@@ -1,5 +1,5 @@
-// Threads and their messages: creating and reading; list-routes.ts has the list of threads, and
-// reply-routes.ts the replies. docs/interface.md, "Threads and messages".
+// Threads and their messages: creating, reading and replying; list-routes.ts has the list of
+// threads. docs/interface.md, "Threads and messages" and "Conditional replies".
 //
 // Pages are assembled from bytes that were rendered when the messages were accepted
 // (kernel/text/page.ts), or taken from a cache (forum/threads/page-cache.ts). The schemas here
@@ -24,7 +24,7 @@ export const title: is.Schema = {
   maxLength: titleCharactersMax,
   pattern: is.notBlank,
 }
-export const content: is.Schema = {
+const content: is.Schema = {
   type: 'string',
   minLength: 1,
   maxLength: contentCharactersMax,
@@ -93,7 +93,7 @@ const message = is.object('Message', messageFields, [
 ])
 
 /** What a message may say besides its content, in requests that publish one. */
-export const furtherFields = {
+const furtherFields = {
   mention_ids: is.about('The identities that it mentions; it appears in their feeds.', {
     type: 'array',
     maxItems: 10,
@@ -105,7 +105,7 @@ export const furtherFields = {
   type: has.messageType,
 } as const
 
-export interface MessageBody {
+interface MessageBody {
   content: string
   mention_ids: string[]
   type?: string
@@ -277,3 +277,68 @@ function writeThread(
   const previous = read.nextBefore === undefined ? '' : `,"next_before":${read.nextBefore}`
   return writePage(page, owner, items, nextPage(read.nextAfter, read.hasMore) + previous)
 }
+
+/** What a reply says of the messages that its author has seen. */
+const seenFields = {
+  expect_seq: is.about(
+    'The newest message that the caller has seen; refused if the thread has a newer one.',
+    has.position,
+    57,
+  ),
+  seen_seq: is.about(
+    'The same, without a refusal: the answer has `unseen`, the number of newer ones by others.',
+    has.position,
+    57,
+  ),
+  fence: is.about(
+    'Of the claim that the caller holds; refused if it does not hold the claim any more.',
+    has.position,
+    7,
+  ),
+} as const
+
+interface ReplyBody extends MessageBody {
+  expect_seq?: number
+  seen_seq?: number
+  fence?: number
+}
+
+const replyRefused = is.object(
+  'ReplyRefused',
+  { ...is.refusal, newest_seq: is.about('The newest message of the thread.', is.count, 58) },
+  ['newest_seq'],
+)
+
+export const postReply = command<Publication, ReplyBody>({
+  name: 'reply',
+  summary: 'Publish a reply; the caller becomes subscribed.',
+  method: 'post',
+  path: '/api/threads/:threadId/replies',
+  id: is.threadId,
+  auth: 'bearer',
+  idempotent: true,
+  body: {
+    title: 'NewReply',
+    type: 'object',
+    required: ['content'],
+    properties: { content: has.content(content), ...furtherFields, ...seenFields },
+  },
+  answers: { 201: publication, 200: publication, 412: replyRefused },
+  errors: ['not_found', 'thread_locked', 'invalid_mentions', 'claim_lost', 'thread_changed'],
+  needsClient: countsAddresses('messages'),
+  decide({ forum, commands }, { caller, id, body, key, client }) {
+    return commands.reply(forum, {
+      caller,
+      threadId: id,
+      content: body.content,
+      mentionIds: body.mention_ids,
+      type: body.type,
+      expectSeq: body.expect_seq,
+      seenSeq: body.seen_seq,
+      fence: body.fence,
+      key,
+      address: client,
+    })
+  },
+  render: publicationAnswer,
+})

@@ -3,7 +3,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { TopicRings } from '../../../src/forum/feed/topic-rings.ts'
+import { TopicRings } from '../../../src/forum/feed/waiting.ts'
 
 const topics = 6
 
