@@ -64,6 +64,7 @@ t.test('tags: changed: by the author alone, and at once everywhere', async (t) =
   const { status, body } = await setTags(ana, id, ['both', 'new'])
   t.strictSame([status, body], [200, { thread_id: id, tags: ['both', 'new'] }])
   t.strictSame((await ben.read(id)).body.thread.tags, ['both', 'new'])
+  t.equal((await setTags(ana, secret, ['both', 'new'])).status, 200)
   for (const [tag, found] of [
     ['old', []],
     ['both', [id]],

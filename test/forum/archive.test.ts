@@ -315,6 +315,13 @@ t.test('archive: two follow a thread: in the order in which they began', async (
   t.match(isRejection(page) ? page : `${page.body}`, new RegExp(`${ben}.*${ana}`))
 })
 
+t.test('archive: taken in: later claims have greater fences than those of before', async (t) => {
+  const state = readArchive(rewritten(`${good.join('\n')}\n{"end":{}}\n`, () => {}))
+  const closedThread = state.threads.find(hex(4))
+  const { fence } = state.claims.claim(closedThread, 0, 99, 50)
+  t.equal(fence, state.position + 1, 'there were no more claims than records')
+})
+
 t.test('archive: of a newer format, or no archive: refused as such', async (t) => {
   const first = (line: string) => whyRefused(Buffer.from(`${line}\n`))
   t.equal(first('{"archive":{"format":2,"position":9}}'), 'newer')

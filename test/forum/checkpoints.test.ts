@@ -8,13 +8,15 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { apply } from '../../src/forum/apply.ts'
+import { claimThread, releaseClaim } from '../../src/forum/claims/commands.ts'
 import { State } from '../../src/forum/state.ts'
+import { readWebhook, sweepWebhooks } from '../../src/forum/webhooks/commands.ts'
 import { DueWebhooks } from '../../src/forum/webhooks/due-webhooks.ts'
 import { checkpointSource, checkpointTarget, formVersion } from '../../src/kernel/saved.ts'
 import { Checkpoints } from '../../wal/checkpoint/checkpoints.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
 import { anyProgram } from './commands.ts'
-import { dayMs, type World } from './doubles.ts'
+import { dayMs, restart, type World } from './doubles.ts'
 import { Run } from './program.ts'
 import { hashesOf } from './state-hash.ts'
 import { agents, Scene, seen, threads } from './webhooks/webhook-scene.ts'
@@ -150,4 +152,31 @@ t.test('R1: webhooks, taken during any program: as they were at its position', a
     assert.deepEqual(wakingIn(state), wakingIn(wanted))
   })
   await fc.assert(property, { numRuns: 10, endOnFailure: true })
+})
+
+/** Continues the scene with a state from a checkpoint of it. */
+async function restartFromCheckpoint(scene: Scene): Promise<void> {
+  const taker = new Taker(scene.world)
+  taker.begin()
+  await taker.finish()
+  const [state] = await recovered(taker.disk, scene.world)
+  restart(scene.forum, state)
+}
+
+t.test('checkpoint: a webhook that nobody has verified: lapses after a start, too', async (t) => {
+  const scene = new Scene()
+  scene.register(1)
+  await restartFromCheckpoint(scene)
+  scene.world.clock.now += dayMs
+  sweepWebhooks(scene.forum)
+  t.equal(readWebhook(scene.forum, 1).webhook, null)
+})
+
+t.test('checkpoint: the newest claim has been released: fences go on after it', async (t) => {
+  const scene = new Scene()
+  const claimed = { caller: 1, threadId: scene.threadIds[0], seconds: 60 }
+  t.match(claimThread(scene.forum, { ...claimed, key: scene.key() }), { fence: 1 })
+  releaseClaim(scene.forum, claimed)
+  await restartFromCheckpoint(scene)
+  t.match(claimThread(scene.forum, { ...claimed, key: scene.key() }), { fence: 2 })
 })

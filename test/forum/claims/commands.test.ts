@@ -167,6 +167,8 @@ t.test('claim: its holder is blocked: it ends, and others can claim', async (t) 
   t.equal(mark(forum), null)
   t.equal(forum.state.claims.count, 1)
   t.match(forum.state.claims.ended, { blocked: 1 })
+  const { position } = forum.state
+  t.same(releaseClaim(forum, { caller: ben, threadId: id }), { position }, 'the thread has changed')
   t.notOk(isRejection(claim(forum, ben, id)))
 })
 

@@ -89,6 +89,20 @@ t.test(
   },
 )
 
+t.test('with a retention for all: a reply prolongs the life of its thread', async (t) => {
+  const { forum, clock, expiry } = start(2 * dayMs)
+  const { threads } = forum.state
+  const thread = begin(forum)
+  goOn(clock, 2 * dayMs - 1)
+  answer(forum, thread)
+  goOn(clock, 2 * dayMs - 1)
+  run(expiry)
+  t.notOk(threads.isExpired(thread))
+  goOn(clock, 1)
+  run(expiry)
+  t.ok(threads.isExpired(thread))
+})
+
 t.test('E2, E3: 3,000 messages: hidden by one record, erased by many, in waves', async (t) => {
   const { forum, rows, clock, expiry } = start()
   const { threads, messages, text } = forum.state

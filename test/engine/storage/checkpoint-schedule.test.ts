@@ -1,0 +1,84 @@
+// When checkpoints are taken (engine/storage/checkpoints.ts). The time is virtual and the disk is
+// simulated; of the journal there is only what the schedule asks for.
+
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import { CheckpointSchedule } from '../../../src/engine/storage/checkpoints.ts'
+import { State } from '../../../src/forum/state.ts'
+import type { Journal } from '../../../wal/journal/journal.ts'
+import { VirtualTime } from '../../simulate/virtual-time.ts'
+import { SimulatedDisk } from '../../wal/simulated-disk.ts'
+import { seededRandom } from '../../wal/simulated-inode.ts'
+
+const dir = '/data'
+const dueBytes = 1 << 20
+
+/** A schedule that takes a checkpoint after each MiB of log. */
+class Scene {
+  readonly disk = new SimulatedDisk(1)
+  readonly schedule: CheckpointSchedule
+  /** The bytes of the log, and how many more there are whenever a checkpoint syncs it. */
+  logBytes = 0
+  bytesDuring = 0
+  readonly #time = new VirtualTime(seededRandom(1), 1_790_000_000_000)
+
+  constructor(t: Test) {
+    this.#time.enter()
+    t.teardown(() => this.#time.leave())
+    this.disk.makeDirectory(dir)
+    const limits = { nodeLimits: { textBytesMax: dueBytes } }
+    const config = { data: dir, checkpointMb: 1, scrubHours: 0, ...limits }
+    const log = pino({ level: 'silent' })
+    this.schedule = new CheckpointSchedule(config, log, { disk: this.disk, pause: () => null })
+    const journal = {
+      storeId: 'ab',
+      position: 0,
+      stats: () => ({ bytes: this.logBytes, replayedBytes: 0 }),
+      sync: async () => {
+        this.logBytes += this.bytesDuring
+      },
+      dropBefore: async () => {},
+    }
+    this.schedule.begin(journal as unknown as Journal, new State({ retentionMs: 1, seed: 1 }))
+  }
+
+  async pass(seconds: number): Promise<void> {
+    for (let n = 0; n < seconds; n++) {
+      await this.#time.advance(1_000)
+      while (this.#time.isBusy) await this.#time.turn()
+    }
+  }
+
+  /** The number of checkpoints that were taken, and of those that have failed. */
+  get outcomes(): [taken: number, failed: number] {
+    const { taken, failed } = this.schedule.stats
+    return [taken, failed]
+  }
+}
+
+t.test('checkpoint: the disk is full: tried again once a minute, and then taken', async (t) => {
+  const scene = new Scene(t)
+  scene.disk.refuse('create', 'ENOSPC')
+  scene.logBytes = dueBytes
+  await scene.pass(59)
+  t.same(scene.outcomes, [0, 1])
+  await scene.pass(60)
+  t.same(scene.outcomes, [0, 2])
+  scene.disk.refuse('create', null)
+  await scene.pass(60)
+  t.same(scene.outcomes, [1, 2])
+})
+
+t.test('checkpoint: a MiB of log is written meanwhile: the next one follows', async (t) => {
+  const scene = new Scene(t)
+  scene.bytesDuring = dueBytes
+  scene.logBytes = dueBytes - 1
+  await scene.pass(5)
+  t.same(scene.outcomes, [0, 0])
+  scene.logBytes = dueBytes
+  await scene.pass(1)
+  t.same(scene.outcomes, [1, 0])
+  scene.bytesDuring = 0
+  await scene.pass(5)
+  t.same(scene.outcomes, [2, 0])
+})
