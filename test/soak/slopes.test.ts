@@ -19,7 +19,8 @@ function samplesOf(lives: number, value: (secondOfLife: number, life: number) =>
 const saw = (second: number) => 80 + (second % 70) / 3
 
 t.test('slopes: a saw on a level: passes', async (t) => {
-  const { slope, isPassed, allowed } = judge(rule, samplesOf(3, saw))
+  const { slope, records, isPassed, allowed } = judge(rule, samplesOf(3, saw))
+  t.equal(records, 36_000)
   t.ok(isPassed, `${slope}`)
   t.ok(Math.abs(allowed - 48) < 1, `${allowed}: 12, and 36,000 records`)
 })

@@ -41,8 +41,9 @@ export interface Rule {
 
 export interface Verdict {
   rule: Rule
-  /** In an hour. */
+  /** In an hour, and how many records were written in it. */
   slope: number
+  records: number
   allowed: number
   /** The growth beyond what is allowed, over the time that was looked at. */
   excess: number
@@ -70,7 +71,7 @@ export function judge(rule: Rule, samples: readonly Sample[]): Verdict {
   const middle = median(known.flat().map(judged))
   const isJudged = known.length > 0 && samples.at(-1)!.second >= rule.minutesMin * 60
   const isPassed = !isJudged || excess <= Math.max(rule.noise, rule.noiseShare * middle)
-  return { rule, slope, allowed, excess, isJudged, isPassed }
+  return { rule, slope, records, allowed, excess, isJudged, isPassed }
 }
 
 /** Returns the samples of a life without its beginning. */
