@@ -59,6 +59,8 @@ export class CheckedSwarm {
   readonly seen = new Sightings()
   /** The number of answers to writes, by status, and of writes that got no answer. */
   readonly outcomes = new Map<string, number>()
+  /** The longest time in which no new write was accepted, since it was set to 0. */
+  longestPauseMs = 0
   /** The places where callers connect, which may change while nobody acts. */
   places: readonly Place[]
   readonly #random: () => number
@@ -71,6 +73,7 @@ export class CheckedSwarm {
   #acting: Promise<unknown> | null = null
   #isStopping = false
   #writes = 0
+  #acceptedMs = 0
 
   constructor(places: readonly Place[], random: () => number, size: Partial<SwarmSize> = {}) {
     this.places = places
@@ -177,10 +180,17 @@ export class CheckedSwarm {
     if (answer.status !== 201 && answer.status !== 200) {
       throw new Error(`${key} at ${place.name}: ${answer.status} ${answer.text}`)
     }
+    if (answer.status === 201) this.#accepted()
     const { message_id: id } = JSON.parse(answer.text) as { message_id: string }
     this.seen.acknowledge({ key, place: place.name, list, id, content, behind })
     this.#open.delete(write)
     return true
+  }
+
+  #accepted(): void {
+    const now = performance.now()
+    this.longestPauseMs = Math.max(this.longestPauseMs, now - this.#acceptedMs)
+    this.#acceptedMs = now
   }
 
   async #keepReading(place: Place): Promise<void> {

@@ -24,19 +24,24 @@ const random = seededRandom(chosenSeed)
 
 t.setTimeout(timeoutMs)
 
-/** Runs a fault from its beginning to its end, while the swarm acts. */
+/**
+ * Runs a fault from its beginning to its end, while the swarm acts. Resolves to the longest time in
+ * which no new write was accepted, in ms.
+ */
 async function liveThrough(
   fault: Fault,
   nodes: readonly ReplicatedNode[],
   scene: Pick<Scene, 'cluster' | 'stream' | 'swarm'>,
-): Promise<void> {
+): Promise<number> {
   const { cluster, swarm } = scene
   await swarm.acknowledges(20)
   const { leader, followers } = await settled(nodes)
+  swarm.longestPauseMs = 0
   await fault.strike({ ...scene, leader, standby: followers[0]!, random })
   await cluster.isReady()
   await settled(nodes)
   await swarm.acknowledges(20)
+  return swarm.longestPauseMs
 }
 
 /** Has two nodes and a swarm live through faults, and then compares everything. */
@@ -47,7 +52,10 @@ async function compareAfter(t: Test, cluster: Cluster, stream: string, chosen: r
   await swarm.prepare()
   swarm.start()
   t.teardown(() => swarm.stop())
-  for (const fault of chosen) await liveThrough(fault, nodes, { cluster, stream, swarm })
+  const pauses: number[] = []
+  for (const fault of chosen) {
+    pauses.push(await liveThrough(fault, nodes, { cluster, stream, swarm }))
+  }
   await swarm.stop()
 
   t.same(await swarm.differences(), [], `${swarm.acknowledged} writes acknowledged`)
@@ -58,6 +66,8 @@ async function compareAfter(t: Test, cluster: Cluster, stream: string, chosen: r
   await settled(nodes)
   t.same(await swarm.differences(), [], 'started again from their logs, they show the same')
   t.comment(Object.fromEntries(swarm.outcomes))
+  const seconds = pauses.sort((a, b) => a - b).map((ms) => (ms / 1000).toFixed(1))
+  t.comment(`no write was accepted for ${seconds} s`)
   const lostEnds = nodes.reduce((sum, node) => sum + node.lostEnds, 0)
   if (lostEnds > 0) t.comment(`the servers lost the end of the stream ${lostEnds} times`)
 }
