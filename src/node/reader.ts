@@ -17,17 +17,18 @@
 //
 // Neighbours: cluster/readers/readers.ts starts readers; reader-process.ts is the program.
 
+import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
 import type { Logger } from 'pino'
 import { readManifest } from '../../wal/checkpoint/checkpoint-files.ts'
 import type { Manifest } from '../../wal/checkpoint/manifest.ts'
 import { readPageNow } from '../../wal/checkpoint/page-source.ts'
-import { realDisk } from '../../wal/disk.ts'
+import { type Disk, realDisk } from '../../wal/disk.ts'
 import { isOfSystem } from '../../wal/errors.ts'
 import { inSlicesOf } from '../base/pauses.ts'
 import { residentMemory } from '../base/process.ts'
-import type { MainPort } from '../cluster/readers/main-port.ts'
+import { MainPort } from '../cluster/readers/main-port.ts'
 import { configOf, type ReaderSetup } from '../cluster/readers/setup.ts'
 import { Forwarder } from '../cluster/replication/forwarding.ts'
 import type { Config } from '../config/config.ts'
@@ -54,6 +55,7 @@ import { chooseHttp } from './choose-http.ts'
 import { handlerOf, newEdge } from './edge.ts'
 import { endReads, lingerMs } from './end-reads.ts'
 import { newState } from './recovery.ts'
+import type { Environment } from './server.ts'
 
 const reportEveryMs = 500
 /** A reader that lags further accepts no connections until its lag is below half of this. */
@@ -70,11 +72,49 @@ interface Opened {
   forwarder: Forwarder
 }
 
-export class Reader {
+/** Replacements for parts of the machine, as for a node (server.ts). */
+export type ReaderEnvironment = Pick<Environment, 'disk' | 'listen' | 'ticks' | 'startReading'>
+
+/** What a reader runs in. */
+interface ReaderProcess {
+  openLog(setup: ReaderSetup): Logger
+  /** Ends the process because the reader cannot continue. */
+  fail(error: Error): void
+  /** Ends the process: the reader has finished. */
+  exit(): void
+}
+
+/** Runs a reader, to which the main process tells everything through this socket. */
+export function runReader(
+  socket: Socket,
+  { openLog, fail, exit }: ReaderProcess,
+  environment: ReaderEnvironment = {},
+): void {
+  let reader: Reader | null = null
+  const end = (ended: Promise<void> | undefined) => void (ended ?? Promise.resolve()).then(exit)
+  const main = new MainPort(socket, {
+    onSetup(received) {
+      const setup = received as ReaderSetup
+      reader = new Reader(setup, main, openLog(setup), environment)
+      reader.start().catch(fail)
+    },
+    onNews: () => reader!.onNews(),
+    onCheckpoint: (number, position) => reader!.onCheckpoint(number, position),
+    onRole: (role) => reader!.onRole(role),
+    onSeen: (seen) => reader!.onSeen(seen),
+    onFailed: (failure) => reader!.onFailed(failure),
+    onStop: () => end(reader?.stop()),
+    onLost: () => end(reader?.onLost()),
+  })
+}
+
+class Reader {
   readonly #setup: ReaderSetup
   readonly #config: Config
   readonly #main: MainPort
   readonly #log: Logger
+  readonly #environment: ReaderEnvironment
+  readonly #directory: { disk: Disk; dir: string }
   readonly #load: Load
   readonly #edge: Edge
   #refusal: AvailabilityView['refusal'] = 'starting'
@@ -88,12 +128,14 @@ export class Reader {
   #manifest: Manifest | null = null
   #newer: { number: number; position: number } | null = null
 
-  constructor(setup: ReaderSetup, main: MainPort, log: Logger) {
+  constructor(setup: ReaderSetup, main: MainPort, log: Logger, environment: ReaderEnvironment) {
+    this.#environment = environment
     this.#setup = setup
     this.#nodeRole = setup.role
     this.#main = main
     this.#log = log
     this.#config = configOf(setup)
+    this.#directory = { disk: environment.disk ?? realDisk, dir: this.#config.data }
     this.#load = new Load(setup.nodeLimits.load)
     const reader = this
     const availability: AvailabilityView = {
@@ -101,14 +143,14 @@ export class Reader {
         return reader.#refusal ?? (main.isFresh ? null : 'overloaded')
       },
     }
-    this.#edge = newEdge(this.#config, availability, this.#load, log, {})
+    this.#edge = newEdge(this.#config, availability, this.#load, log, environment)
     setInterval(() => this.#report(), reportEveryMs).unref()
   }
 
   /** Loads the newest checkpoint, and asks the main process for the records after it. */
   async start(): Promise<void> {
     const { storeId } = this.#setup
-    const checkpoints = new CheckpointSchedule(this.#config, this.#log)
+    const checkpoints = new CheckpointSchedule(this.#config, this.#log, this.#environment)
     let state = newState(this.#config, 'reads')
     const fresh = () => {
       state = newState(this.#config, 'reads')
@@ -180,10 +222,6 @@ export class Reader {
     return (role?.gate.length ?? 0) > 0 || (forwarder?.inFlight ?? 0) > 0
   }
 
-  get #directory() {
-    return { disk: realDisk, dir: this.#config.data }
-  }
-
   /** Follows the main process on this state. */
   #open(state: State): Opened {
     const [config, load, main, edge] = [this.#config, this.#load, this.#main, this.#edge]
@@ -210,7 +248,7 @@ export class Reader {
       textDisk: openTextDisk({
         dir: config.data,
         log: this.#log,
-        environment: {},
+        environment: this.#environment,
         text: state.text,
         checkpoints,
       }),
@@ -243,9 +281,9 @@ export class Reader {
   async #listen(): Promise<void> {
     this.#refusal = null
     const { host, trustProxy } = this.#config
-    const http = chooseHttp(this.#config, this.#log)
+    const listen = this.#environment.listen ?? chooseHttp(this.#config, this.#log).listen
     const handle = handlerOf(this.#edge, this.#config, this.#log, () => this.#opened!.forum.state)
-    this.#listener = await http.listen(host, this.#setup.port, handle, {
+    this.#listener = await listen(host, this.#setup.port, handle, {
       load: this.#load,
       behindProxy: trustProxy !== null,
       sharing: 'joins',

@@ -17,6 +17,7 @@ import { codeOf, JournalError } from '../../wal/errors.ts'
 import type { Journal, JournalOptions } from '../../wal/journal/journal.ts'
 import type { Pause } from '../base/pauses.ts'
 import { startWhole, type Teardown } from '../base/teardown.ts'
+import type { ReadersParts } from '../cluster/readers/readers.ts'
 import type { Life } from '../cluster/replication/replicated-node.ts'
 import type { ConnectStream, Replication } from '../cluster/replication/replication.ts'
 import type { Lives } from '../cluster/replication/start-again.ts'
@@ -70,6 +71,8 @@ export interface Environment extends Pick<JournalOptions, 'disk' | 'segmentBytes
   stopping?: AbortSignal
   /** The settings as they were written. Readers need them, and are not started without. */
   settings?: SettingTexts
+  /** Starts a reader, in place of a process (cluster/readers/readers.ts). */
+  startReader?: ReadersParts['startReader']
   /** The output of the log, whose state is shown by metrics and readiness. */
   logOutput?: LogOutput
   /** Connects to the carrier of a replicated log, in place of NATS. */
@@ -102,7 +105,7 @@ interface Options {
 async function start(options: Options, teardown: Teardown): Promise<Node> {
   const startedAt = performance.now()
   const { config, version, log, environment } = options
-  const { disk, send, settings: texts } = environment
+  const { disk, send, settings: texts, startReader } = environment
   const prepared = prepare(options)
   const { availability, load, edge, checkpoints, vitals } = prepared
   const replication = await replicationOf(options, vitals)
@@ -131,7 +134,7 @@ async function start(options: Options, teardown: Teardown): Promise<Node> {
   else await replication.begin()
 
   const { listener, operatorPages: pages, adminSocket: socket } = ports
-  const shared = { config, texts, log, disk, edge, load, listener }
+  const shared = { config, texts, log, disk, edge, load, listener, startReader }
   const readers = await startReaders(shared, role, checkpoints)
   const search = startSearch(role, { config, log, environment, storeId: journal.storeId })
   Object.assign(vitals, { readers, search: search.stats } satisfies Partial<Vitals>)

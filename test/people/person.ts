@@ -131,7 +131,7 @@ export function problemOn({ elements }: Shown): string {
 }
 
 /** Returns the name of the identity that is signed in, or ''. */
-export function nameOn(page: Shown): string {
+export function nameOn(page: Pick<Shown, 'text'>): string {
   return /Signed in as <bdi>(.*?)<\/bdi>/.exec(page.text)?.[1] ?? ''
 }
 

@@ -16,6 +16,10 @@ export interface Request {
   token?: string | undefined
   key?: string
   body?: object
+  /** The fields of a form, which a browser sends instead of a body. */
+  form?: Record<string, string>
+  /** The cookie that a browser sends. */
+  cookie?: string
   address: string
 }
 
@@ -167,10 +171,10 @@ export class SimulatedExchange implements Exchange {
   readonly query: string
   readonly remoteAddress: string
   readonly #request: Request
-  readonly #answer: (status: number, body: string) => void
+  readonly #answer: (status: number, body: string, headers: string) => void
   #hungUp: () => void = () => {}
 
-  constructor(request: Request, answer: (status: number, body: string) => void) {
+  constructor(request: Request, answer: (status: number, body: string, headers: string) => void) {
     this.method = request.method
     this.path = request.path
     this.query = request.query ?? ''
@@ -180,11 +184,14 @@ export class SimulatedExchange implements Exchange {
   }
 
   header(name: string): string {
-    const { token, key } = this.#request
+    const { token, key, form, cookie = '' } = this.#request
     if (name === 'authorization' && token !== undefined) return `Bearer ${token}`
     if (name === 'idempotency-key') return key ?? ''
     if (name === 'host') return 'localhost'
-    return name === 'content-type' ? 'application/json' : ''
+    if (name === 'cookie') return cookie
+    if (name === 'sec-fetch-site') return form === undefined ? '' : 'same-origin'
+    if (name !== 'content-type') return ''
+    return form === undefined ? 'application/json' : 'application/x-www-form-urlencoded'
   }
 
   allOf(name: string): string {
@@ -192,7 +199,8 @@ export class SimulatedExchange implements Exchange {
   }
 
   collect(_bytesMax: number, done: (body: Body) => void): void {
-    done(Buffer.from(JSON.stringify(this.#request.body ?? {})))
+    const { body = {}, form } = this.#request
+    done(Buffer.from(form === undefined ? JSON.stringify(body) : `${new URLSearchParams(form)}`))
   }
 
   hold(): void {}
@@ -207,8 +215,9 @@ export class SimulatedExchange implements Exchange {
     this.#hungUp()
   }
 
-  answer(status: number, _type: string, _headers: string, body: string | Uint8Array | null): void {
+  answer(status: number, _type: string, headers: string, body: string | Uint8Array | null): void {
     if (this.isGone) return
-    this.#answer(status, body === null ? '' : Buffer.from(body as Uint8Array).toString())
+    const text = body === null ? '' : Buffer.from(body as Uint8Array).toString()
+    this.#answer(status, text, headers)
   }
 }

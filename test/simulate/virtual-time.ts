@@ -5,7 +5,8 @@
 //   immediates   run by `turn`, in their order
 //   timers       run by `advance` when they are due; a long advance is like a machine that slept,
 //                so a timer that is due several times runs once
-//   clocks       Date.now is `wallMs`, which may step; performance.now only increases
+//   clocks       Date.now is `wallMs`, which may step, and which that of an owner may differ from;
+//                performance.now only increases
 //   randomness   node:crypto and Math.random draw from the seed
 //   memory       the process reports none, so that it never refuses writes for lack of memory
 //   owners       code that runs inside `as`, with all that it starts, belongs to one process, and
@@ -58,6 +59,8 @@ export class VirtualTime {
   #immediates: Immediate[] = []
   readonly #timers = new Set<Timer>()
   readonly #stopped = new Set<Owner>()
+  /** By how much the wall clocks of processes are ahead. */
+  readonly #aheadMs = new Map<Owner, number>()
   /** Created only when there are several processes, because it slows down promises. */
   #owners: AsyncLocalStorage<string> | null = null
 
@@ -79,7 +82,7 @@ export class VirtualTime {
       setTimeout: (ms: number) => new Promise<void>((resolve) => later(resolve, ms)),
       setImmediate: () => new Promise<void>((resolve) => soon(resolve)),
     })
-    Object.assign(Date, { now: () => Math.floor(this.wallMs) })
+    Object.assign(Date, { now: () => Math.floor(this.wallMs + this.aheadMs(this.owner)) })
     Object.assign(Math, { random: this.#random })
     Object.assign(performance, { now: () => this.#elapsedMs })
     Object.assign(process.memoryUsage, { rss: () => 0 })
@@ -139,6 +142,15 @@ export class VirtualTime {
   /** Continues a stopped process: whatever has become due in the meantime is due now. */
   goOn(owner: string): void {
     this.#stopped.delete(owner)
+  }
+
+  /** Sets the wall clock of a process ahead of the others', or back. */
+  setAhead(owner: string, ms: number): void {
+    this.#aheadMs.set(owner, ms)
+  }
+
+  aheadMs(owner: Owner): number {
+    return this.#aheadMs.get(owner) ?? 0
   }
 
   /** Runs one iteration of the event loop. */

@@ -121,7 +121,9 @@ export function writeJoined(socket: Socket, messages: readonly Buffer[]): void {
 }
 
 // Node reads both from the system's monotonic clock, which all processes share.
-const sinceOrigin = Number(process.hrtime.bigint()) / 1e6 - performance.now()
+// Rounded to a microsecond, in binary, so that sums with whole milliseconds are exact.
+const sinceOrigin =
+  Math.round(Number(process.hrtime.bigint()) * (1024 / 1e6) - performance.now() * 1024) / 1024
 
 /** Returns the milliseconds of a clock that all processes of the machine share and nobody sets. */
 export function sharedNow(): number {

@@ -46,6 +46,8 @@ export interface ReadersParts {
   edge: Pick<Edge, 'handle' | 'run' | 'meter'>
   load: Load
   listener: Listener
+  /** Starts a reader's process, with a socket to it as its descriptor 3. */
+  startReader?: (() => ChildProcess) | undefined
 }
 
 export class Readers implements ReadersStats, RoleReaders {
@@ -169,8 +171,8 @@ export class Readers implements ReadersStats, RoleReaders {
   }
 
   #start(reader: number, pauses: Backoff): void {
-    const { log } = this.#parts
-    const child = spawnReader()
+    const { log, startReader = spawnReader } = this.#parts
+    const child = startReader()
     const begun = performance.now()
     this.#children.set(reader, child)
     let why = ''
@@ -235,7 +237,6 @@ export class Readers implements ReadersStats, RoleReaders {
   }
 }
 
-/** Starts a reader process, with a socket to it as its descriptor 3. */
 function spawnReader(): ChildProcess {
   const env = Object.entries(process.env).filter(([name]) => !name.startsWith(variablePrefix))
   return startProcess('reader', process.execArgv, {

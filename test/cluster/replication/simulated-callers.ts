@@ -1,7 +1,7 @@
 // The callers of simulated nodes: writers that repeat a write at any node, sometimes at both at
-// once, until it is answered, claimers (simulated-claimers.ts), and readers of threads and feeds at
-// every node. All answers and pages are reported to sightings.ts; an answer may come much later, or
-// never.
+// once, until it is answered, claimers (simulated-claimers.ts), people (simulated-people.ts), and
+// readers of threads and feeds at every node. All answers and pages are reported to sightings.ts;
+// an answer may come much later, or never.
 
 import type { Request } from '../../simulate/asking.ts'
 import type { Caller, Write } from './checked-swarm.ts'
@@ -9,6 +9,7 @@ import { itemsOf } from './listed.ts'
 import { type Final, type Shown, Sightings } from './sightings.ts'
 import { SimulatedClaimers } from './simulated-claimers.ts'
 import type { SimulatedNode, World } from './simulated-node.ts'
+import { SimulatedPeople } from './simulated-people.ts'
 
 const address = '10.0.0.1'
 const openMax = 4
@@ -17,6 +18,7 @@ const threadsMax = 12
 export class SimulatedCallers {
   readonly seen = new Sightings()
   readonly claimers: SimulatedClaimers
+  readonly people: SimulatedPeople
   readonly #world: World
   readonly #nodes: readonly SimulatedNode[]
   readonly #callers: Caller[] = []
@@ -26,15 +28,17 @@ export class SimulatedCallers {
   readonly #open = new Set<Write>()
   #writes = 0
 
-  constructor(world: World, nodes: readonly SimulatedNode[]) {
+  /** `mayEnd`: whether the epoch may change, which ends the sessions of people. */
+  constructor(world: World, nodes: readonly SimulatedNode[], mayEnd: () => boolean) {
     this.#world = world
     this.#nodes = nodes
     this.claimers = new SimulatedClaimers(world)
+    this.people = new SimulatedPeople(world, mayEnd)
   }
 
   /** Whether a write has no answer yet. */
   get areOpen(): boolean {
-    return this.#open.size > 0 || this.claimers.hasOpenResults
+    return this.#open.size > 0 || this.claimers.hasOpenResults || this.people.hasOpenReplies
   }
 
   /** Whether there are identities, and a thread that the watcher follows. */
@@ -52,6 +56,8 @@ export class SimulatedCallers {
     else if (this.#world.random() < 0.1) this.#post(node)
     else if (this.#world.random() < 0.3) {
       this.claimers.act(node, this.#callers, this.#threads)
+    } else if (this.#world.random() < 0.2) {
+      this.people.act(node, this.#callers[0]!, this.#threads)
     } else if (this.#world.random() < 0.6) this.#write(node)
     else this.#read(node)
   }
@@ -72,6 +78,7 @@ export class SimulatedCallers {
     const write = open[this.#below(open.length)]
     if (write !== undefined) this.#send(node, write)
     this.claimers.tryAgain(node)
+    if (this.people.hasOpenReplies) this.people.tryAgain(node, this.#callers[0]!)
   }
 
   /** The threads that have been acknowledged by now, and the watcher's feed. */

@@ -2,8 +2,9 @@
 // engine, whose lives end independently of the others'. In the virtual time, its code runs as that
 // of a process of its own.
 
+import type { ChildProcess } from 'node:child_process'
 import type { Logger } from 'pino'
-import { parseConfig } from '../../../src/config/config.ts'
+import { checkSettings, findSettings, settingTexts } from '../../../src/config/config.ts'
 import type { Handler } from '../../../src/edge/http/exchange.ts'
 import type { Forum } from '../../../src/forum/forum.ts'
 import type { State } from '../../../src/forum/state.ts'
@@ -14,6 +15,7 @@ import { type Request, SimulatedExchange } from '../../simulate/asking.ts'
 import type { VirtualTime } from '../../simulate/virtual-time.ts'
 import { SimulatedDisk } from '../../wal/simulated-disk.ts'
 import type { SimulatedEngine } from './simulated-engine.ts'
+import { readerOf, SimulatedReader } from './simulated-reader.ts'
 import type { SimulatedReceiver } from './simulated-receiver.ts'
 import { SimulatedStream } from './simulated-stream.ts'
 
@@ -52,6 +54,8 @@ export class SimulatedNode {
   isStopped = false
   /** Requests that arrived while it was stopped. */
   readonly #waiting: (() => void)[] = []
+  /** The process that reads beside it, if it has one. */
+  reader: SimulatedReader | null = null
   #node: Node | null = null
   #handler: Handler | null = null
 
@@ -107,7 +111,7 @@ export class SimulatedNode {
       pause: () => (random() < 0.5 ? null : nextTurn()),
       listen: async (_host: string, _port: number, handler: Handler) => {
         if (life === this.#life) this.#handler = handler
-        return { port: 1, stop: () => {} }
+        return { port: 1, stop: () => {}, setOpen: () => true }
       },
       send: (post: Post) =>
         new Promise<Sent>((resolve) => {
@@ -121,14 +125,22 @@ export class SimulatedNode {
         return this.stream
       },
     }
+    const startReader = () => {
+      const parts = { world: this.#world, node: this.name, disk: this.disk }
+      this.reader = new SimulatedReader(parts)
+      return this.reader as unknown as ChildProcess
+    }
     const args = ['--data', data, '--text-memory-mb', '1', ...this.#flags, ...flags]
-    const config = parseConfig(args, { AGENT_FORUM_SECRET: secret })
+    const variables = { AGENT_FORUM_SECRET: secret }
+    const found = findSettings(args, variables)
+    const settings = settingTexts(found)
+    const config = checkSettings(found, variables)
     const note = (fields: Record<string, unknown> | string, event?: string) =>
       this.#noted(event, fields)
     const isLevelEnabled = () => false
     const log = { info: note, warn: note, error: note, isLevelEnabled } as unknown as Logger
     this.#handler = () => {}
-    startNode(config, '0.0.0', log, environment).then(
+    startNode(config, '0.0.0', log, { ...environment, settings, startReader }).then(
       (node) => {
         if (life !== this.#life) return
         this.#node = node
@@ -150,15 +162,15 @@ export class SimulatedNode {
     return state
   }
 
-  /** Sends a request, if the node listens. */
-  ask(request: Request, answer: (status: number, body: string) => void): void {
+  /** Sends a request to one of its processes that listen, if there is one. */
+  ask(request: Request, answer: (status: number, body: string, headers: string) => void): void {
     const life = this.#life
-    const arrive = () =>
-      this.#handler?.(
-        new SimulatedExchange(request, (status, body) => {
-          if (life === this.#life) answer(status, body)
-        }),
-      )
+    const exchange = new SimulatedExchange(request, (...answered) => {
+      if (life === this.#life) answer(...answered)
+    })
+    const { reader } = this
+    if (reader?.isListening && this.#world.random() < 0.5) return reader.arrive(exchange)
+    const arrive = () => this.#handler?.(exchange)
     if (this.isStopped) this.#waiting.push(arrive)
     else this.#as(arrive)
   }
@@ -194,10 +206,18 @@ export class SimulatedNode {
     if (this.disk.pending > 0 && !this.isStopped) this.#as(() => this.disk.completeOne())
   }
 
-  /** Cuts the power or kills the process. */
+  /** Sets the clock of its machine ahead of the others', or back. */
+  setAhead(ms: number): void {
+    this.#world.trace(() => `the clock of ${this.name} is ${ms} ms ahead`)
+    for (const owner of [this.name, readerOf(this.name)]) this.#world.time.setAhead(owner, ms)
+  }
+
+  /** Cuts the power or kills the processes. */
   crash(how: 'power' | 'kill'): void {
     const { time, engine, trace, count } = this.#world
     trace(() => `${this.name} crashes: ${how}`)
+    this.reader?.kill()
+    this.reader = null
     count(`crash: ${how}`)
     this.#waiting.length = 0
     this.goOn()

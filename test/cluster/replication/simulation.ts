@@ -5,7 +5,8 @@
 //         on simulated disks, with a simulated engine between them (simulated-engine.ts). In random
 //         order callers send requests, the event loop iterates, disks and the engine complete
 //         operations, time passes; nodes crash and start again, links are cut, messages are lost or
-//         late, processes are stopped, the engine has no majority or no room. Then everything is
+//         late, processes are stopped, clocks are set, the engine has no majority or no room. In
+//         some seeds each node has a reader (simulated-reader.ts). Then everything is
 //         repaired, both nodes recover, and the answers and pages that callers received are
 //         compared (sightings.ts), and the states of both nodes with the fold of the raw stream.
 //         The state of each node that begins to lead is compared with that fold as well.
@@ -14,7 +15,8 @@
 //         states are compared.
 
 import assert from 'node:assert/strict'
-// A start loads this module only when it is needed; here loading it must not take time.
+// A start loads these modules only when they are needed; here loading them must not take time.
+import '../../../src/cluster/readers/readers.ts'
 import '../../../src/cluster/replication/replication.ts'
 import type { State } from '../../../src/forum/state.ts'
 import { assertIsFold, isBeingSaved } from '../../forum/contents.ts'
@@ -35,6 +37,8 @@ const begins = Date.UTC(2026, 8, 20)
 const stepsMin = 150
 const stepsMax = 600
 const drivenStepsMax = 60_000
+/** What the wall clock of a node may be ahead by, in ms. */
+const clocks = [0, -3_600_000, -20_000, 20_000, 3_600_000]
 /** The number of steps after which a refused request is sent again. */
 const askAgain = 500
 
@@ -49,18 +53,23 @@ class Simulation {
   readonly faultRate: number
   readonly disasters: Disasters
   readonly disasterRate: number
+  /** The iterations of the event loop in a step: with readers, requests take several. */
+  readonly turns: number = 1
 
   constructor(random: () => number, world: World) {
     this.world = world
     this.faultRate = [0, 0.02, 0.05][Math.floor(random() * 3)]!
     this.disasterRate = random() < 0.2 ? 0.005 : 0
     const url = 'nats://simulated:4222'
+    const hasReaders = random() < 0.4
+    if (hasReaders) this.turns = 3
+    const beside = ['--standby', ...(hasReaders ? ['--readers', '1', '--no-search'] : [])]
     this.nodes = [
-      new SimulatedNode(world, 'first', ['--replicate', url, '--standby']),
-      new SimulatedNode(world, 'second', ['--follow', url, '--standby']),
+      new SimulatedNode(world, 'first', ['--replicate', url, ...beside]),
+      new SimulatedNode(world, 'second', ['--follow', url, ...beside]),
     ]
-    this.callers = new SimulatedCallers(world, this.nodes)
     this.disasters = new Disasters(world, this.nodes)
+    this.callers = new SimulatedCallers(world, this.nodes, () => this.disasters.count > 0)
   }
 
   get mayLose(): boolean {
@@ -99,8 +108,8 @@ class Simulation {
     if (this.chance(this.disasterRate)) this.disasters.strike()
     else if (this.chance(this.faultRate)) this.fault()
     else if (this.chance(0.01)) for (const node of this.nodes) node.goOn()
-    else if (drawn < 6) for (let n = this.below(4); n >= 0; n--) this.callers.act()
-    else if (drawn < 11) await time.turn()
+    else if (drawn < 6) for (let n = this.below(6); n >= 0; n--) this.callers.act()
+    else if (drawn < 11) for (let n = this.turns; n > 0; n--) await time.turn()
     else if (drawn < 15) {
       const node = this.nodes[this.below(2)]!
       for (let n = this.below(16); n > 0; n--) {
@@ -133,6 +142,12 @@ class Simulation {
         for (let n = this.below(6); n >= 0; n--) this.callers.act(node)
       },
       'stopped or goes on': () => (node.isStopped ? node.goOn() : node.halt()),
+      'reader killed': () => node.reader?.kill(),
+      'reader stopped or goes on': () => {
+        const { reader } = node
+        reader?.isStopped ? reader.goOn() : reader?.halt()
+      },
+      'clocks apart': () => node.setAhead(clocks[this.below(clocks.length)]!),
       'link open': () => cut(node, false),
       'reads break': () => node.stream?.breakReads(),
       'majority gone or back': () => {
@@ -188,6 +203,8 @@ class Simulation {
     engine.capacityBytes = Number.POSITIVE_INFINITY
     for (const node of this.nodes) {
       cut(node, false)
+      node.setAhead(0)
+      node.reader?.goOn()
       node.goOn()
       if (!node.isAlive) node.start()
     }
@@ -310,9 +327,12 @@ class Simulation {
       }
       return finals.size === 2
     })
-    const { seen, claimers } = this.callers
+    const { seen, claimers, people } = this.callers
     assert.deepEqual(seen.differences(finals), [])
     assert.deepEqual(claimers.differences(finals.get('first')!), [])
+    for (const node of this.nodes) people.lookAtAll(node)
+    for (let turns = 0; turns < 8; turns++) await this.world.time.turn()
+    assert.deepEqual(people.differences(finals.get('first')!), [])
   }
 
   /** Lets everything proceed until the condition holds. */
