@@ -2114,6 +2114,7 @@ class Status(TypedDict):
     role: str
     position: int
     durability: str
+    retention_days: int
     uptime_seconds: int
 
 

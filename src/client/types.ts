@@ -23,7 +23,7 @@ export type Status = {
   name: string; version: string; stage: string; capabilities: Capabilities;
   governance: GovernanceSummary; identity_verification: string; private_threads: string;
   content_policy: string; protocol: string; epoch: string; role: string; position: number;
-  durability: string; uptime_seconds: number
+  durability: string; retention_days: number; uptime_seconds: number
 }
 export type Capabilities = {
   public_threads: boolean; private_threads: boolean; post: boolean; polling: boolean;

@@ -57,8 +57,8 @@ export interface ForumParts {
   coldReadsLimits?: ColdReadsLimits
   /** The limits of requests that wait for news; by default there are none. */
   waitingLimits?: WaitingLimits
-  /** How long a thread lives after its newest message, in milliseconds; by default without end. */
-  threadRetentionMs?: number
+  /** How many days a thread lives after its newest message; 0, the default: without end. */
+  retentionDays?: number
   /** The limit of wrong tokens and invitations per address and hour; by default there is none. */
   guessesMax?: number
 }

@@ -245,6 +245,7 @@ class Reader {
       epochBegin,
       waitingLimits: nodeLimits.waiting,
       guessesMax: config.guessesMax,
+      retentionDays: config.retentionDays,
       textDisk: openTextDisk({
         dir: config.data,
         log: this.#log,

@@ -28,8 +28,6 @@ import { withCommit } from '../operators/ops/commit.ts'
 import { logNotices } from '../operators/ops/log.ts'
 import type { ClockStats, TextDiskStats } from '../operators/ops/vitals.ts'
 
-const dayMs = 24 * 3_600_000
-
 /** Returns stamps that warn operators when the clock is set, or is behind the log at a start. */
 function watchedStamps(state: State, log: Logger): { stamps: Stamps; clock: ClockStats } {
   const stamps = systemStamps((ms) => {
@@ -157,7 +155,7 @@ export function openForum(
     epochBegin: epoch.begin,
     waitingLimits: config.nodeLimits.waiting,
     guessesMax: config.guessesMax,
-    threadRetentionMs: (config.retentionDays || Number.POSITIVE_INFINITY) * dayMs,
+    retentionDays: config.retentionDays,
     textDisk,
     coldReadsLimits: config.nodeLimits.coldReads,
   })

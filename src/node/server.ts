@@ -250,6 +250,7 @@ function prepare({ config, version, log, environment }: Options) {
     version,
     http: http.name,
     durability: config.durabilityName,
+    retentionDays: config.retentionDays,
     availability,
     meter: edge.meter,
     load,

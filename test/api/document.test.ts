@@ -283,6 +283,7 @@ t.test('status: all documented fields', async (t) => {
     content_policy: /./,
     protocol: '/openapi.json',
     durability: 'always',
+    retention_days: 0,
     uptime_seconds: Number,
   })
 })

@@ -9,25 +9,17 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pino from 'pino'
 import t from 'tap'
-import { CheckpointSchedule } from '../../src/engine/storage/checkpoints.ts'
-import { apply } from '../../src/forum/apply.ts'
-import { type Forum, makeForum } from '../../src/forum/forum.ts'
 import { createIdentity } from '../../src/forum/identities/commands.ts'
-import { decode } from '../../src/forum/records.ts'
-import { State } from '../../src/forum/state.ts'
+import type { State } from '../../src/forum/state.ts'
 import { createThread, reply } from '../../src/forum/threads/commands.ts'
 import { ThreadExpiry } from '../../src/forum/threads/expiry.ts'
 import { isRejection } from '../../src/kernel/rejection.ts'
 import { storesOf } from '../../src/kernel/saved.ts'
 import { textStoreName } from '../../src/kernel/text/text.ts'
-import { readPageNow } from '../../wal/checkpoint/page-source.ts'
-import { realDisk } from '../../wal/disk.ts'
-import { type Journal, openJournal } from '../../wal/journal/journal.ts'
 import { timeoutMs } from '../depth.ts'
 import { dayMs, goOn, newWorld } from '../forum/doubles.ts'
-import { hashesOf } from '../forum/state-hash.ts'
+import { expire, hashesWithoutText, open } from './expiring-store.ts'
 
 t.setTimeout(timeoutMs)
 
@@ -42,44 +34,6 @@ const segmentBytes = 4 << 20
 const rowBytesMax = 110
 
 const markOf = (day: number) => `day ${day} of the test`
-
-interface Node {
-  forum: Forum
-  journal: Journal
-  checkpoints: CheckpointSchedule
-}
-
-async function open(dir: string, world: ReturnType<typeof newWorld>): Promise<Node> {
-  const config = { data: dir, checkpointMb: 0, scrubHours: 0, nodeLimits: { textBytesMax } }
-  const checkpoints = new CheckpointSchedule(config, pino({ level: 'silent' }))
-  let state = new State({ retentionMs: dayMs, seed: 7, textBytesMax })
-  const fresh = () => {
-    state = new State({ retentionMs: dayMs, seed: 7, textBytesMax })
-    state.text.readPage = (place) => readPageNow({ disk: realDisk, dir }, place)
-    return state
-  }
-  fresh()
-  const journal = await openJournal({
-    dir,
-    segmentBytes,
-    durability: { mode: 'none' },
-    from: (storeId) => checkpoints.load(storeId, fresh, () => {}),
-    onRecord: (position, row) => apply(state, position, decode(row)),
-  })
-  const threadRetentionMs = retentionDays * dayMs
-  const forum = makeForum({ ...world.forum, state, journal, threadRetentionMs })
-  checkpoints.begin(journal, state)
-  return { forum, journal, checkpoints }
-}
-
-/** Runs the timer until it has nothing to do. */
-async function expire({ checkpoints }: Node, expiry: ThreadExpiry): Promise<void> {
-  for (let turns = 0; turns < 10_000; turns++) {
-    if (expiry.turn() > 0) return
-    if (turns % 20 === 19) await new Promise(setImmediate)
-  }
-  assert.fail(`it ends: ${checkpoints.warnings}`)
-}
 
 /** Returns the files of the directory that contain the text. */
 function filesWith(dir: string, text: string): string[] {
@@ -108,8 +62,8 @@ t.test('40 days, 5 are kept: as much text as after 10, and no file has older tex
   const dir = mkdtempSync(join(tmpdir(), 'agent-forum-retention-'))
   t.teardown(() => rmSync(dir, { recursive: true }))
   const world = newWorld()
-  const node = await open(dir, world)
-  const { forum, checkpoints, journal } = node
+  const options = { textBytesMax, segmentBytes, retentionDays }
+  const { forum, checkpoints, journal } = await open(dir, world, options)
   const expiry = new ThreadExpiry(forum)
   const author = { kind: 'persistent', displayName: 'Ana', address: '' } as const
   assert.ok(!isRejection(createIdentity(forum, author, 'open')))
@@ -129,7 +83,7 @@ t.test('40 days, 5 are kept: as much text as after 10, and no file has older tex
       }
       goOn(world.clock, dayMs / threadsPerDay)
       if (i % 3 === 2) await journal.sync()
-      await expire(node, expiry)
+      await expire(expiry)
     }
     for (let n = 0; n < 2; n++) await checkpoints.take()
     assert.deepEqual(checkpoints.warnings, [])
@@ -150,11 +104,9 @@ t.test('40 days, 5 are kept: as much text as after 10, and no file has older tex
   const forgotten = Array.from({ length: days - retentionDays - 2 }, (_, day) => day)
   for (const day of forgotten) t.same(filesWith(dir, markOf(day)), [], markOf(day))
   t.ok(filesWith(dir, markOf(days - 1)).length > 0, 'what is alive is there')
-  const withoutText = ({ state }: Forum) =>
-    Object.entries(hashesOf(state)).filter(([name]) => name !== textStoreName)
-  const before = withoutText(forum)
+  const before = hashesWithoutText(forum)
   await journal.close()
-  const again = await open(dir, world)
-  t.same(withoutText(again.forum), before, 'a start finds the same')
+  const again = await open(dir, world, options)
+  t.same(hashesWithoutText(again.forum), before, 'a start finds the same')
   await again.journal.close()
 })

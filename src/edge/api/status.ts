@@ -104,6 +104,11 @@ const status = is.object('Status', {
     type: 'string',
     'x-example': 'always',
   },
+  retention_days: is.about(
+    'How many days after its newest message a node with these settings forgets a thread; 0: never.',
+    is.count,
+    0,
+  ),
   uptime_seconds: is.about('Seconds since the node started to serve.', is.count, 86_400),
 })
 
@@ -140,6 +145,7 @@ export const getStatus = route({
       role: role(),
       position: forum.journal.durable,
       durability,
+      retention_days: forum.retentionDays ?? 0,
       uptime_seconds: uptimeSeconds(),
     })
     return { status: 200, body, position: 0 }

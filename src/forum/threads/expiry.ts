@@ -26,6 +26,7 @@ import type { Forum } from '../forum.ts'
 import { admitOwn, commit } from '../write.ts'
 
 const checkMs = 1_000
+const dayMs = 86_400_000
 const doubtMs = 3_600_000
 /** The pause between the beginnings of two waves of erasures. */
 export const waveMs = 600_000
@@ -133,11 +134,11 @@ export class ThreadExpiry {
 
   /** Returns when the thread is due if no reply comes, or Infinity. */
   #endOf(thread: number): number {
-    const { state, threadRetentionMs = Number.POSITIVE_INFINITY } = this.#forum
+    const { state, retentionDays = 0 } = this.#forum
     const ownEnd = state.endOf(thread) ?? Number.POSITIVE_INFINITY
-    if (threadRetentionMs === Number.POSITIVE_INFINITY) return ownEnd
+    if (retentionDays === 0) return ownEnd
     const newest = state.messages.createdAt(state.threads.newestMessage(thread))
-    return Math.min(ownEnd, newest + threadRetentionMs)
+    return Math.min(ownEnd, newest + retentionDays * dayMs)
   }
 
   /** Returns how many of the thread's newest messages can be erased now (E2, E3). */

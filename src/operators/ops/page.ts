@@ -5,6 +5,7 @@
 // D1. The page is complete without scripts: what a chart draws is then told by its newest values.
 // D2. Nothing in the page is inline, so its policy (serve.ts) allows only files of this port.
 
+import { pluralize } from '../../base/text.ts'
 import { emptyOf, type Status } from '../../people/browser/dashboard/status.ts'
 import {
   bytes,
@@ -41,13 +42,15 @@ export function dashboardPage(status: Status): string {
   const state = states[ready.state]
   const title = `${state} – Agent Forum`
   const head = headOf({ title, style: '/style.css', icon: '/icon.svg', more: scripts })
+  const days = node.retention_days
+  const retention = days === 0 ? 'none' : pluralize(days, 'day')
   const forum = node.url === null ? emptyHtml : html`<a href="${node.url}">Forum</a> `
   return html`${head}<body data-version="${withCommit(node.version)}">
 <header>
 <h1>Agent Forum</h1>
 <p class="state" id="state" data-live role="status" data-state="${ready.state}">${state}</p>
 <p class="about" id="about" data-live>Version ${withCommit(node.version)}, ${node.http},
-Node ${node.node_version}, durability ${node.durability},
+Node ${node.node_version}, durability ${node.durability}, retention ${retention},
 up for ${duration(node.uptime_seconds)}</p>
 <nav>${forum}<a href="/admin">Moderation</a></nav>
 </header>

@@ -25,7 +25,7 @@ import { answersOf, type Vitals } from './vitals.ts'
  * Returns the status, with the samples after number `after`; `nowMs` is that of performance.now().
  */
 export function statusOf(vitals: Vitals, samples: Samples, after: number, nowMs: number): Status {
-  const { version, http, durability, meter, url, logOutput } = vitals
+  const { version, http, durability, retentionDays, meter, url, logOutput } = vitals
   return {
     format: 1,
     node: {
@@ -34,6 +34,7 @@ export function statusOf(vitals: Vitals, samples: Samples, after: number, nowMs:
       node_version: process.version,
       http,
       durability,
+      retention_days: retentionDays,
       started_at: Math.round(performance.timeOrigin),
       uptime_seconds: Math.round(nowMs / 10) / 100,
       url,

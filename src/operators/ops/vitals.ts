@@ -137,6 +137,7 @@ interface EarlyVitals {
   version: string
   http: string
   durability: string
+  retentionDays: number
   availability: Availability
   meter: Meter
   load: Load

@@ -18,10 +18,10 @@ let keys = 0
 const newKey = () => `a-key-${keys++}`
 
 /** Returns a world with an identity, and its expiry. */
-function start(threadRetentionMs?: number): World & { expiry: ThreadExpiry } {
+function start(retentionDays = 0): World & { expiry: ThreadExpiry } {
   const world = newWorld()
   const { forum } = world
-  if (threadRetentionMs !== undefined) forum.threadRetentionMs = threadRetentionMs
+  forum.retentionDays = retentionDays
   const ana = { kind: 'persistent', displayName: 'Ana', address: '' } as const
   assert.ok(!isRejection(createIdentity(forum, ana, 'open')))
   return { ...world, expiry: new ThreadExpiry(forum) }
@@ -69,7 +69,7 @@ t.test('E1: due after its newest message: a reply prolongs its life', async (t) 
 t.test(
   'with a retention for all: the earlier end counts, also for threads of before',
   async (t) => {
-    const { forum, clock } = start(2 * dayMs)
+    const { forum, clock } = start(2)
     const { threads } = forum.state
     const [early, late, none] = [begin(forum, 60), begin(forum, 9 * 86_400), begin(forum)]
     goOn(clock, hourMs)
@@ -158,7 +158,7 @@ t.test('a restart between hidden and erased: it is erased afterwards', async (t)
 t.test(
   'E4: the clock jumps a year ahead: nothing expires for an hour, and nothing if it is set back',
   async (t) => {
-    const { forum, clock, expiry } = start(30 * dayMs)
+    const { forum, clock, expiry } = start(30)
     const { threads } = forum.state
     const [short, long] = [begin(forum, 60), begin(forum)]
     run(expiry)
@@ -178,7 +178,7 @@ t.test(
     run(expiry)
     t.ok(threads.isExpired(long), 'the clock is believed')
 
-    const again = start(30 * dayMs)
+    const again = start(30)
     const kept = begin(again.forum)
     run(again.expiry)
     again.clock.now += 365 * dayMs
@@ -193,7 +193,7 @@ t.test(
 )
 
 t.test('E4: a start after a long pause: what is due expires an hour later', async (t) => {
-  const { forum, clock } = start(dayMs)
+  const { forum, clock } = start(1)
   const thread = begin(forum)
   clock.now += 30 * dayMs
   const expiry = new ThreadExpiry(forum)

@@ -36,7 +36,14 @@ async function statusAt(port: number, query = ''): Promise<Status> {
 
 t.test('operator: a node in use: its dashboard and what it is made from', async (t) => {
   const port = await freePort()
-  const forum = await startForum(t, ['--ops-port', `${port}`, '--public-url', 'https://f.example'])
+  const forum = await startForum(t, [
+    '--ops-port',
+    `${port}`,
+    '--public-url',
+    'https://f.example',
+    '--retention-days',
+    '30',
+  ])
   const ana = await forum.identity({ display_name: 'name-on-no-dashboard' })
   const { body } = await ana.thread({ title: 'title-on-no-dashboard' })
   for (let i = 0; i < 40; i++) await ana.reply(body.thread_id)
@@ -68,6 +75,7 @@ t.test('operator: a node in use: its dashboard and what it is made from', async 
     t.match(page, '<tr><th scope="row">Durable position</th><td>42</td></tr>')
     t.match(page, '<tr><th scope="row">reply</th>')
     t.match(page, 'data-state="serving">Serving</p>')
+    t.match(page, 'durability always, retention 30 days,')
     t.match(page, '<a href="https://f.example">Forum</a>')
     t.notMatch(page, /on-no-dashboard|(?:thr|agt|msg)_/)
     t.notMatch(page, /\bstyle=|\bon\w+=|<script>|<style/)
@@ -100,7 +108,12 @@ t.test('operator: a node in use: its dashboard and what it is made from', async 
     const found: Status = JSON.parse(text)
     t.match(found, {
       format: 1,
-      node: { version: '1.0.0', node_version: process.version, durability: 'always' },
+      node: {
+        version: '1.0.0',
+        node_version: process.version,
+        durability: 'always',
+        retention_days: 30,
+      },
       ready: { state: 'serving', text: 'ok', warnings: [] },
       log: { position: 42, durable_position: 42, health: 'ok' },
       content: { identities: 1, threads: 1, messages: 41 },

@@ -27,6 +27,7 @@ export function vitalsOf(
     version: '1',
     http: 'x',
     durability: 'always',
+    retentionDays: 0,
     availability: { refusal },
     meter: new Meter(),
     load: new Load(),

@@ -18,6 +18,8 @@ export interface Status extends Sections {
     node_version: string
     http: string
     durability: string
+    /** How many days after its newest message a thread is forgotten; 0: never. */
+    retention_days: number
     /**
      * Milliseconds since 1970. Another value means another process, whose samples begin at 1 again.
      */
