@@ -356,12 +356,11 @@ export class Run {
   /** Returns the expiry of threads on a clock that is always believed (E4). */
   #newExpiry(): ThreadExpiry {
     const { forum } = this.world
+    let reads = 0
     const now = (recorded: number) => forum.stamps.clock.now(recorded)
-    let at: number | null = forum.state.now // as if no time had passed since the newest record
-    const clock = { now, elapsed: () => at ?? this.#at } as typeof forum.stamps.clock
-    const expiry = new ThreadExpiry({ ...forum, stamps: { ...forum.stamps, clock } })
-    at = null
-    return expiry
+    const elapsed = () => reads++ * 2 * this.#at // so much that no time is a jump
+    const clock = { now, elapsed, wall: () => this.#at } as typeof forum.stamps.clock
+    return new ThreadExpiry({ ...forum, stamps: { ...forum.stamps, clock } })
   }
 
   #agent(number: number): Agent {

@@ -13,16 +13,20 @@
 //     that the segments before it can go (forum/moderation/commands.ts, E1). It erases nothing
 //     while a checkpoint is being taken, or while too many pages wait in memory for one.
 // E4. A clock that is wrong must not end everything at once. After a jump of forum time, or a pause
-//     of the node, nothing expires that was not due before, until an hour later.
+//     of the node, nothing expires that was not due before, until an hour later; no restart or
+//     takeover ends that hour. Records may keep forum time ahead after the clock is set back:
+//     threads expire by the earlier of the two times.
 //
 // The threads that are due are found by a heap that is derived from the state, on the node that
 // decides; where no thread has an end, it is empty.
 
 import { Heap, type HeapEntry } from '../../base/heap.ts'
+import { partition } from '../../base/partition.ts'
 import { notableMs, timeOf } from '../../kernel/clock.ts'
 import { isRejection } from '../../kernel/rejection.ts'
 import { pageOf } from '../../kernel/text/page-slots.ts'
 import type { Forum } from '../forum.ts'
+import type { State } from '../state.ts'
 import { admitOwn, commit } from '../write.ts'
 
 const checkMs = 1_000
@@ -54,14 +58,14 @@ export class ThreadExpiry {
   #nextWave = Number.NEGATIVE_INFINITY
   /** The number of threads whose end has been looked up. */
   #seen = 0
-  /** The forum time that is believed, when it was read, and since when it is doubted (E4). */
+  /** The time that is believed, when it was read, and since when it is doubted (E4). */
   #time: number
   #elapsed: number
   #doubtedSince: number | null = null
 
   constructor(forum: Forum) {
     this.#forum = forum
-    this.#time = forum.state.position === 0 ? timeOf(forum) : forum.state.now
+    this.#time = forum.state.position === 0 ? timeOf(forum) : undoubted(forum.state)
     this.#elapsed = forum.stamps.clock.elapsed()
   }
 
@@ -156,10 +160,10 @@ export class ThreadExpiry {
     return portion
   }
 
-  /** Returns forum time, or after a jump what it would be without the jump, for an hour (E4). */
+  /** Returns the time, or after a jump what it would be without the jump, for an hour (E4). */
   #believedTime(): number {
     const { clock } = this.#forum.stamps
-    const at = timeOf(this.#forum)
+    const at = Math.min(timeOf(this.#forum), clock.wall())
     const elapsed = clock.elapsed()
     const expected = this.#time + (elapsed - this.#elapsed)
     const isDoubted = at - expected >= notableMs
@@ -170,4 +174,16 @@ export class ThreadExpiry {
     this.#elapsed = elapsed
     return at
   }
+}
+
+/**
+ * Returns the time of the last record; or, if its last hour began with a gap of an hour or more in
+ * the times of messages, the time before that gap, which may have been a jump of the clock (E4).
+ */
+function undoubted({ messages, now }: State): number {
+  const later = partition(messages.count, (each) => messages.createdAt(each) <= now - doubtMs)
+  if (later === 0) return now
+  const before = messages.createdAt(later - 1)
+  const after = later < messages.count ? messages.createdAt(later) : now
+  return after - before < doubtMs ? now : before
 }

@@ -206,6 +206,35 @@ t.test('E4: a start after a long pause: what is due expires an hour later', asyn
   t.ok(forum.state.threads.isExpired(thread))
 })
 
+t.test(
+  'E4: the clock was ahead when messages were published: restarts expire nothing',
+  async (t) => {
+    const { forum, clock, expiry } = start(30)
+    const [old, other] = [begin(forum), begin(forum)]
+    run(expiry)
+    clock.now += 365 * dayMs
+    answer(forum, other)
+    const restarted = new ThreadExpiry(forum)
+    run(restarted)
+    goOn(clock, hourMs - 1)
+    run(restarted)
+    t.notOk(forum.state.threads.isExpired(old), 'a start does not believe the clock either')
+    clock.now -= 365 * dayMs
+    const afterwards = new ThreadExpiry(forum)
+    for (let hours = 0; hours < 48; hours++) {
+      goOn(clock, hourMs)
+      run(afterwards)
+    }
+    t.notOk(forum.state.threads.isExpired(old), 'forum time is ahead, and the clock is set right')
+    goOn(clock, 30 * dayMs)
+    run(afterwards)
+    goOn(clock, hourMs)
+    run(afterwards)
+    t.ok(forum.state.threads.isExpired(old), 'it is due by the clock')
+    t.notOk(forum.state.threads.isExpired(other))
+  },
+)
+
 t.test('a poll waits for the thread: it is woken', async (t) => {
   const { forum, clock, expiry } = start()
   const thread = begin(forum, 60)
