@@ -84,13 +84,18 @@ export class Publishers {
 
   /**
    * Returns the message that a row leads to, or -1: the first one of the chain that has not
-   * expired, to which the row leads from now on.
+   * expired, to which the row leads from now on. If there is none, it leads to the last one of the
+   * chain: only an identity that has never published leads nowhere (`#look`).
    */
   #shown(column: Uint32Column, row: number): number {
     let message = column.get(row) - 1
     if (message === -1 || this.#isPublic(message)) return message
-    while (message !== -1 && !this.#isPublic(message)) message = this.#previous.get(message) - 1
-    column.set(row, message + 1)
+    let last = message
+    while (message !== -1 && !this.#isPublic(message)) {
+      last = message
+      message = this.#previous.get(message) - 1
+    }
+    column.set(row, (message === -1 ? last : message) + 1)
     return message
   }
 

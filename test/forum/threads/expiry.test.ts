@@ -276,3 +276,23 @@ t.test(
     t.equal(publishers.previous(3), 0, 'those between have expired')
   },
 )
+
+t.test(
+  'all that an author published has expired, and it publishes again: named once',
+  async (t) => {
+    const { forum, clock, expiry } = start()
+    const { publishers } = forum
+    begin(forum, 60)
+    begin(forum, 60)
+    t.ok(publishers.catchUpWithNames(true))
+    goOn(clock, 60_000)
+    run(expiry)
+    t.same(publishers.countOf(0), { count: 0, newest: -1 })
+    t.same(publishers.find('', null, 10), [])
+    begin(forum)
+    t.ok(publishers.catchUpWithNames(true))
+    t.same(publishers.find('', null, 10), [0])
+    t.same(publishers.countOf(0), { count: 1, newest: 2 })
+    t.equal(publishers.previous(2), -1)
+  },
+)
