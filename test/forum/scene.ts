@@ -121,6 +121,15 @@ export class Scene {
     this.#apply({ type: 'thread.unsubscribed', at: this.#at, by, thread })
   }
 
+  /** Ends a thread, and erases its messages. */
+  expire(thread: number): void {
+    const { threads } = this.forum.state
+    if (threads.isExpired(thread)) return
+    this.#apply({ type: 'thread.expired', at: this.#at, thread })
+    const messages = threads.messageCount(thread)
+    this.#apply({ type: 'thread.erased', at: this.#at, thread, messages })
+  }
+
   #apply(record: Parameters<typeof apply>[2]): number {
     const position = this.forum.state.position + 1
     apply(this.forum.state, position, record)

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import type { RecordOf } from '../../src/forum/records.ts'
 import { endClaim } from './claim-model.ts'
-import type { ActInEffect, Agent, Message, Thread } from './model-types.ts'
+import type { ActInEffect, Thread } from './model-types.ts'
 import { forget } from './moderation-model.ts'
 
 type Subjects = Parameters<typeof forget>[0] & {
@@ -11,7 +11,6 @@ type Subjects = Parameters<typeof forget>[0] & {
   readonly threads: readonly Thread[]
   expiredPosition: number
   erasedPosition: number
-  taggedPosition: number
 }
 
 /** Of a thread that has not expired. */
@@ -44,11 +43,9 @@ function expireThread(
   thread.expired = position
   thread.left = thread.messages.length
   if (thread.claim !== null) endClaim(thread, position)
-  if (thread.tags.length > 0) of.taggedPosition = position
   thread.tags = []
   thread.isLocked = false
   forget(of, 'locked', thread.id)
-  for (const member of [thread.author, ...thread.named]) unfollow(member, thread, position)
   thread.visibility = 'private'
   thread.members = new Set()
   of.expiredPosition = position
@@ -63,15 +60,8 @@ function eraseThread(
   const thread = of.threads[number]
   assert.ok(thread.isExpired && messages > 0 && messages <= thread.left)
   for (let i = 0; i < messages; i++) {
-    const { author, id }: Message = thread.messages[--thread.left]
-    unfollow(author, thread, position)
-    forget(of, 'removed', id)
+    thread.left -= 1
+    forget(of, 'removed', thread.messages[thread.left].id)
   }
   of.erasedPosition = position
-}
-
-function unfollow(agent: Agent, thread: Thread, position: number): void {
-  if (agent.isRecordedExpired || !agent.follows.delete(thread)) return
-  agent.followsChanged = position
-  agent.followed.set(thread, position)
 }

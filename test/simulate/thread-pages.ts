@@ -109,7 +109,7 @@ export function tagList(model: Model, viewer: Agent | null): Page {
   const created = model.threads.at(-1)?.messages[0].seq ?? 0
   return {
     body: JSON.stringify({ tags, ...end }),
-    newest: Math.max(created, model.taggedPosition),
+    newest: Math.max(created, model.taggedPosition, model.expiredPosition),
   }
 }
 

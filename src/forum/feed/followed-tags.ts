@@ -54,18 +54,22 @@ export class FollowedTags {
   /**
    * Yields the messages after this position and with a number below `end`, for each tag oldest
    * first; -1 for each thread that is examined in vain. A message is yielded once, for the first of
-   * its tags. Tags must not change in the meantime.
+   * its tags. Threads may expire in the meantime; apart from that, tags must not change.
    */
   *after(position: number, end: () => number): Generator<number> {
     const { threads, tags } = this.#state
     const { firstPosition } = threads.actors.columns
     for (const { tag, from } of this.#tags) {
-      const tagged = tags.publicThreads(tag)
-      const isBefore = (thread: number) => thread < from || firstPosition.get(thread) <= position
-      let index = partition(tagged.length, (i) => isBefore(tagged.get(i)))
-      for (; index < tagged.length; index++) {
-        const message = threads.message(tagged.get(index), 0)
+      let next = from
+      const isBefore = (thread: number) => thread < next || firstPosition.get(thread) <= position
+      for (;;) {
+        const tagged = tags.publicThreads(tag)
+        const index = partition(tagged.length, (i) => isBefore(tagged.get(i)))
+        if (index === tagged.length) break
+        const thread = tagged.get(index)
+        const message = threads.message(thread, 0)
         if (message >= end()) break
+        next = thread + 1
         yield this.of(message) === tag ? message : -1
       }
     }

@@ -63,6 +63,7 @@ export function listFollowers(
   return forum.slicedWork.add<Followers | Rejection>(caller, () => {
     if (connection.isGone) return { rejected: 'overloaded' } // which nobody receives
     if (!isDone()) return null
+    if (threads.isExpired(thread)) return { rejected: 'not_found' }
     return mayStillAct(forum, caller) ? page() : rejectToken(forum, caller)
   })
 }

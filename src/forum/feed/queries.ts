@@ -14,7 +14,7 @@
 //     search that needs more continues in later event-loop iterations (kernel/sliced-work.ts).
 // F2. The result is exact as of the instant of the last step: when its caller follows or leaves a
 //     thread or tag, another search takes its place, and it examines the messages that have arrived
-//     in the meantime. Where a thread has expired meanwhile, a page may be short.
+//     in the meantime. Messages of threads that expire meanwhile are left out of a shorter page.
 // F3. `position` covers everything shown (forum/threads/queries.ts, Q1), and the last change to
 //     what is followed; for a caller who was ever mentioned, or who wants messages of one type, the
 //     last removal of a message as well; for one who follows tags, the last change of tags.
@@ -92,9 +92,10 @@ export class FeedSearch {
   /** The numbers of the messages found, oldest first, except while threads are being examined. */
   #found: number[] = []
   readonly #tags: FollowedTags
-  /** The positions of the last change to what it follows, and of the last loss from its page. */
+  /** The positions of the last change to what it follows, and to tags; the acts of operators. */
   readonly #changed: number
-  readonly #lost: number
+  readonly #tagged: number
+  readonly #acts: number
   /** Message by message: the next one, and that at which this stops. */
   #messages = { next: 0, stop: 0 }
   /** The second part of the search, while it is in that part. */
@@ -108,7 +109,8 @@ export class FeedSearch {
     this.#count = read.limit + 1
     this.#tags = new FollowedTags(state, read.caller)
     this.#changed = this.#changedPosition
-    this.#lost = this.#lossPosition
+    this.#tagged = this.#taggedPosition
+    this.#acts = state.moderation.added
     const { messages, feeds } = state
     const { caller, after, only } = read
     const followed = feeds.followed(caller)
@@ -130,8 +132,8 @@ export class FeedSearch {
 
   /** Whether the caller has followed or left a thread, or may have lost a message: begin anew. */
   get isStale(): boolean {
-    if (this.#mayLose && this.#lossPosition !== this.#lost) return true
-    return this.#changedPosition !== this.#changed
+    if (this.#mayLose && this.#state.moderation.added !== this.#acts) return true
+    return this.#changedPosition !== this.#changed || this.#taggedPosition !== this.#tagged
   }
 
   /** Does one slice of the search, which must not be stale. Returns whether it is finished. */
@@ -160,7 +162,7 @@ export class FeedSearch {
 
   /** Returns what was found. Must be called once, after the last step. */
   feed(): Feed {
-    const { messages, position, expiredPosition } = this.#state
+    const { messages, position, expiredPosition, erasedPosition } = this.#state
     const [found, { after, limit, isCount }] = [this.#found, this.#read]
     // `hasMore` reveals one message more than is shown.
     const newest = isCount ? Math.max(-1, ...found) : (found.at(-1) ?? -1)
@@ -175,7 +177,7 @@ export class FeedSearch {
       position: Math.max(
         newest === -1 ? 0 : messages.seq(newest),
         end > last ? position : 0,
-        this.#mayLose ? this.#lost : 0,
+        this.#mayLose ? Math.max(erasedPosition, this.#tagged) : 0,
         expiredPosition,
         this.#changed,
       ),
@@ -214,12 +216,10 @@ export class FeedSearch {
     return this.#state.feeds.mentions(this.#read.caller) > 0
   }
 
-  /** The position of the newest record that may have taken one off. */
-  get #lossPosition(): number {
-    const { erasedPosition, tags } = this.#state
-    return this.#read.tags === undefined && this.#tags.areNone
-      ? erasedPosition
-      : Math.max(erasedPosition, tags.changedPosition)
+  /** The position of the last change of tags; 0: the caller follows none, and chooses by none. */
+  get #taggedPosition(): number {
+    const isByTags = this.#read.tags !== undefined || !this.#tags.areNone
+    return isByTags ? this.#state.tags.changedPosition : 0
   }
 
   get #isFull(): boolean {

@@ -5,6 +5,9 @@ import { kind, number, text } from '../../kernel/record.ts'
 import { feedTopic, tagTopic, threadTopic } from '../../kernel/topics.ts'
 import type { State } from '../state.ts'
 
+/** The number of followed threads of which one that is followed ends those that have expired. */
+const looksPerFollow = 8
+
 export const subscriptionRecords = {
   'thread.subscribed': kind({
     code: 5,
@@ -68,9 +71,24 @@ export function addSubscription(
   position: number,
 ): void {
   if (!state.subscriptions.mayFollow(identity, thread)) return
+  if (state.expiredPosition > 0) endExpired(state, identity, position)
   state.subscriptions.follow(identity, thread, position)
   state.webhooks.follow(identity, threadTopic(thread))
   state.onNews(feedTopic(identity))
+}
+
+/**
+ * Ends some of the identity's subscriptions to threads that have expired, so that these stay a
+ * small part of those that it follows. Nothing shows them. They do not end with their threads,
+ * because a search of the feed begins anew when one ends (queries.ts, F2).
+ */
+function endExpired(state: State, identity: number, position: number): void {
+  for (let i = 0; i < looksPerFollow; i++) {
+    const followed = state.feeds.followed(identity)
+    if (followed === 0) return
+    const thread = state.feeds.threadAt(identity, (position + i) % followed)
+    if (state.threads.isExpired(thread)) endSubscription(state, identity, thread, position)
+  }
 }
 
 /** Ends the identity's subscription to the thread, unless there is none or its feed has ended. */

@@ -100,9 +100,14 @@ export class Feeds {
     return this.#mentions.get(identity, index)
   }
 
+  /** Returns the thread at `index` among those that the identity follows. */
+  threadAt(identity: number, index: number): number {
+    return this.#threads.get(identity, index)
+  }
+
   *threadsOf(identity: number): Iterable<number> {
     const count = this.followed(identity)
-    for (let i = 0; i < count; i++) yield this.#threads.get(identity, i)
+    for (let i = 0; i < count; i++) yield this.threadAt(identity, i)
   }
 
   /** Adds a tag to those that the identity follows, for threads from number `from` on. */

@@ -27,6 +27,8 @@ export interface Act {
 type ActRow = [kind: number, subject: number, position: number, at: number, reason: string]
 
 export class Moderation {
+  /** The number of acts that were added since this process has the state. */
+  added = 0
   readonly #acts = new Map<string, Act>()
   /** The rows that a checkpoint saves; see kernel/saved.ts. */
   readonly rows = { acts: new RowSnapshot<Act>(() => this.#acts.values(), rowOf) }
@@ -47,6 +49,7 @@ export class Moderation {
   add(act: Act): void {
     this.rows.acts.add(act)
     this.#set(act)
+    this.added += 1
   }
 
   /** Removes an act, if it is present. */

@@ -2,7 +2,8 @@
 //
 // L1. Of private threads only the caller's own are examined, all of them, `sliceThreads` in one
 //     event-loop iteration (kernel/sliced-work.ts); of public threads none.
-// L2. `position` covers all creations of threads and all changes of tags (threads/queries.ts, Q1).
+// L2. `position` covers the creation and the expiry of all threads, and all changes of tags
+//     (threads/queries.ts, Q1).
 
 import { nobody } from '../../kernel/network.ts'
 import type { Rejection } from '../../kernel/rejection.ts'
@@ -71,7 +72,7 @@ class PrivateCounts {
 }
 
 function pageOf(
-  { threads, tags }: State,
+  { threads, tags, expiredPosition }: State,
   { prefix, after, limit }: TagsRead,
   counts: ReadonlyMap<string, number>,
 ): TagPage {
@@ -81,7 +82,7 @@ function pageOf(
   const { firstPosition } = threads.actors.columns
   const newest = threads.count === 0 ? 0 : firstPosition.get(threads.count - 1)
   return {
-    position: Math.max(newest, tags.changedPosition),
+    position: Math.max(newest, tags.changedPosition, expiredPosition),
     tags: names.slice(0, limit).map((tag) => {
       return { tag, threads: tags.publicCount(tag) + (counts.get(tag) ?? 0) }
     }),

@@ -15,7 +15,8 @@ export const tagRecords = {
     apply(state, position, { at, by, thread, tags }) {
       state.quotas.count('changes', { by, client: '', at })
       state.threads.actors.tell(thread, { type: 'tagged', position })
-      state.tags.change(thread, tags, state.threads.isPublic(thread), position)
+      state.tags.change(thread, tags, state.threads.isPublic(thread))
+      state.tags.changedPosition = position
     },
   }),
 }

@@ -44,7 +44,7 @@ export class Tags {
   readonly #threads = new Uint32Column()
   readonly #public = new Lists()
   #sorted: string[] = []
-  /** The position of the newest record that changed the tags of a thread, or 0. */
+  /** The position of the newest record by which an author changed the tags of a thread, or 0. */
   changedPosition = 0
 
   get stores(): Record<string, PagedStore> {
@@ -77,13 +77,12 @@ export class Tags {
   }
 
   /** Replaces the tags of a thread. */
-  change(thread: number, names: readonly string[], isPublic: boolean, position: number): void {
+  change(thread: number, names: readonly string[], isPublic: boolean): void {
     const set = this.#threads.get(thread)
     const before = this.#numbers(set)
     if (isPublic) for (const tag of before) this.#unlist(tag, thread)
     for (const _ of before) this.#sets.removeAt(set - 1, 0)
     this.#fill(thread, names, isPublic)
-    this.changedPosition = position
   }
 
   /** Returns the number of the tag, or -1 if it was never used. */

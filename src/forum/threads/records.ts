@@ -13,7 +13,7 @@ import {
   texts,
 } from '../../kernel/record.ts'
 import { feedTopic, tagTopic, threadTopic } from '../../kernel/topics.ts'
-import { addSubscription, endSubscription } from '../feed/records.ts'
+import { addSubscription } from '../feed/records.ts'
 import type { State } from '../state.ts'
 import type { Visibility } from './machine.ts'
 import { renderEntry } from './table.ts'
@@ -128,16 +128,18 @@ export const postRecords = {
   }),
 }
 
-/** Takes the thread off all lists, so that nobody finds it. */
+/**
+ * Takes the thread off all lists, so that nobody finds it. Who follows it follows it for some time
+ * longer, unseen (forum/feed/records.ts, `endExpired`).
+ */
 function hideThread(state: State, thread: number, position: number): void {
   const { threads, tags, claims, privateThreads } = state
   const isPublic = threads.isPublic(thread)
   if (claims.of(thread) !== null) claims.release(thread, 'released')
-  if (tags.numbersOf(thread).length > 0) tags.change(thread, [], isPublic, position)
+  tags.change(thread, [], isPublic)
   const author = threads.actors.columns.author.get(thread)
-  for (const member of new Set([author, ...threads.participants(thread)])) {
-    endSubscription(state, member, thread, position)
-    if (isPublic) continue
+  const members = isPublic ? [] : new Set([author, ...threads.participants(thread)])
+  for (const member of members) {
     const length = privateThreads.length(member)
     privateThreads.deleteAt(
       member,
@@ -154,7 +156,6 @@ function hideThread(state: State, thread: number, position: number): void {
 function forgetNewest(state: State, thread: number, position: number): void {
   const { threads, messages, moderation } = state
   const message = threads.forgetMessage(thread)
-  endSubscription(state, messages.author(message), thread, position)
   moderation.delete('removed', message)
   state.onForgotten(message, position)
   messages.forget(message)
