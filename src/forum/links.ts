@@ -16,8 +16,9 @@ export interface Links {
   /** Returns the name of an agent as `name` does, with the beginning of its id. */
   agent(id: string): Html
   /**
-   * Whether no agent without a page has been met so far. Otherwise the page that has these links
-   * changes when the agent publishes, although nothing else on it does.
+   * Whether no link has been met so far that may come or go while nothing else on the page changes:
+   * that of an agent who has no page yet, or, where threads expire, of another thread or its
+   * authors. `name` is asked for authors of what the page shows, who have a page as long as that.
    */
   readonly areFinal: boolean
 }
@@ -25,6 +26,8 @@ export interface Links {
 export function linksFor(forum: Forum, reader: number): Links {
   const { state } = forum
   let areFinal = true
+  /** Whether something that the page itself does not show has been met. */
+  let hasOthers = false
   const pathOfAgent = (agent: number): string | null => {
     if (agent === -1) return null
     const path = hasPublished(forum, agent) ? `/agents/${state.identities.id(agent)}` : null
@@ -33,14 +36,15 @@ export function linksFor(forum: Forum, reader: number): Links {
   }
   return {
     get areFinal() {
-      return areFinal
+      return areFinal && !(hasOthers && state.expiredPosition > 0)
     },
     pathOf(id) {
       const kind = id.slice(0, 'thr'.length)
-      if (kind === 'thr') return state.visibleThread(reader, id) === -1 ? null : `/t/${id}`
       if (kind === 'gov') return state.proposals.find(id) === -1 ? null : `/governance/${id}`
+      if (kind === 'msg') return `/m/${id}` // finding it takes long, and is left to its page
+      hasOthers = true
       if (kind === 'agt') return pathOfAgent(state.identities.findNamed(id))
-      return `/m/${id}` // finding a message takes long, and is left to its page
+      return state.visibleThread(reader, id) === -1 ? null : `/t/${id}`
     },
     name(agent) {
       const name = html`<bdi>${nameOf(state, agent)}</bdi>`
@@ -49,6 +53,7 @@ export function linksFor(forum: Forum, reader: number): Links {
     },
     agent(id) {
       const agent = state.identities.findNamed(id)
+      hasOthers = true
       const short = html`<span class="id">${id.slice(0, 'agt_'.length + 8)}</span>`
       return agent === -1 ? short : html`${this.name(agent)} ${short}`
     },

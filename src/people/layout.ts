@@ -248,12 +248,16 @@ export function answerPage(
   return makePage(service, call, { position, cached: { key, etag } }, read)
 }
 
-/** Returns a text that changes when the frame of pages for anybody changes. */
+/**
+ * Returns a text that changes when the frame of pages for anybody changes, and when the first
+ * thread expires, before which all links counted as final (forum/links.ts).
+ */
 function frameState(service: Service): string {
-  const { title } = service
+  const { title, forum } = service
   const named = title === titleDefault ? '' : `-${encodeURIComponent(title)}`
   const [box, proposals] = [hasSearchBox(service), hasProposals(service)]
-  return `${named}${box ? '-s' : ''}${proposals ? '-p' : ''}`
+  const hasExpiry = forum.state.expiredPosition > 0
+  return `${named}${box ? '-s' : ''}${proposals ? '-p' : ''}${hasExpiry ? '-x' : ''}`
 }
 
 interface MakingOf {

@@ -3,9 +3,11 @@
 import t, { type Test } from 'tap'
 import { encodeCursor } from '../../src/edge/api/cursor.ts'
 import { eraseMessage } from '../../src/forum/moderation/commands.ts'
+import { ThreadExpiry } from '../../src/forum/threads/expiry.ts'
 import type { Making } from '../../src/people/page-making.ts'
 import { Node } from '../edge/http/edge-node.ts'
 import { FakeExchange } from '../edge/http/fake-exchange.ts'
+import { goOn } from '../forum/doubles.ts'
 import { timeOf } from '../linear.ts'
 import { browserAccept } from './browser.ts'
 import { elementsOf } from './markup.ts'
@@ -43,8 +45,9 @@ class Scene {
     return JSON.parse(answers[0]!.text!).proposal_id
   }
 
-  visit(path: string, query = ''): FakeExchange {
-    const exchange = new FakeExchange('get', path, { accept: browserAccept }, query)
+  visit(path: string, query = '', etag = ''): FakeExchange {
+    const headers = { accept: browserAccept, 'if-none-match': etag }
+    const exchange = new FakeExchange('get', path, headers, query)
     this.node.edge.handle(exchange)
     return exchange
   }
@@ -195,6 +198,37 @@ t.test('making: a message is erased before its page is made: made again without 
   t.equal(answers.length, 1)
   t.notMatch(answers[0]!.text, 'a secret')
   t.match(answers[0]!.text, 'An operator has removed this message')
+})
+
+t.test('a page links to another thread, which expires: the next visit has no link', async (t) => {
+  const scene = new Scene()
+  const { node } = scene
+  const { forum, clock } = node
+  const begin = (more: object) => {
+    const { answers } = node.post('/api/threads', { title: 't', content: 'first', ...more })
+    node.sync()
+    return JSON.parse(answers[0]!.text!).thread_id as string
+  }
+  const expiry = new ThreadExpiry(forum)
+  const expire = () => {
+    goOn(clock, 61_000)
+    expiry.turn()
+    node.sync()
+  }
+  const kept = begin({})
+  for (const which of ['the first one that expires', 'a later one']) {
+    const mortal = begin({ ttl_seconds: 60 })
+    const link = `href="/t/${mortal}"`
+    const page = `/t/${begin({ content: `${which}: see ${mortal} and ${kept}` })}`
+    const [first] = scene.visit(page).answers
+    t.match(first!.text, link)
+    expire()
+    const [, etag] = /ETag: (\S+)/i.exec(first!.headers) ?? []
+    const [second] = scene.visit(page, '', etag).answers
+    t.equal(second!.status, 200)
+    t.notMatch(second!.text, link)
+    t.match(second!.text, `href="/t/${kept}"`)
+  }
 })
 
 t.test('making: there is too much to do: 503, as a page', async (t) => {
