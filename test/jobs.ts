@@ -76,6 +76,7 @@ const ofSystem = [
     'cluster/replication/claims',
     'cluster/replication/connect',
     'cluster/replication/engine-faults',
+    'cluster/replication/expiry',
   ],
   ...[
     'cluster/replication/fault-matrix',

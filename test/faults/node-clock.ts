@@ -3,8 +3,10 @@
 
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { dataDirectory } from '../api/process.ts'
+import { until } from '../until.ts'
 
 export interface NodeClock {
   /** Environment variables of the process. */
@@ -36,4 +38,28 @@ export function newClock(t: Test): NodeClock | null {
     FAKETIME_DONT_FAKE_MONOTONIC: '1',
   }
   return { environment, set }
+}
+
+const [stepSeconds, stepMs] = [5, 500]
+
+/**
+ * Sets the clocks further ahead, from `ahead` seconds on, until the condition holds. Resolves to
+ * how far ahead they are. The steps are so short that a node does not take them for jumps
+ * (forum/threads/expiry.ts, E4). Where a clock cannot be set, time passes by itself.
+ */
+export async function passTimeUntil(
+  what: string,
+  look: () => boolean | Promise<boolean>,
+  clocks: readonly (NodeClock | null)[],
+  ahead = 0,
+): Promise<number> {
+  if (clocks.includes(null)) await sleep(60_000)
+  await until(what, async () => {
+    if (await look()) return true
+    ahead += stepSeconds
+    for (const clock of clocks) clock?.set(ahead)
+    await sleep(stepMs)
+    return false
+  })
+  return ahead
 }
