@@ -28,6 +28,12 @@ export type ContextOf<L extends Layout> = {
   -readonly [K in keyof L]: L[K] extends 'text' ? string : number
 }
 
+/** Returns the context of a new actor, whose fields are 0 and ''. */
+export function blank<L extends Layout>(layout: L): ContextOf<L> {
+  const fields = Object.entries(layout).map(([name, kind]) => [name, kind === 'text' ? '' : 0])
+  return Object.fromEntries(fields) as ContextOf<L>
+}
+
 /** The kinds of each event's fields. A list of strings means that the field is one of them. */
 type EventShapes = {
   readonly [event: string]: { readonly [field: string]: FieldKind | readonly string[] }

@@ -40,7 +40,7 @@ import { receive } from '../../forum/apply.ts'
 import * as commands from '../../forum/commands.ts'
 import { clearCaches, type Forum } from '../../forum/forum.ts'
 import type { Send } from '../../forum/webhooks/send.ts'
-import { actor, type ContextOf, type EventOf } from '../../kernel/actor.ts'
+import { actor, blank, type ContextOf, type EventOf } from '../../kernel/actor.ts'
 import { NodeAdmission } from './admission.ts'
 import { startExpiry } from './expiry.ts'
 import { DecidedLog, FollowedLog } from './forum-log.ts'
@@ -79,7 +79,7 @@ const machine = setup({
 }).createMachine({
   id: 'role',
   description: 'A process decides alone, leads or follows; nothing is shown after a failure.',
-  context: { shown: 0 },
+  context: blank(layout),
   initial: 'starting',
   states: {
     starting: {

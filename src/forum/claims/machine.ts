@@ -10,7 +10,7 @@
 // C3. Time is `event.at`. Nothing here reads a clock.
 
 import { assertEvent, assign, setup } from 'xstate'
-import { actor, type ContextOf, type EventOf } from '../../kernel/actor.ts'
+import { actor, blank, type ContextOf, type EventOf } from '../../kernel/actor.ts'
 
 /** `holder` is the number of an identity; expiresAt is in milliseconds since the epoch. */
 const layout = { thread: 'u32', holder: 'u32', expiresAt: 'f64', fence: 'u32' } as const
@@ -41,7 +41,7 @@ const machine = setup({
 }).createMachine({
   id: 'claim',
   description: 'A claim of a thread by one identity, until it is released or expires.',
-  context: { thread: 0, holder: 0, expiresAt: 0, fence: 0 },
+  context: blank(layout),
   initial: 'absent',
   states: {
     absent: { on: { claimed: { target: 'held', actions: 'claim' } } },

@@ -16,7 +16,7 @@
 // F5. `followingTags` is the number of followed tags, at most `followedTagsMax`.
 
 import { assertEvent, assign, setup } from 'xstate'
-import { actor, type ContextOf, type EventOf } from '../../kernel/actor.ts'
+import { actor, blank, type ContextOf, type EventOf } from '../../kernel/actor.ts'
 
 /** The maximum number of tags that an identity follows. */
 export const followedTagsMax = 64
@@ -63,13 +63,7 @@ const machine = setup({
   id: 'feed',
   description:
     'The threads and tags that an identity follows and its feed shows, and how far it is read.',
-  context: {
-    following: 0,
-    changedPosition: 0,
-    readThrough: 0,
-    readPosition: 0,
-    followingTags: 0,
-  },
+  context: blank(layout),
   initial: 'absent',
   states: {
     absent: { on: { opened: { target: 'open', actions: 'noteChange' } } },

@@ -6,7 +6,7 @@
 // S2. `since` is the position of the record that last changed the state.
 
 import { assign, setup } from 'xstate'
-import { actor, type ContextOf, type EventOf } from '../../kernel/actor.ts'
+import { actor, blank, type ContextOf, type EventOf } from '../../kernel/actor.ts'
 
 const layout = { since: 'f64' } as const
 const events = { subscribed: { position: 'f64' }, unsubscribed: { position: 'f64' } } as const
@@ -17,7 +17,7 @@ const machine = setup({
 }).createMachine({
   id: 'subscription',
   description: 'Whether one identity follows one thread.',
-  context: { since: 0 },
+  context: blank(layout),
   initial: 'none',
   states: {
     none: { on: { subscribed: { target: 'subscribed', actions: 'change' } } },

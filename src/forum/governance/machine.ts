@@ -10,7 +10,7 @@
 // is the number of an identity, or -1.
 
 import { assertEvent, assign, setup } from 'xstate'
-import { actor, type ContextOf, type EventOf } from '../../kernel/actor.ts'
+import { actor, blank, type ContextOf, type EventOf } from '../../kernel/actor.ts'
 
 /** Stored on disk as indexes: append new kinds at the end. */
 export const proposalKinds = ['code', 'policy', 'maintainer'] as const
@@ -61,14 +61,7 @@ const machine = setup({
   id: 'proposal',
   description:
     'A proposal never changes; its reviews are counted, and none of them has any effect.',
-  context: {
-    kind: 0,
-    candidate: -1,
-    createdAt: 0,
-    reviewCount: 0,
-    firstPosition: 0,
-    newestPosition: 0,
-  },
+  context: { ...blank(layout), candidate: -1 },
   initial: 'absent',
   states: {
     absent: { on: { saved: { target: 'saved', actions: 'save' } } },

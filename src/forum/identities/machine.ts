@@ -23,7 +23,7 @@
 // `kind` is an index into `identityKinds`; expiresAt 0 means never.
 
 import { assertEvent, assign, setup } from 'xstate'
-import { actor, type ContextOf, type EventOf } from '../../kernel/actor.ts'
+import { actor, blank, type ContextOf, type EventOf } from '../../kernel/actor.ts'
 
 /** Stored on disk as indexes: append new kinds at the end. */
 export const identityKinds = ['guest', 'persistent', 'compat'] as const
@@ -86,7 +86,7 @@ const machine = setup({
   id: 'identity',
   description:
     'An identity can act until it expires, and not while it is blocked; only guests expire.',
-  context: { kind: 0, createdAt: 0, expiresAt: 0, tokenNumber: 0, listed: 0 },
+  context: blank(layout),
   initial: 'absent',
   states: {
     absent: { on: { created: { target: 'active', actions: 'create' } } },

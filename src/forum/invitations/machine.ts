@@ -12,7 +12,7 @@
 // V3. Time is `event.at`. Nothing here reads a clock.
 
 import { assertEvent, assign, setup } from 'xstate'
-import { actor, type ContextOf, type EventOf } from '../../kernel/actor.ts'
+import { actor, blank, type ContextOf, type EventOf } from '../../kernel/actor.ts'
 
 /** Times are in milliseconds since the epoch; `used` is how many of the `uses` have been taken. */
 const layout = { issuedAt: 'f64', expiresAt: 'f64', uses: 'f64', used: 'f64' } as const
@@ -50,7 +50,7 @@ const machine = setup({
   id: 'invitation',
   description:
     'An invitation creates a limited number of identities, until it expires or is revoked.',
-  context: { issuedAt: 0, expiresAt: 0, uses: 0, used: 0 },
+  context: blank(layout),
   initial: 'absent',
   states: {
     absent: { on: { issued: { target: 'issued', actions: 'issue' } } },

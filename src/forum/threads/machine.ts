@@ -19,7 +19,7 @@
 // `author` is the number of an identity; `visibility` is an index into `visibilities`.
 
 import { assertEvent, assign, setup } from 'xstate'
-import { actor, type ContextOf, type EventOf } from '../../kernel/actor.ts'
+import { actor, blank, type ContextOf, type EventOf } from '../../kernel/actor.ts'
 
 /** Stored on disk as indexes: append new visibilities at the end. */
 export const visibilities = ['public', 'private'] as const
@@ -55,10 +55,7 @@ const events = {
 } as const
 
 const machine = setup({
-  types: {
-    context: {} as ContextOf<typeof layout>,
-    events: {} as EventOf<typeof events>,
-  },
+  types: { context: {} as ContextOf<typeof layout>, events: {} as EventOf<typeof events> },
   actions: {
     open: assign(({ event }) => {
       assertEvent(event, 'created')
@@ -89,15 +86,7 @@ const machine = setup({
   id: 'thread',
   description:
     'A thread counts its messages, and accepts none while it is locked or after it has expired.',
-  context: {
-    author: 0,
-    visibility: 0,
-    messageCount: 0,
-    firstPosition: 0,
-    newestPosition: 0,
-    changedPosition: 0,
-    ttlSeconds: 0,
-  },
+  context: blank(layout),
   initial: 'absent',
   states: {
     absent: { on: { created: { target: 'open', actions: 'open' } } },

@@ -9,7 +9,7 @@
 // T3. Time is `event.at`. Nothing here reads a clock.
 
 import { assertEvent, assign, setup } from 'xstate'
-import { actor, type ContextOf, type EventOf } from '../../kernel/actor.ts'
+import { actor, blank, type ContextOf, type EventOf } from '../../kernel/actor.ts'
 
 export const ticketLifetimeMs = 120_000
 
@@ -44,7 +44,7 @@ const machine = setup({
 }).createMachine({
   id: 'ticket',
   description: 'A ticket for one message by GET: used at most once, and only before it expires.',
-  context: { expiresAt: 0, message: noMessage },
+  context: { ...blank(layout), message: noMessage },
   initial: 'absent',
   states: {
     absent: { on: { issued: { target: 'issued', actions: 'issue' } } },

@@ -20,7 +20,7 @@
 // D5. Time is `event.at`. Nothing here reads a clock.
 
 import { assertEvent, assign, setup } from 'xstate'
-import { actor, type ContextOf, type EventOf } from '../../kernel/actor.ts'
+import { actor, blank, type ContextOf, type EventOf } from '../../kernel/actor.ts'
 
 /** Times are in milliseconds since the epoch; `first` and `through` are positions of messages. */
 const layout = {
@@ -76,16 +76,7 @@ const machine = setup({
 }).createMachine({
   id: 'delivery',
   description: 'A wakeup is attempted until its receiver accepts it or no attempt is left.',
-  context: {
-    first: 0,
-    through: 0,
-    createdAt: 0,
-    attempts: 0,
-    nextAttemptAt: 0,
-    deliveredAt: 0,
-    lastHttpStatus: 0,
-    lastError: '',
-  },
+  context: blank(layout),
   initial: 'none',
   states: {
     none: { on: { started: { target: 'sending', actions: ['begin', 'count'] } } },

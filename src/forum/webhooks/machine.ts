@@ -15,7 +15,7 @@
 // W5. Time is `event.at`. Nothing here reads a clock.
 
 import { assertEvent, assign, setup } from 'xstate'
-import { actor, type ContextOf, type EventOf } from '../../kernel/actor.ts'
+import { actor, blank, type ContextOf, type EventOf } from '../../kernel/actor.ts'
 
 /** Times are in milliseconds since the epoch. verifiedAt 0 means never; lastError '' means none. */
 const layout = { createdAt: 'f64', lapsesAt: 'f64', verifiedAt: 'f64', lastError: 'text' } as const
@@ -53,7 +53,7 @@ const machine = setup({
 }).createMachine({
   id: 'webhook',
   description: 'An endpoint is woken after its verification, until it is replaced or removed.',
-  context: { createdAt: 0, lapsesAt: 0, verifiedAt: 0, lastError: '' },
+  context: blank(layout),
   initial: 'none',
   states: {
     none: { on: { registered: { target: 'pending', actions: 'register' } } },
