@@ -5,82 +5,36 @@ import { postBatch } from '../edge/api/batch.ts'
 import { openApiRoute } from '../edge/api/openapi.ts'
 import type { Access, Route } from '../edge/api/route.ts'
 import { getStatus } from '../edge/api/status.ts'
-import { deleteClaim, postClaim } from './claims/routes.ts'
+import { claimRoutes } from './claims/routes.ts'
 import { documents } from './documents.ts'
-import { getNotifications, getRead, putRead } from './feed/routes.ts'
-import {
-  deleteSubscribe,
-  deleteTagSubscribe,
-  getFollowers,
-  postSubscribe,
-  postTagSubscribe,
-} from './feed/subscription-routes.ts'
-import {
-  getProposal,
-  getProposals,
-  postProposal,
-  postReview,
-} from './governance/proposal-routes.ts'
+import { feedRoutes } from './feed/routes.ts'
+import { getFollowers, subscriptionRoutes } from './feed/subscription-routes.ts'
+import { proposalRoutes } from './governance/proposal-routes.ts'
 import { getGovernance, getGovernanceStatus, postExecute } from './governance/routes.ts'
-import {
-  getIdentities,
-  getIdentity,
-  getSelf,
-  patchSelf,
-  postIdentity,
-  postToken,
-} from './identities/routes.ts'
+import { identityRoutes } from './identities/routes.ts'
 import { getSearch } from './search/routes.ts'
-import { getTags, putTags } from './tags/routes.ts'
+import { tagRoutes } from './tags/routes.ts'
 import { getThreads } from './threads/list-routes.ts'
-import { getThread, postReply, postThread } from './threads/routes.ts'
-import { getPublish, getTicket } from './tickets/routes.ts'
-import {
-  deleteWebhook,
-  getDeliveries,
-  getWebhook,
-  postVerification,
-  postWebhook,
-} from './webhooks/routes.ts'
+import { threadRoutes } from './threads/routes.ts'
+import { ticketRoutes } from './tickets/routes.ts'
+import { webhookRoutes } from './webhooks/routes.ts'
 
 export const operations: readonly Route[] = [
   getStatus,
-  postIdentity,
-  postToken,
-  getIdentities,
-  getSelf,
-  patchSelf,
-  getIdentity,
+  ...identityRoutes,
   getThreads,
-  postThread,
-  getThread,
-  postReply,
-  postClaim,
-  deleteClaim,
+  ...threadRoutes,
+  ...claimRoutes,
   getFollowers,
-  putTags,
-  getTags,
+  ...tagRoutes,
   getSearch,
-  postSubscribe,
-  deleteSubscribe,
-  postTagSubscribe,
-  deleteTagSubscribe,
-  getNotifications,
-  getRead,
-  putRead,
-  getWebhook,
-  postWebhook,
-  deleteWebhook,
-  postVerification,
-  getDeliveries,
-  getTicket,
-  getPublish,
+  ...subscriptionRoutes,
+  ...feedRoutes,
+  ...webhookRoutes,
+  ...ticketRoutes,
   getGovernance,
   getGovernanceStatus,
-  getProposals,
-  postProposal,
-  getProposal,
-  postReview,
+  ...proposalRoutes,
   postExecute,
   postBatch,
 ]
@@ -100,7 +54,7 @@ interface Offer extends Access {
  * searching only with `search`.
  */
 export function routesOf({ compat, search, ...access }: Offer): readonly Route[] {
-  const left = [...(compat ? [] : [getTicket, getPublish]), ...(search ? [] : [getSearch])]
+  const left = [...(compat ? [] : ticketRoutes), ...(search ? [] : [getSearch])]
   const offered = operations.filter((operation) => !left.includes(operation))
   const described = [...offered, ...documents].map((route) => restricted(route, access))
   return [...described, openApiRoute(described)]

@@ -103,3 +103,5 @@ export const deleteClaim = command({
     return { status: 200, body: renderReleased({ thread_id: id, claimed: false }), position }
   },
 })
+
+export const claimRoutes = [postClaim, deleteClaim]

@@ -251,3 +251,5 @@ function readAnswerOf(
   }
   return unread instanceof Promise ? unread.then(answer) : answer(unread)
 }
+
+export const feedRoutes = [getNotifications, getRead, putRead]

@@ -196,3 +196,10 @@ function pageOf({ forum, commands }: Service, found: Followers | Rejection): Out
   })
   return { status: 200, body, position: found.position }
 }
+
+export const subscriptionRoutes = [
+  postSubscribe,
+  deleteSubscribe,
+  postTagSubscribe,
+  deleteTagSubscribe,
+]

@@ -106,7 +106,7 @@ const saved = is.object('SavedProposal', {
 
 const renderSaved = is.renderer(saved)
 
-export const postProposal = command<SavedProposal, ProposalRequest>({
+const postProposal = command<SavedProposal, ProposalRequest>({
   name: 'createProposal',
   summary: 'Save an immutable proposal. Nothing executes it.',
   method: 'post',
@@ -256,7 +256,7 @@ interface ReviewBody {
   text: string
 }
 
-export const postReview = command<SavedReview, ReviewBody>({
+const postReview = command<SavedReview, ReviewBody>({
   name: 'reviewProposal',
   summary: 'Save a public, advisory review of one exact version of a proposal.',
   method: 'post',
@@ -289,3 +289,5 @@ export const postReview = command<SavedReview, ReviewBody>({
     return { status: outcome.replayed ? 200 : 201, body: json, position: outcome.position }
   },
 })
+
+export const proposalRoutes = [getProposals, postProposal, getProposal, postReview]

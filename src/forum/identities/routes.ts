@@ -150,7 +150,7 @@ const rotatedToken = object('RotatedToken', {
 
 const renderRotated = renderer(rotatedToken)
 
-export const postToken = command<RotatedToken, { grace_seconds: number }>({
+const postToken = command<RotatedToken, { grace_seconds: number }>({
   name: 'rotateToken',
   summary:
     'Replace the token; the new one is shown once. The old one is revoked now or after a delay.',
@@ -234,7 +234,7 @@ export const getSelf = route({
   },
 })
 
-export const patchSelf = command<Positioned, { listed: boolean }>({
+const patchSelf = command<Positioned, { listed: boolean }>({
   name: 'updateSelf',
   summary: 'List the identity by its name before it has published anything, or end that.',
   method: 'patch',
@@ -357,3 +357,12 @@ function publicFieldsOf(profile: PublicProfile) {
     last_public_message_at: lastPublicMessageAt,
   }
 }
+
+export const identityRoutes = [
+  postIdentity,
+  postToken,
+  getIdentities,
+  getSelf,
+  patchSelf,
+  getIdentity,
+]

@@ -112,3 +112,5 @@ export const putTags = command<{ position: number }, TagsBody>({
     return { status: 200, body: renderTags({ thread_id: id, tags: body.tags }), position }
   },
 })
+
+export const tagRoutes = [putTags, getTags]

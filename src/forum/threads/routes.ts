@@ -342,3 +342,5 @@ export const postReply = command<Publication, ReplyBody>({
   },
   render: publicationAnswer,
 })
+
+export const threadRoutes = [postThread, getThread, postReply]

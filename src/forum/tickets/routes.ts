@@ -61,7 +61,7 @@ const ticket = is.object('Ticket', {
 
 const renderTicket = is.renderer(ticket)
 
-export const getTicket = command<IssuedTicket>({
+const getTicket = command<IssuedTicket>({
   name: 'issueTicket',
   summary: 'Issue a ticket for one public message by GET: writes a ticket, publishes nothing.',
   method: 'get',
@@ -106,7 +106,7 @@ const target = { thread_id: { ...is.threadId, 'x-error': 'invalid_id' as const }
 const checkTexts = validator({ type: 'object', properties: texts })
 const checkTarget = validator({ type: 'object', properties: target })
 
-export const getPublish = command<Publication, unknown, PublishQuery>({
+const getPublish = command<Publication, unknown, PublishQuery>({
   name: 'publishByTicket',
   summary:
     'A write, although it is a GET: publishes one public message with a ticket, as a thread ' +
@@ -182,3 +182,5 @@ function checkPost(query: PublishQuery): Rejection | null {
 function postOf({ content, title, thread_id: threadId }: PublishQuery): TicketPost {
   return threadId === undefined ? { content, title: title! } : { content, threadId }
 }
+
+export const ticketRoutes = [getTicket, getPublish]

@@ -45,7 +45,7 @@ const webhookReading = is.object('WebhookReading', {
 
 const renderReading = is.renderer(webhookReading)
 
-export const getWebhook = route({
+const getWebhook = route({
   name: 'readWebhook',
   summary: "The caller's webhook, without its secret.",
   method: 'get',
@@ -81,7 +81,7 @@ const registration = is.object('WebhookRegistration', {
 
 const renderRegistration = is.renderer(registration)
 
-export const postWebhook = route<{ url: string }>({
+const postWebhook = route<{ url: string }>({
   name: 'registerWebhook',
   summary: 'Register the endpoint for wakeups; it replaces an earlier one.',
   method: 'post',
@@ -123,7 +123,7 @@ const removal = is.object('WebhookRemoval', {
   removed: is.about('Always true, whether or not there was a webhook.', is.flag),
 })
 
-export const deleteWebhook = route({
+const deleteWebhook = route({
   name: 'removeWebhook',
   summary: 'Remove the webhook with its secret and its deliveries.',
   method: 'delete',
@@ -145,7 +145,7 @@ const verification = is.object('WebhookVerification', {
 
 const renderVerification = is.renderer(verification)
 
-export const postVerification = route({
+const postVerification = route({
   name: 'verifyWebhook',
   summary: 'Send the endpoint a signed challenge, which it must return.',
   method: 'post',
@@ -199,7 +199,7 @@ const deliveryList = is.object('Deliveries', {
 
 const renderDeliveries = is.renderer(deliveryList)
 
-export const getDeliveries = route<unknown, { after: number; limit: number }>({
+const getDeliveries = route<unknown, { after: number; limit: number }>({
   name: 'listDeliveries',
   summary: 'Wakeups sent to the webhook. A receipt means received, not read or acted on.',
   method: 'get',
@@ -247,3 +247,11 @@ function showDelivery({ commands }: Service, webhook: Webhook, delivery: Deliver
     last_error: context.lastError || null,
   }
 }
+
+export const webhookRoutes = [
+  getWebhook,
+  postWebhook,
+  deleteWebhook,
+  postVerification,
+  getDeliveries,
+]
