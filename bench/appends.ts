@@ -11,25 +11,17 @@
 //             Identities, access and idempotency keys, which only the node has; networks.
 // Smoke:      test/bench/appends.test.ts. Run it: node dist/bench/appends.js
 
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { Caller, type Request } from './caller.ts'
 import { median } from './compare.ts'
+import { flagsOf } from './flags.ts'
 import { durableStreams } from './peers/durable-streams.ts'
 import { redis } from './peers/redis.ts'
 import { usualSize } from './population.ts'
-import { cpuSeconds, runLoad } from './process.ts'
+import { cpuSeconds, runLoad, workDirectory } from './process.ts'
 import { startForum } from './sides.ts'
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '4' },
-    rounds: { type: 'string', default: '3' },
-  },
-})
-const [seconds, rounds] = [values.seconds, values.rounds].map(Number)
+const { seconds, rounds } = flagsOf({ seconds: 4, rounds: 3 })
 const inFlight = 100
 const sizes = [1, 100]
 const threads = 20
@@ -49,8 +41,7 @@ interface Contender {
   stop(): Promise<void>
 }
 
-const dir = mkdtempSync(join(tmpdir(), 'agent-forum-appends-'))
-process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
+const dir = workDirectory()
 
 /** Sends until the time is over. `send` sends `size` messages. */
 async function sendAll(size: number, send: () => Promise<unknown>): Promise<Sent> {

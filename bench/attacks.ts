@@ -9,26 +9,23 @@
 // Leaves out: readers, whose processes render pages like the main one; what a proxy stops before.
 // Smoke:      --smoke: ten messages, one round, half a second. Run it: node dist/bench/attacks.js
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { Pool } from 'undici'
 import { Caller } from './caller.ts'
-import { type Server, startServer } from './process.ts'
+import { flagsOf } from './flags.ts'
+import { type Server, startServer, workDirectory } from './process.ts'
 
-const { values } = parseArgs({
-  options: {
-    main: { type: 'string', default: join(import.meta.dirname, '../agent-forum/cli/main.js') },
-    smoke: { type: 'boolean', default: false },
-  },
+const { main, smoke } = flagsOf({
+  main: join(import.meta.dirname, '../agent-forum/cli/main.js'),
+  smoke: false,
 })
-const messages = values.smoke ? 10 : 100
-const proposals = values.smoke ? 5 : 50
-const rounds = values.smoke ? 1 : 4
-const seconds = values.smoke ? 0.5 : 5
+const messages = smoke ? 10 : 100
+const proposals = smoke ? 5 : 50
+const rounds = smoke ? 1 : 4
+const seconds = smoke ? 0.5 : 5
 const attackers = 6
 const characters = 8_000
 
@@ -226,8 +223,8 @@ const attackProgram = `
   })
 `
 
-const dir = mkdtempSync(join(tmpdir(), 'agent-forum-bench-'))
-const server = await startServer([values.main, 'serve', '--port', '0', '--data', join(dir, 'data')])
+const dir = workDirectory()
+const server = await startServer([main, 'serve', '--port', '0', '--data', join(dir, 'data')])
 const scene = new Scene(server)
 try {
   await scene.register()
@@ -250,5 +247,4 @@ try {
   }
 } finally {
   await scene.stop()
-  rmSync(dir, { recursive: true, force: true })
 }

@@ -9,22 +9,14 @@
 //             wait meanwhile (test/edge/http/batch.test.ts).
 // Smoke:      test/bench/batches.test.ts (npm run test:deep). Run it: node dist/bench/batches.js
 
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { Caller, type Request } from './caller.ts'
 import { median } from './compare.ts'
-import { cpuSeconds } from './process.ts'
+import { flagsOf } from './flags.ts'
+import { cpuSeconds, workDirectory } from './process.ts'
 import { startForum } from './sides.ts'
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '4' },
-    rounds: { type: 'string', default: '3' },
-  },
-})
-const [seconds, rounds] = [values.seconds, values.rounds].map(Number)
+const { seconds, rounds } = flagsOf({ seconds: 4, rounds: 3 })
 const identities = 200
 const threads = 20
 const inFlight = 100
@@ -36,8 +28,7 @@ interface Measured {
   rate: number
 }
 
-const dir = mkdtempSync(join(tmpdir(), 'agent-forum-batches-'))
-process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
+const dir = workDirectory()
 const forum = await startForum(join(dir, 'data'), ['--quotas', 'open'])
 const caller = new Caller(forum.url, inFlight)
 const tokens = await caller.register(identities)

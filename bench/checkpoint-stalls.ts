@@ -4,7 +4,7 @@
 import { median } from './compare.ts'
 import type { Population } from './population.ts'
 import type { Stall } from './results.ts'
-import { scenarios } from './scenarios.ts'
+import { scenarioNamed } from './scenarios.ts'
 import { sender, startForum } from './sides.ts'
 import { watchStalls } from './stalls.ts'
 
@@ -40,7 +40,7 @@ export interface Watch {
 /** Measures replies alternately while checkpoints are taken and while none is. */
 export async function watchCheckpoints(watch: Watch): Promise<CheckpointResult> {
   const { data, population, dir, everyMb, rounds, seconds, onStep } = watch
-  const replies = scenarios.find(({ name }) => name === 'reply')!
+  const replies = scenarioNamed('reply')
   const seen = { with: [] as Stall[][], without: [] as Stall[][] }
   const p999 = { with: [] as number[], without: [] as number[] }
   const newest = { begin: [0], seconds: [0], bytes: [0] }

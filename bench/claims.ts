@@ -20,7 +20,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createHistogram } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import {
   type Claimed,
   claimSeconds,
@@ -30,20 +29,17 @@ import {
   forumDesk,
   postgresDesk,
 } from './desks.ts'
+import { flagsOf } from './flags.ts'
 import { postgres } from './peers/postgres.ts'
 
-const { values } = parseArgs({
-  options: {
-    tasks: { type: 'string', default: '10000' },
-    workers: { type: 'string', default: '1000' },
-    connections: { type: 'string', default: '64' },
-    rounds: { type: 'string', default: '3' },
-    kills: { type: 'string', default: '2' },
-    cluster: { type: 'boolean', default: false },
-  },
+const { tasks, workers, connections, rounds, kills, cluster } = flagsOf({
+  tasks: 10_000,
+  workers: 1_000,
+  connections: 64,
+  rounds: 3,
+  kills: 2,
+  cluster: false,
 })
-const [tasks, workers, connections] = [values.tasks, values.workers, values.connections].map(Number)
-const [rounds, kills] = [Number(values.rounds), Number(values.kills)]
 const size: DeskSize = { tasks, workers, connections }
 /** One of so many claims is of a worker that dies. */
 const claimsPerDeath = 20
@@ -173,7 +169,7 @@ const owner = {
   comment: () => {},
 }
 const kinds: Kind[] = [(dir) => forumDesk(dir, size)]
-if (values.cluster) kinds.push((dir) => clusterDesk(dir, size, owner as never))
+if (cluster) kinds.push((dir) => clusterDesk(dir, size, owner as never))
 const missing = postgres.missing()
 if (missing === null) kinds.push((dir) => postgresDesk(dir, size))
 else console.log(`postgres: skipped, without ${missing}`)

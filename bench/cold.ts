@@ -15,30 +15,24 @@
 // Smoke:      test/bench/cold.test.ts (npm run test:deep). Run it: node dist/bench/cold.js
 
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { median } from './compare.ts'
+import { flagsOf } from './flags.ts'
 import type { Seen, Send } from './generator.ts'
 import { bestGenerator, generators } from './load.ts'
 import { type Population, populate } from './population.ts'
-import { cpuSeconds, has, mainThreadSeconds } from './process.ts'
+import { cpuSeconds, has, mainThreadSeconds, workDirectory } from './process.ts'
 import { type Request, ringOf } from './ring.ts'
-import { scenarios } from './scenarios.ts'
+import { scenarioNamed } from './scenarios.ts'
 import { type Forum, startForum } from './sides.ts'
 
-const { values } = parseArgs({
-  options: {
-    threads: { type: 'string', default: '4000' },
-    messages: { type: 'string', default: '400000' },
-    seconds: { type: 'string', default: '5' },
-    rounds: { type: 'string', default: '3' },
-    'text-memory-mb': { type: 'string', default: '16' },
-  },
-})
-const [threads, messages] = [Number(values.threads), Number(values.messages)]
-const [seconds, rounds] = [Number(values.seconds), Number(values.rounds)]
+const {
+  threads,
+  messages,
+  seconds,
+  rounds,
+  'text-memory-mb': textMemoryMb,
+} = flagsOf({ threads: 4000, messages: 400_000, seconds: 5, rounds: 3, 'text-memory-mb': 16 })
 const clients = 64
 const longest = 'agent_forum_event_loop_delay_seconds{percentile="100"}'
 const blocksRead = 'agent_forum_text_reads_total'
@@ -154,23 +148,19 @@ function report(found: Map<Load, Measured[]>): void {
   say('targets: p50 5 ms alone, 1,000 pages/s by 64, polls 0.85, longest delay 15 ms')
 }
 
-const dir = mkdtempSync(join(tmpdir(), 'agent-forum-bench-'))
-try {
-  const data = join(dir, 'data')
-  const population = await populate(data, size)
-  const flags = ['--text-memory-mb', values['text-memory-mb'], '--scrub-hours', '0']
-  const forum = await startForum(data, flags)
-  useAllCores(forum.pid)
-  const polls = scenarios.find(({ name }) => name === 'feed-empty')!.ring(population)
-  const poll = generators[bestGenerator](dir, 'polls', polls)
-  const found = new Map(loads.map((load) => [load, [] as Measured[]]))
-  for (let round = 0; round < rounds; round++) {
-    for (const load of round % 2 === 0 ? loads : loads.toReversed()) {
-      found.get(load)!.push(await measure(dir, forum, population, poll, load))
-    }
+const dir = workDirectory()
+const data = join(dir, 'data')
+const population = await populate(data, size)
+const flags = ['--text-memory-mb', `${textMemoryMb}`, '--scrub-hours', '0']
+const forum = await startForum(data, flags)
+useAllCores(forum.pid)
+const polls = scenarioNamed('feed-empty').ring(population)
+const poll = generators[bestGenerator](dir, 'polls', polls)
+const found = new Map(loads.map((load) => [load, [] as Measured[]]))
+for (let round = 0; round < rounds; round++) {
+  for (const load of round % 2 === 0 ? loads : loads.toReversed()) {
+    found.get(load)!.push(await measure(dir, forum, population, poll, load))
   }
-  report(found)
-  await forum.stop()
-} finally {
-  rmSync(dir, { recursive: true, force: true })
 }
+report(found)
+await forum.stop()

@@ -12,16 +12,14 @@
 //             More agents than the node lets wait, or than there are descriptors, are skipped.
 // Smoke:      test/bench/crowds.test.ts. Run it: node dist/bench/crowds.js --part replies
 
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createHistogram } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { openFilesMax } from '../src/base/process.ts'
 import { freePort } from '../test/free-port.ts'
 import { Caller } from './caller.ts'
-import { residentBytes } from './process.ts'
+import { flagsOf } from './flags.ts'
+import { residentBytes, workDirectory } from './process.ts'
 import { type Forum, startForum } from './sides.ts'
 import {
   Connection,
@@ -32,23 +30,16 @@ import {
   waitInBatches,
 } from './waiting-crowd.ts'
 
-const { values } = parseArgs({
-  options: {
-    part: { type: 'string', default: 'replies,wakes,return' },
-    way: { type: 'string', default: 'batches,connections' },
-    waiting: { type: 'string', default: '0,1000,10000,50000' },
-    woken: { type: 'string', default: '128,1000,10000' },
-    returning: { type: 'string', default: '10000' },
-    seconds: { type: 'string', default: '5' },
-    rounds: { type: 'string', default: '10' },
-  },
+const flags = flagsOf({
+  part: ['replies', 'wakes', 'return'],
+  way: ['batches', 'connections'],
+  waiting: [0, 1000, 10_000, 50_000],
+  woken: [128, 1000, 10_000],
+  returning: 10_000,
+  seconds: 5,
+  rounds: 10,
 })
-const [parts, ways] = [values.part.split(','), values.way.split(',')]
-const [waiting, woken] = [
-  values.waiting.split(',').map(Number),
-  values.woken.split(',').map(Number),
-]
-const [seconds, rounds, returning] = [values.seconds, values.rounds, values.returning].map(Number)
+const { part: parts, way: ways, waiting, woken, returning, seconds, rounds } = flags
 
 const content = 'x'.repeat(300)
 const [writers, busyThreads, quietThreads] = [64, 20, 100]
@@ -64,8 +55,7 @@ const crowds: Record<string, typeof waitAlone> = {
   connections: waitAlone,
 }
 
-const dir = mkdtempSync(join(tmpdir(), 'agent-forum-crowds-'))
-process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
+const dir = workDirectory()
 
 /** A node, what is needed to load it, and agents that follow nothing yet. */
 class Stage {

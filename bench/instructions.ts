@@ -9,16 +9,14 @@
 // Smoke:      none, because it takes minutes. Run it: node dist/bench/instructions.js [--readers N]
 //             [SCENARIO …]
 
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { populate, usualSize } from './population.ts'
-import { has } from './process.ts'
+import { has, workDirectory } from './process.ts'
 import type { Answered } from './ring.ts'
 import { type Scenario, scenarios } from './scenarios.ts'
-import { sample, sender, startFloor, startForum } from './sides.ts'
+import { readersServe, sample, sender, startFloor, startForum } from './sides.ts'
 
 const connections = 64
 const secondsShort = 8
@@ -38,8 +36,7 @@ interface Counted {
   requests: number
 }
 
-const dir = mkdtempSync(join(tmpdir(), 'agent-forum-instructions-'))
-process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
+const dir = workDirectory()
 const built = join(dir, 'built')
 let runs = 0
 
@@ -66,8 +63,7 @@ async function count(
   const isFloor = floorAnswers !== null
   const flags = ['--checkpoint-mb', '0', '--no-search', '--readers', `${readers}`]
   const forum = await startForum(data, flags, isFloor ? [] : under)
-  const serving = 'agent_forum_readers{state="serving"}'
-  while (((await forum.metrics()).get(serving) ?? 0) < readers) await sleep(50)
+  await readersServe(forum, readers)
   const server = isFloor ? await startFloor(join(home, 'floor.json'), floorAnswers, under) : forum
   const side = (await sender(home, scenario, population, forum))(scenario.name, server)
   const { requests, errors } = await side.load({ connections, seconds }, 0)

@@ -19,7 +19,7 @@ import type { Peer } from './peers/peer.ts'
 import { type Population, populate, type Size } from './population.ts'
 import { runLoad } from './process.ts'
 import { renderRing, requestEnd } from './ring.ts'
-import { scenarios } from './scenarios.ts'
+import { scenarioNamed } from './scenarios.ts'
 import { type Forum, sender, startForum } from './sides.ts'
 
 /** Fractions of the rate at full load. */
@@ -98,7 +98,7 @@ async function ofForum(
   const runs: LatencyRun[] = []
   try {
     for (const name of scenarioNames) {
-      const scenario = scenarios.find((each) => each.name === name)!
+      const scenario = scenarioNamed(name)
       const full = (await sender(dir, scenario, population, forum))('forum', forum)
       await full.load({ connections: fullConnections, seconds: plan.fullSeconds }, 0) // warm-up
       const seen = await full.load({ connections: fullConnections, seconds: plan.fullSeconds }, 1)

@@ -13,7 +13,7 @@
 //
 // Run:        npm run bench -- --help
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError } from '../src/base/arguments.ts'
 import { type Phase, Progress } from '../src/clients/swarm/progress.ts'
@@ -32,6 +32,7 @@ import type { Peer } from './peers/peer.ts'
 import { postgres } from './peers/postgres.ts'
 import { redis } from './peers/redis.ts'
 import { type Population, populate, type Size, usualSize } from './population.ts'
+import { workDirectory } from './process.ts'
 import { type Results, type Stall, type Sweep, scenarioResult } from './results.ts'
 import { type Scenario, scenarios } from './scenarios.ts'
 import { type Forum, setScene, startForum } from './sides.ts'
@@ -96,9 +97,7 @@ async function main(args: string[]): Promise<number> {
     say([help.trimEnd()])
     return 0
   }
-  const dir = mkdtempSync(join(options.dir, 'agent-forum-bench-'))
-  // This also runs after an interrupt.
-  process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
+  const dir = workDirectory(options.dir)
   try {
     const results = await run(options, dir)
     if (options.json !== null) writeFileSync(options.json, JSON.stringify(results, null, 2))

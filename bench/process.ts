@@ -3,7 +3,9 @@
 
 import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
 const serverCore = 0
@@ -33,6 +35,13 @@ process.once('exit', () => {
 })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => process.exit(1)) // otherwise the servers would outlive it
+}
+
+/** Makes a directory, which is removed when this process ends, also by an interrupt. */
+export function workDirectory(parent = tmpdir()): string {
+  const dir = mkdtempSync(join(parent, 'agent-forum-bench-'))
+  process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
+  return dir
 }
 
 function start(core: number, command: readonly string[], options: SpawnOptions): ChildProcess {

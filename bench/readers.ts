@@ -13,26 +13,22 @@
 //             caches of many cores affect each other.
 // Smoke:      test/bench/readers.test.ts (npm run test:deep). Run it: node dist/bench/readers.js
 
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { median, type Side } from './compare.ts'
+import { flagsOf } from './flags.ts'
 import { type Population, populate } from './population.ts'
-import { scenarios } from './scenarios.ts'
-import { type Forum, sender, startForum } from './sides.ts'
+import { workDirectory } from './process.ts'
+import { scenarioNamed } from './scenarios.ts'
+import { type Forum, readersServe, sender, startForum } from './sides.ts'
 
-const { values } = parseArgs({
-  options: {
-    messages: { type: 'string', default: '60000' },
-    seconds: { type: 'string', default: '5' },
-    rounds: { type: 'string', default: '3' },
-    connections: { type: 'string', default: '64,512' },
-  },
-})
-const [messages, seconds, rounds] = [values.messages, values.seconds, values.rounds].map(Number)
-const connectionsCompared = values.connections.split(',').map(Number)
+const {
+  messages,
+  seconds,
+  rounds,
+  connections: connectionsCompared,
+} = flagsOf({ messages: 60_000, seconds: 5, rounds: 3, connections: [64, 512] })
 const counts = [0, 1, 4]
 /**
  * The number of replies before anything is measured. During these, V8 compiles in each process,
@@ -63,20 +59,17 @@ interface Measured {
   mainBytes: number
 }
 
-const dir = mkdtempSync(join(tmpdir(), 'agent-forum-readers-'))
+const dir = workDirectory()
 const populated = join(dir, 'population')
-process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
 
 async function startWith(readers: number, data: string): Promise<Forum> {
   const forum = await startForum(data, ['--readers', `${readers}`, '--quotas', 'open'])
-  const serving = 'agent_forum_readers{state="serving"}'
-  while (((await forum.metrics()).get(serving) ?? 0) < readers) await sleep(50)
+  await readersServe(forum, readers)
   return forum
 }
 
 async function senderOf(forum: Forum, load: Load, population: Population): Promise<Side> {
-  const scenario = scenarios.find(({ name }) => name === load)!
-  return (await sender(dir, scenario, population, forum))(load, forum)
+  return (await sender(dir, scenarioNamed(load), population, forum))(load, forum)
 }
 
 async function warmUp(forum: Forum, population: Population): Promise<void> {

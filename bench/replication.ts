@@ -15,31 +15,25 @@
 // Smoke:      test/bench/replication.test.ts (npm run test:deep).
 //             Run it: node dist/bench/replication.js
 
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { type Cluster, startCluster } from '../test/cluster/replication/nats-cluster.ts'
 import { compare, median, type Result, type Side } from './compare.ts'
+import { flagsOf } from './flags.ts'
 import { type Population, populate } from './population.ts'
-import { cpuSeconds } from './process.ts'
-import { type Scenario, scenarios } from './scenarios.ts'
+import { cpuSeconds, workDirectory } from './process.ts'
+import { type Scenario, scenarioNamed } from './scenarios.ts'
 import { type Forum, sender, startForum } from './sides.ts'
 
-const { values } = parseArgs({
-  options: {
-    messages: { type: 'string', default: '60000' },
-    seconds: { type: 'string', default: '10' },
-    rounds: { type: 'string', default: '5' },
-    takeovers: { type: 'string', default: '20' },
-    /** The number of replies with which a follower catches up. */
-    behind: { type: 'string', default: '100000' },
-  },
+const { messages, seconds, rounds, takeovers, behind } = flagsOf({
+  messages: 60_000,
+  seconds: 10,
+  rounds: 5,
+  takeovers: 20,
+  /** The number of replies with which a follower catches up. */
+  behind: 100_000,
 })
-const [messages, seconds] = [Number(values.messages), Number(values.seconds)]
-const [rounds, takeovers] = [Number(values.rounds), Number(values.takeovers)]
-const behind = Number(values.behind)
 const identities = Math.max(100, Math.floor(messages / 6))
 const size = {
   identities,
@@ -55,7 +49,6 @@ const lagPositions = 'agent_forum_replication_lag_positions'
 const lagSeconds = 'agent_forum_replication_lag_seconds'
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
-const of = (name: string) => scenarios.find((scenario) => scenario.name === name)!
 
 // All nodes of one history have the same secret.
 process.env.AGENT_FORUM_SECRET = 'the secret of all nodes of the benchmark'
@@ -133,14 +126,17 @@ async function replies(
   bench: Bench,
   { alone, leader, follower }: Record<'alone' | 'leader' | 'follower', Forum>,
 ): Promise<void> {
-  await bench.compare(of('reply'), { alone, leader })
+  await bench.compare(scenarioNamed('reply'), { alone, leader })
 
   const lag: { positions: number; seconds: number }[] = []
   const sampling = setInterval(async () => {
     const metrics = await follower.metrics()
     lag.push({ positions: metrics.get(lagPositions)!, seconds: metrics.get(lagSeconds)! })
   }, sampleEveryMs)
-  const send = (await sender(bench.dir, of('reply'), bench.population, leader))('leader', leader)
+  const send = (await sender(bench.dir, scenarioNamed('reply'), bench.population, leader))(
+    'leader',
+    leader,
+  )
   const before = {
     ...(await bench.engine()),
     leader: cpuSeconds(leader.pid),
@@ -168,7 +164,7 @@ async function replies(
 
 /** Measures a follower without data: it needs the checkpoint, and what has been written since. */
 async function catchUp(bench: Bench, leader: Forum): Promise<void> {
-  const load = await sender(bench.dir, of('reply'), bench.population, leader)
+  const load = await sender(bench.dir, scenarioNamed('reply'), bench.population, leader)
   const { load: write } = load('behind', leader)
   for (let written = 0; written < behind; ) {
     written += (await write({ connections, seconds: Math.min(seconds, 5) }, written)).requests
@@ -228,7 +224,7 @@ async function createsIdentity(url: string): Promise<boolean> {
   }
 }
 
-const dir = mkdtempSync(join(tmpdir(), 'agent-forum-bench-'))
+const dir = workDirectory()
 const teardowns: (() => unknown)[] = []
 const owner = {
   teardown: (...[work]: [() => unknown]) => void teardowns.push(work),
@@ -243,7 +239,8 @@ try {
   const follower = await bench.start('follower', bench.flags('follow', 'bench'), true)
   await caughtUp(follower, leader)
   const alone = await bench.start('alone', [])
-  for (const name of ['page', 'feed-empty']) await bench.compare(of(name), { alone, follower })
+  for (const name of ['page', 'feed-empty'])
+    await bench.compare(scenarioNamed(name), { alone, follower })
   await replies(bench, { alone, leader, follower })
   await Promise.all([alone.stop(), follower.stop()])
   await catchUp(bench, leader)
@@ -256,5 +253,4 @@ try {
 } finally {
   await bench?.stop()
   for (const teardown of teardowns.reverse()) await teardown()
-  rmSync(dir, { recursive: true, force: true })
 }

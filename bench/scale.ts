@@ -26,7 +26,7 @@ import { type Population, type Size, usualSize } from './population.ts'
 import { cpuSeconds } from './process.ts'
 import { type ScenarioResult, scenarioResult } from './results.ts'
 import { help, parseScaleOptions, type ScaleOptions } from './scale-options.ts'
-import { scaleScenarios } from './scenarios.ts'
+import { scaleScenarios, scenarioNamed } from './scenarios.ts'
 import { type Forum, sender, setScene, startForum } from './sides.ts'
 import { scenarioLines } from './table.ts'
 
@@ -219,15 +219,13 @@ async function compareSizes(
   return results
 }
 
-const replies = scaleScenarios.find(({ name }) => name === 'reply')!
-
 /** Posts replies until the log has grown by the requested amount. */
 async function writeLog(
   { logMb }: ScaleOptions,
   dir: string,
   { forum, population }: Running,
 ): Promise<void> {
-  const side = (await sender(dir, replies, population, forum))('forum', forum)
+  const side = (await sender(dir, scenarioNamed('reply'), population, forum))('forum', forum)
   const written = async () => (await forum.metrics()).get(logBytes)! / mb
   const begun = await written()
   const phase = progress.phase('MB of log', logMb)

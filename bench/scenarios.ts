@@ -151,6 +151,10 @@ export const scenarios: readonly Scenario[] = [
   },
 ]
 
+export function scenarioNamed(name: string): Scenario {
+  return scenarios.find((scenario) => scenario.name === name)!
+}
+
 /** Includes pages of scattered threads, which in a large forum are neither cached nor adjacent. */
 export const scaleScenarios: readonly Scenario[] = [
   ...scenarios,

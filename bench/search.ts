@@ -17,38 +17,40 @@
 //             Run it: node dist/bench/search.js --messages 1000000
 
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import type { SearchPage } from '../src/client/types.ts'
 import { childrenOf } from '../test/faults/process-memory.ts'
 import { median } from './compare.ts'
+import { flagsOf } from './flags.ts'
 import type { Seen } from './generator.ts'
 import { bestGenerator, generators } from './load.ts'
 import { type Population, populate } from './population.ts'
-import { has, mainThreadSeconds } from './process.ts'
+import { has, mainThreadSeconds, workDirectory } from './process.ts'
 import { ringOf } from './ring.ts'
-import { scenarios } from './scenarios.ts'
+import { scenarioNamed } from './scenarios.ts'
 import { type Kinds, kindsOf, narrowed } from './search-kinds.ts'
 import { type Forum, sender, startForum } from './sides.ts'
 import { textsOf } from './texts.ts'
 
-const { values } = parseArgs({
-  options: {
-    messages: { type: 'string', default: '1000000' },
-    corpus: { type: 'string' },
-    seconds: { type: 'string', default: '5' },
-    rounds: { type: 'string', default: '3' },
-    /** A directory that is kept and reused. */
-    data: { type: 'string' },
-    /** The parts to measure, by default all. */
-    only: { type: 'string', default: 'build,searches,cold,callers,load' },
-  },
+const {
+  messages,
+  seconds,
+  rounds,
+  corpus,
+  data: kept,
+  only: parts,
+} = flagsOf({
+  messages: 1_000_000,
+  seconds: 5,
+  rounds: 3,
+  corpus: '',
+  /** A directory that is kept and reused. */
+  data: '',
+  /** The parts to measure. */
+  only: ['build', 'searches', 'cold', 'callers', 'load'],
 })
-const [messages, seconds, rounds] = [values.messages, values.seconds, values.rounds].map(Number)
-const parts = values.only.split(',')
 const loadCore = 1
 const searchers = 8
 const connections = 64
@@ -57,11 +59,10 @@ const perSecond = (seen: Seen) => seen.requests / seen.seconds
 const mib = (bytes: number) => `${(bytes / 2 ** 20).toFixed(0)} MiB`
 const rounded = (number: number) => Math.round(number).toLocaleString('en')
 
-const dir = mkdtempSync(join(tmpdir(), 'agent-forum-bench-'))
-process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
-const place = values.data ?? dir
+const dir = workDirectory()
+const place = kept || dir
 const data = join(place, 'data')
-const textOf = await textsOf(values.corpus)
+const textOf = await textsOf(corpus)
 const population = await populated()
 const kinds = kindsOf(textOf, messages)
 
@@ -255,8 +256,7 @@ async function ratios(name: string, side: (isBeside: boolean) => Promise<Beside>
 
 /** Returns a function that loads the node with a scenario, and measures its event loop's time. */
 async function loadOf(forum: Forum, name: string): Promise<() => Promise<Beside>> {
-  const scenario = scenarios.find((each) => each.name === name)!
-  const side = (await sender(dir, scenario, population, forum))(name, forum)
+  const side = (await sender(dir, scenarioNamed(name), population, forum))(name, forum)
   return async () => {
     const before = mainThreadSeconds(forum.pid)
     const seen = await side.load({ connections, seconds }, 0)

@@ -2,6 +2,7 @@
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../test/free-port.ts'
 import type { Side } from './compare.ts'
 import { bestGenerator, type Generator, generators } from './load.ts'
@@ -36,6 +37,12 @@ export async function startForum(
       return new Map(lines.map((line) => [line.replace(/ \S+$/, ''), Number(/\S+$/.exec(line))]))
     },
   }
+}
+
+/** Resolves when so many readers of the node serve. */
+export async function readersServe(forum: Forum, readers: number): Promise<void> {
+  const serving = 'agent_forum_readers{state="serving"}'
+  while (((await forum.metrics()).get(serving) ?? 0) < readers) await sleep(50)
 }
 
 export interface Scene {

@@ -14,8 +14,8 @@ const charactersMax = 8000
 export type TextOf = (n: number) => string
 
 /** Returns the texts of the corpus in this file, or made-up ones if there is no file. */
-export async function textsOf(file: string | undefined): Promise<TextOf> {
-  if (file === undefined) return madeUp
+export async function textsOf(file: string): Promise<TextOf> {
+  if (file === '') return madeUp
   const texts = contentsOf(await readCorpus(file))
   return (n) => `${texts[n % texts.length]} n${n}x`.slice(-charactersMax)
 }
