@@ -9,7 +9,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate as nextIteration } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { runBackup } from '../../src/cli/backup-command.ts'
 import { createIdentity } from '../../src/forum/identities/commands.ts'
@@ -33,8 +33,8 @@ const mortals = Array.from({ length: threadCount }, (_, thread) => thread).filte
 const wordOf = (thread: number) => (isMortal(thread) ? 'mortal' : 'lasting')
 const filler = 'x'.repeat(4_000)
 const dir = '/waves'
-/** More turns than a wave has, with the waits for a segment of the log. */
-const turnsMax = 2_000
+/** More turns than a wave has, and the limit of waits for a segment of the log. */
+const [turnsMax, waitMs] = [2_000, 2]
 
 function open(world: World, where: { dir: string; disk?: Disk }): Promise<Store> {
   const sizes = { textBytesMax: 1 << 20, segmentBytes: 1 << 20 }
@@ -94,12 +94,11 @@ async function erase(
   const expiry = new ThreadExpiry(forum)
   const gone = new Set<number>()
   for (let turns = 0; turns < turnsMax && leftIn(store) > 0; turns++) {
-    expiry.turn()
+    if (expiry.turn() > 0) await sleep(waitMs)
     await journal.sync().catch(() => {})
     for (const thread of goneIn(store)) gone.add(thread)
     if (journal.failure !== null) break
     await eachTurn()
-    await nextIteration()
   }
   return [...gone]
 }

@@ -86,8 +86,10 @@ t.test('a real node: a thread expires: gone for all, and from every file', async
   t.not(lock.code, 0, 'operators do not find it either')
 
   const calls = receiver.received.length
-  const isCancelled = async () =>
-    (await deliveriesOf(bob)).every((each) => each.state === 'cancelled')
+  const isCancelled = async () => {
+    await ana.thread() // a node looks at what is due when something is published
+    return (await deliveriesOf(bob)).every((each) => each.state === 'cancelled')
+  }
   await passTimeUntil('the delivery to be due again', isCancelled, [clock], ahead)
   t.equal(receiver.received.length, calls, 'nobody is woken for it')
   await until('its text to leave all files', () => filesWith(forum.data, word).length === 0)

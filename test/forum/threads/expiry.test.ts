@@ -90,7 +90,7 @@ t.test(
 )
 
 t.test('with a retention for all: a reply prolongs the life of its thread', async (t) => {
-  const { forum, clock, expiry } = start(2 * dayMs)
+  const { forum, clock, expiry } = start(2)
   const { threads } = forum.state
   const thread = begin(forum)
   goOn(clock, 2 * dayMs - 1)
