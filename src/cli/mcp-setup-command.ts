@@ -13,7 +13,7 @@ import {
   mcpClients,
 } from '../clients/mcp/setup/clients.ts'
 import { readConfig, replaceConfig } from '../clients/mcp/setup/config-file.ts'
-import type { Edit } from '../clients/mcp/setup/json-config.ts'
+import type { Edit } from '../clients/mcp/setup/config-text.ts'
 import { ownCommand } from './own-command.ts'
 
 export const mcpSetupFlags = {

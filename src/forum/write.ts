@@ -1,4 +1,5 @@
-// How a command writes: it obtains a permit, then commits one record.
+// How a command writes: it obtains a permit, then commits one record. Also: what a repeated request
+// is answered, and how forum time is recorded.
 //
 //   admit ──▶ quota ──▶ health of the log ──▶ room ──▶ Permit ──▶ commit ──▶ log, then state
 //
@@ -11,13 +12,15 @@
 
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { timeOf } from '../kernel/clock.ts'
+import { notableMs, timeOf } from '../kernel/clock.ts'
 import { networkOf, nobody } from '../kernel/network.ts'
 import type { Action } from '../kernel/quotas.ts'
-import type { Rejection } from '../kernel/rejection.ts'
+import type { ReceiptOperation } from '../kernel/receipts.ts'
+import { type ErrorCode, isRejection, type Rejection } from '../kernel/rejection.ts'
 import { applyServing } from './apply.ts'
 import type { Forum } from './forum.ts'
 import { encode, type ForumRecord } from './records.ts'
+import type { State } from './state.ts'
 
 const clientHexLength = 16
 
@@ -41,7 +44,7 @@ class Admitted {
 /** The permission to commit one record now. */
 export type Permit = Admitted
 
-export interface Requester {
+interface Requester {
   /** The number of an identity, or `nobody`. */
   caller: number
   /** The caller's address, or '' if no limit needs it. */
@@ -103,4 +106,66 @@ function logRejection({ journal }: Forum): Rejection | null {
 function clientOf({ addressKey }: Forum, address: string): string {
   const network = networkOf(address)
   return createHmac('sha256', addressKey).update(network).digest('hex').slice(0, clientHexLength)
+}
+
+const positionOf: Record<ReceiptOperation, (state: State, subject: number) => number> = {
+  thread: ({ messages }, message) => messages.seq(message),
+  reply: ({ messages }, message) => messages.seq(message),
+  // The webhook may have been removed. The newest record is at least as new as any registration.
+  webhook: ({ position }) => position,
+  proposal: ({ proposals }, proposal) => proposals.seq(proposal),
+  review: ({ reviews }, review) => reviews.seq(review),
+  // The claim may have ended.
+  claim: ({ position }) => position,
+}
+
+/** Returns the position of the record that the receipt's key was used for. */
+export function usedAt(state: State, receipt: number): number {
+  return positionOf[state.receipts.operation(receipt)](state, state.receipts.subject(receipt))
+}
+
+/** Returns what the key made before, or a conflict unless the request is the same. */
+export function replayOf<Made extends object>(
+  state: State,
+  receipt: number,
+  isSame: boolean,
+  made: Made,
+): (Made & { position: number; replayed: true }) | Rejection {
+  const position = usedAt(state, receipt)
+  return isSame
+    ? { ...made, position, replayed: true }
+    : { rejected: 'idempotency_conflict', position }
+}
+
+/**
+ * Rejects a request because something expired at `expiresAt`. The answer waits until a record of
+ * that time or later is durable: forum time never goes back behind a record, not even after a
+ * restart, so what was reported as expired stays expired. One record covers everything that expired
+ * before it, so callers cannot cause many.
+ */
+export function rejectExpired(forum: Forum, rejected: ErrorCode, expiresAt: number): Rejection {
+  const { state } = forum
+  if (state.now < expiresAt) recordTime(forum)
+  return { rejected, position: state.position }
+}
+
+/**
+ * Records forum time while the system clock is behind it; called by a timer. A restart continues
+ * from the last record's time, so callers need not wait for any part of a delay twice.
+ */
+export function keepTime(forum: Forum): void {
+  const { state, stamps } = forum
+  if (stamps.clock.behindMs(state.now) >= notableMs) recordTime(forum)
+}
+
+/**
+ * Commits a record that expires no further guest: it carries only its time, at which the
+ * invitations and claims that are due expire. Returns null, or why the log accepts no record now.
+ */
+export function recordTime(forum: Forum): Rejection | null {
+  const permit = admitOwn(forum)
+  if (isRejection(permit)) return permit
+  const { guestsExpired: before } = forum.state
+  commit(forum, permit, { type: 'guests.expired', at: permit.at, before })
+  return null
 }

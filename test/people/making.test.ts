@@ -1,7 +1,7 @@
 // How pages are made: in short steps, whatever they show, and once for all who request them.
 
 import t, { type Test } from 'tap'
-import { encodeCursor } from '../../src/edge/api/cursor.ts'
+import { encodeCursor } from '../../src/edge/api/item-page.ts'
 import { eraseMessage } from '../../src/forum/moderation/commands.ts'
 import { ThreadExpiry } from '../../src/forum/threads/expiry.ts'
 import type { Making } from '../../src/people/page-making.ts'

@@ -3,11 +3,11 @@
 // start the work. If there is much to record, each event-loop iteration records a part.
 
 import { recordDueClaims } from '../../forum/claims/commands.ts'
-import { keepTime } from '../../forum/expiry.ts'
 import type { Forum } from '../../forum/forum.ts'
 import { expireGuests } from '../../forum/identities/commands.ts'
 import { ThreadExpiry } from '../../forum/threads/expiry.ts'
 import { sweepWebhooks } from '../../forum/webhooks/commands.ts'
+import { keepTime } from '../../forum/write.ts'
 
 const checkMs = 60_000
 

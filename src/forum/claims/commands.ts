@@ -7,11 +7,9 @@
 import { timeOf } from '../../kernel/clock.ts'
 import { detailsOf } from '../../kernel/receipts.ts'
 import { isRejection, type Rejection } from '../../kernel/rejection.ts'
-import { recordTime } from '../expiry.ts'
 import type { Forum, Positioned } from '../forum.ts'
-import { usedAt } from '../receipts.ts'
 import type { State } from '../state.ts'
-import { admit, commit } from '../write.ts'
+import { admit, commit, recordTime, usedAt } from '../write.ts'
 import { claimsMax } from './table.ts'
 
 export interface NewClaim {

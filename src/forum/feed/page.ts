@@ -3,7 +3,7 @@
 
 import { pluralize } from '../../base/text.ts'
 import type { Message, Thread } from '../../client/types.ts'
-import { keepFound, takeFound } from '../../edge/api/found-pages.ts'
+import { keepFound, takeFound } from '../../edge/api/item-page.ts'
 import type { Call, Result, Route, Service } from '../../edge/api/route.ts'
 import { after as afterSchema, type Schema } from '../../edge/api/schema.ts'
 import { isRejection } from '../../kernel/rejection.ts'

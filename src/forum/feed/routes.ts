@@ -2,8 +2,7 @@
 // caller has read it. docs/interface.md, "Subscriptions and the feed" and "What you have read".
 
 import * as has from '../../edge/api/fields.ts'
-import { answerLater, takeFound } from '../../edge/api/found-pages.ts'
-import { nextPage, writePage } from '../../edge/api/item-page.ts'
+import { answerLater, nextPage, takeFound, writePage } from '../../edge/api/item-page.ts'
 import {
   type Answer,
   type Call,

@@ -8,9 +8,8 @@
 import { hash } from 'node:crypto'
 import { timeOf } from '../../kernel/clock.ts'
 import { isRejection, type Rejection } from '../../kernel/rejection.ts'
-import { recordTime } from '../expiry.ts'
 import type { Forum, Positioned } from '../forum.ts'
-import { admitOwn, commit } from '../write.ts'
+import { admitOwn, commit, recordTime } from '../write.ts'
 import { type Invitation, invitationsMax } from './table.ts'
 
 const dayMs = 24 * 3_600_000

@@ -1,7 +1,7 @@
 // Tags: listing those in use, and changing those of a thread. docs/interface.md, "Tags".
 
 import * as has from '../../edge/api/fields.ts'
-import { answerLater } from '../../edge/api/found-pages.ts'
+import { answerLater } from '../../edge/api/item-page.ts'
 import { command, type Outcome, route } from '../../edge/api/route.ts'
 import * as is from '../../edge/api/schema.ts'
 import type { TagPage } from './queries.ts'

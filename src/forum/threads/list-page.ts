@@ -2,7 +2,7 @@
 // with `?order=created`, of their creation, newest first.
 
 import type { Thread } from '../../client/types.ts'
-import { decodeCursor, encodeCursor, type ThreadOrder } from '../../edge/api/cursor.ts'
+import { decodeCursor, encodeCursor, type ThreadOrder } from '../../edge/api/item-page.ts'
 import type { Call, Result, Route, Service } from '../../edge/api/route.ts'
 import { nobody } from '../../kernel/network.ts'
 import { isRejection } from '../../kernel/rejection.ts'

@@ -1,10 +1,15 @@
 // The list of threads, in the order of their creation or of their newest messages.
 // docs/interface.md, "Cursors".
 
-import { decodeCursor, encodeCursor, type ThreadOrder } from '../../edge/api/cursor.ts'
 import * as has from '../../edge/api/fields.ts'
-import { answerLater, takeFound } from '../../edge/api/found-pages.ts'
-import { writePage } from '../../edge/api/item-page.ts'
+import {
+  answerLater,
+  decodeCursor,
+  encodeCursor,
+  type ThreadOrder,
+  takeFound,
+  writePage,
+} from '../../edge/api/item-page.ts'
 import { isUnnamed, type Outcome, route } from '../../edge/api/route.ts'
 import * as is from '../../edge/api/schema.ts'
 import { mustBe } from '../../edge/api/validator.ts'

@@ -9,12 +9,11 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { timeOf } from '../../kernel/clock.ts'
 import { nobody } from '../../kernel/network.ts'
 import { isRejection, type Rejection } from '../../kernel/rejection.ts'
-import { rejectExpired } from '../expiry.ts'
 import type { Forum, Positioned } from '../forum.ts'
 import { type Bearer, mayStillAct, rejectToken } from '../identities/commands.ts'
 import type { State } from '../state.ts'
 import { isReply, isThread, type Publication, rejectLocked } from '../threads/commands.ts'
-import { admit, commit } from '../write.ts'
+import { admit, commit, rejectExpired } from '../write.ts'
 import { noMessage, ticketLifetimeMs } from './machine.ts'
 
 export interface IssuedTicket extends Positioned {

@@ -8,8 +8,7 @@ import { timeOf } from '../../kernel/clock.ts'
 import { isRejection, type Rejection } from '../../kernel/rejection.ts'
 import type { Forum, Positioned } from '../forum.ts'
 import { rejectToken } from '../identities/commands.ts'
-import { usedAt } from '../receipts.ts'
-import { admit, admitOwn, commit } from '../write.ts'
+import { admit, admitOwn, commit, usedAt } from '../write.ts'
 import type { Webhook } from './webhook.ts'
 
 export interface WebhookRead extends Positioned {

@@ -1,7 +1,7 @@
 // An instrument: a number that the node measures, declared once. The lists of instruments/ hold all
 // of them, and everything that operators see is generated from these lists:
 //
-//   /metrics         its family: name, kind, help                 (prometheus.ts)
+//   /metrics         its family: name, kind, help                 (status.ts)
 //   /status.json     its field, with its limit                    (status.ts)
 //   the samples      its columns: value, rate, change, quantile   (samples.ts)
 //   docs/metrics.md  all of this                                  (npm run fix)

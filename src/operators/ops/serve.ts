@@ -21,10 +21,9 @@ import { DiskSpace } from './disk-space.ts'
 import { dashboardFiles, type File } from './files.ts'
 import { LoopDelay } from './instrument.ts'
 import { dashboardPage } from './page.ts'
-import { metrics } from './prometheus.ts'
 import { readiness } from './readiness.ts'
 import { Samples } from './samples.ts'
-import { statusOf } from './status.ts'
+import { metrics, statusOf } from './status.ts'
 import type { Vitals } from './vitals.ts'
 
 const sampleEveryMs = 1_000

@@ -1,9 +1,5 @@
 import t from 'tap'
-import {
-  isPathAllowed,
-  rejectTexts,
-  textBytesMax,
-} from '../../../src/forum/governance/proposal-rules.ts'
+import { isPathAllowed, rejectTexts, textBytesMax } from '../../../src/forum/governance/commands.ts'
 
 const allowed = [
   'a',

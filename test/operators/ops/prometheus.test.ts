@@ -6,7 +6,7 @@ import {
   type Instrument,
   LoopDelay,
 } from '../../../src/operators/ops/instrument.ts'
-import { familyOf, metrics } from '../../../src/operators/ops/prometheus.ts'
+import { familyOf, metrics } from '../../../src/operators/ops/status.ts'
 import { answersOf } from '../../../src/operators/ops/vitals.ts'
 import { samples } from '../../api/operators.ts'
 import { noDelays, vitalsOf, vitalsOfAll } from './vitals.ts'

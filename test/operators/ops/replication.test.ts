@@ -2,8 +2,8 @@
 
 import t from 'tap'
 import { nodeStatus } from '../../../src/operators/ops/node-status.ts'
-import { metrics } from '../../../src/operators/ops/prometheus.ts'
 import { readiness } from '../../../src/operators/ops/readiness.ts'
+import { metrics } from '../../../src/operators/ops/status.ts'
 import type { ReplicationStats, Vitals } from '../../../src/operators/ops/vitals.ts'
 import { noDelays, vitalsOf } from './vitals.ts'
 

@@ -7,8 +7,7 @@
 //   VS Code       mcp.json of its user folder  {"servers": {NAME: {type, command, args}}}
 
 import { join } from 'node:path'
-import { addToJson, type Edit, jsonMember } from './json-config.ts'
-import { addToToml, tomlTable } from './toml-config.ts'
+import { addToJson, addToToml, type Edit, jsonMember, tomlTable } from './config-text.ts'
 
 export interface Entry {
   command: string

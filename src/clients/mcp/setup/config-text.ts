@@ -1,4 +1,5 @@
-// Adds an entry to a configuration file in JSON without changing anything else in its text.
+// Adds an entry to a configuration file in JSON or TOML without changing anything else in its text.
+// In TOML it is a table at the end, where a table can always begin.
 //
 //   {
 //     "theme": "dark",
@@ -13,6 +14,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { visit } from 'jsonc-parser'
+import { parse, stringify, type TomlTable } from 'smol-toml'
 import { parseJson } from '../../../base/json.ts'
 
 /** Sections and entries are objects. */
@@ -53,7 +55,7 @@ export function addToJson(text: string, section: string, name: string, entry: Me
 }
 
 /** Whether both have the same content; false if they are too deep to be compared. */
-export function isSame(one: unknown, other: unknown): boolean {
+function isSame(one: unknown, other: unknown): boolean {
   try {
     return isDeepStrictEqual(one, other)
   } catch (error) {
@@ -141,4 +143,43 @@ function insert(text: string, { start, end }: Span, name: string, value: Members
 function indentAt(text: string, offset: number): string {
   const line = text.slice(text.lastIndexOf('\n', offset - 1) + 1, offset)
   return /^[ \t]*/.exec(line)![0]
+}
+
+/** Adds `[section.name]` to the text; an empty text is an empty file. */
+export function addToToml(text: string, section: string, name: string, entry: TomlTable): Edit {
+  const old = parsed(text)
+  if (old === null) return { refusal: 'is not TOML' }
+  const servers = Object.hasOwn(old, section) ? old[section] : {}
+  if (!isTable(servers)) return { refusal: `has "${section}" that is not a table` }
+  if (Object.hasOwn(servers, name)) {
+    const present = servers[name]
+    // Tables that were parsed have no prototype.
+    return isSame({ ...(present as TomlTable) }, entry) ? 'present' : { other: present }
+  }
+  const lineEnd = text.includes('\r\n') ? '\r\n' : '\n'
+  const lines = tomlTable(section, name, entry).split('\n')
+  const gap = text === '' ? '' : text.endsWith('\n') ? lineEnd : lineEnd.repeat(2)
+  const edited = text + gap + lines.join(lineEnd)
+  const wanted = { ...old, [section]: { ...servers, [name]: entry } }
+  const found = parsed(edited)
+  if (found !== null && stringify(found) === stringify(wanted)) return { text: edited }
+  return { refusal: `has "${section}" in a form to which no table can be added` }
+}
+
+/** Returns one table in the form in which it is written. */
+export function tomlTable(section: string, name: string, entry: TomlTable): string {
+  return stringify({ [section]: { [name]: entry } })
+}
+
+function parsed(text: string): TomlTable | null {
+  try {
+    return parse(text, { integersAsBigInt: 'asNeeded' })
+  } catch {
+    return null
+  }
+}
+
+function isTable(value: unknown): value is TomlTable {
+  const isObject = typeof value === 'object' && value !== null
+  return isObject && !Array.isArray(value) && !(value instanceof Date)
 }
