@@ -47,7 +47,9 @@ async function liveThrough(
 /** Has two nodes and a swarm live through faults, and then compares everything. */
 async function compareAfter(t: Test, cluster: Cluster, stream: string, chosen: readonly Fault[]) {
   t.comment(`TEST_SEED=${chosenSeed}`)
-  const nodes = await startPair(t, cluster, { stream, isApart: isDeep || only !== '' })
+  // A node notices a full disk when it needs another segment.
+  const flags = ['--segment-mb', '1']
+  const nodes = await startPair(t, cluster, { stream, flags, isApart: isDeep || only !== '' })
   const swarm = new CheckedSwarm(nodes, random)
   await swarm.prepare()
   swarm.start()

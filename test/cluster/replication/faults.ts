@@ -58,6 +58,13 @@ function created({ outcomes }: CheckedSwarm): number {
   return outcomes.get('201') ?? 0
 }
 
+/** Resolves when the node, whose disk is full, needs another segment. */
+async function needsRoom(node: ReplicatedNode): Promise<void> {
+  await until('the node to report its disk', async () =>
+    (await node.readiness()).includes('storage_full'),
+  )
+}
+
 /** Short enough that a majority elects a leader meanwhile, and long enough that callers notice. */
 const fewSecondsMs = 4_000
 
@@ -288,7 +295,8 @@ export const faults: Record<string, Fault> = {
     async strike({ standby, swarm }) {
       if (standby.disk === null) return // mounting one is not permitted
       const ballast = fill(standby.disk)
-      await swarm.acknowledges(200)
+      await needsRoom(standby)
+      await swarm.acknowledges(20)
       rmSync(ballast)
       await swarm.acknowledges(20)
     },
@@ -335,10 +343,12 @@ export const faults: Record<string, Fault> = {
   "two at once: the standby's disk is full, and the leader is stopped": {
     isInSample: false,
     async strike({ leader, standby, swarm }) {
-      const ballast = standby.disk === null ? null : fill(standby.disk)
+      if (standby.disk === null) return // mounting one is not permitted
+      const ballast = fill(standby.disk)
+      await needsRoom(standby)
       leader.pause()
       await sleep(fewSecondsMs * 2)
-      if (ballast !== null) rmSync(ballast)
+      rmSync(ballast)
       await swarm.acknowledges(5)
       leader.resume()
     },
