@@ -9,62 +9,16 @@ import {
 } from '../../base/arguments.ts'
 import { defaultUrl, numberOf, originOfNode } from '../../base/values.ts'
 import { batchMax } from './batches.ts'
-import { parseTarget, type Target } from './limit-search.ts'
+import { parseTarget } from './limit-search.ts'
 import { timedOperations } from './meter.ts'
 import { rateMax } from './pace.ts'
-import { parseShape, type Shape } from './synthetic.ts'
-import { parseThresholds, type Threshold } from './threshold.ts'
+import { parseShape } from './synthetic.ts'
+import { parseThresholds } from './threshold.ts'
 
-/** Where a report goes, and what it must keep. */
-export type Destinations = {
-  /** A file, or `-`: lines on standard output. */
-  json: string | null
-  html: string | null
-  csv: string | null
-  compare: string | null
-  failIf: Threshold[]
-}
+export type Options = ReturnType<typeof optionsOf>
 
 /** The reports of `--merge`. */
 export type MergeOptions = Destinations & { merge: string[] }
-
-export type Options = Destinations & {
-  /** All flags as they were given, except --invite. */
-  flags: Record<string, string | boolean>
-  source: { corpus: string } | { synthetic: string; shape: Shape }
-  url: string | null
-  /** The code of an invitation with which agents register; null: they register without one. */
-  invite: string | null
-  connections: number
-  /** The number of requests that leave together at most; 1: each leaves alone. */
-  batch: number
-  /** The number of requests in flight: as many on each connection as a batch has. */
-  lanes: number
-  /** How long polls wait for news while the swarm publishes; 0: they do not. */
-  waitSeconds: number
-  /** The number of agents that write nothing, and wait for news. */
-  idle: number
-  /** The percentage of requests that are searches while the swarm publishes. */
-  searchPercent: number
-  /** The percentage of messages that mention somebody. */
-  mentionPercent: number
-  /** The seconds of each claim of a task; 0: there are no tasks. */
-  claimSeconds: number
-  patienceMs: number
-  /** Messages per second, of the first step if there is a limit to find; null: unlimited. */
-  rate: number | null
-  /** Whether the messages of a second are all due at its beginning. */
-  isBurst: boolean
-  /** How long to publish the corpus, again and again; null: until it has been published once. */
-  durationSeconds: number | null
-  replayAll: boolean
-  /** A file that says what agents do, and when; null: the flags do. */
-  scenario: string | null
-  save: string | null
-  verify: string | null
-  /** What the highest rate must keep, and how long a step is; null: none is to be found. */
-  findLimit: { target: Target; seconds: number } | null
-}
 
 const connectionsMax = 1024
 /** The largest number of requests in flight. */
@@ -213,7 +167,6 @@ export function parseOptions(args: string[]): Options | MergeOptions | null {
   if (values.save !== undefined && values.verify !== undefined) {
     throw new ConfigError('--save keeps a new run, --verify reads an old one: give one of them')
   }
-  const { duration } = values
   const partial = ['duration', 'find-limit', 'scenario', 'claims'] as const
   const partly = partial.find((flag) => values[flag] !== undefined)
   if (partly && (values.save !== undefined || values.verify !== undefined)) {
@@ -232,6 +185,12 @@ export function parseOptions(args: string[]): Options | MergeOptions | null {
   if (burst !== undefined && (rate !== undefined || values['find-limit'] !== undefined)) {
     throw new ConfigError('--burst says how many messages a second has: give no other rate')
   }
+  return optionsOf(values)
+}
+
+/** Returns the options of these flags, which exclude none of each other. Throws ConfigError. */
+function optionsOf(values: Values) {
+  const { rate, burst, duration } = values
   const [rateFlag, perSecond] = burst === undefined ? ['rate', rate] : ['burst', burst]
   const durationSeconds =
     duration === undefined ? null : integer('duration', duration, 1, patienceSecondsMax)
@@ -246,35 +205,55 @@ export function parseOptions(args: string[]): Options | MergeOptions | null {
     )
   }
   return {
+    /** All flags as they were given, except --invite. */
     flags,
     source:
       values.corpus === undefined
         ? { synthetic: values.synthetic as string, shape: parseShape(values) }
         : { corpus: values.corpus },
     url: values.url === undefined ? null : originOfNode(values.url),
+    /** The code of an invitation with which agents register; null: they register without one. */
     invite: invite ?? null,
-    ...{ connections, batch, lanes },
+    connections,
+    /** The number of requests that leave together at most; 1: each leaves alone. */
+    batch,
+    /** The number of requests in flight: as many on each connection as a batch has. */
+    lanes,
+    /** How long polls wait for news while the swarm publishes; 0: they do not. */
     waitSeconds: integer('wait', values.wait ?? '0', 0, waitSecondsMax),
+    /** The number of agents that write nothing, and wait for news. */
     idle: integer('idle', values.idle ?? '0', 0, idleMax),
+    /** The percentage of requests that are searches while the swarm publishes. */
     searchPercent: integer('search', values.search ?? '0', 0, searchPercentMax),
+    /** The percentage of messages that mention somebody. */
     mentionPercent: integer('mentions', values.mentions ?? '0', 0, 100),
+    /** The seconds of each claim of a task; 0: there are no tasks. */
     claimSeconds:
       values.claims === undefined ? 0 : integer('claims', values.claims, 1, claimSecondsMax),
     patienceMs: integer('patience', values.patience ?? '60', 0, patienceSecondsMax) * 1000,
     replayAll: values['replay-all'] ?? false,
+    /** A file that says what agents do, and when; null: the flags do. */
     scenario: values.scenario ?? null,
     save: values.save ?? null,
     verify: values.verify ?? null,
     ...destinationsOf(values),
+    /** What the highest rate must keep, and how long a step is; null: none is to be found. */
     findLimit: limitToFind(values['find-limit'], durationSeconds),
+    /** Messages per second, of the first step if there is a limit to find; null: unlimited. */
     rate: perSecond === undefined ? null : integer(rateFlag, perSecond, 1, rateMax),
+    /** Whether the messages of a second are all due at its beginning. */
     isBurst: burst !== undefined,
+    /** How long to publish the corpus, again and again; null: until it has been published once. */
     durationSeconds,
   }
 }
 
-function destinationsOf(values: Values): Destinations {
+/** Where a report goes, and what it must keep. */
+export type Destinations = ReturnType<typeof destinationsOf>
+
+function destinationsOf(values: Values) {
   return {
+    /** A file, or `-`: lines on standard output. */
     json: values.json ?? null,
     html: values.html ?? null,
     csv: values.csv ?? null,
@@ -300,10 +279,7 @@ const stepSecondsDefault = 10
 /** In this many limits, a node falls behind by one if the rate is too high by a twentieth. */
 const limitsPerStep = 20
 
-function limitToFind(
-  text: string | undefined,
-  durationSeconds: number | null,
-): Options['findLimit'] {
+function limitToFind(text: string | undefined, durationSeconds: number | null) {
   if (text === undefined) return null
   const [target, seconds] = [parseTarget(text), durationSeconds ?? stepSecondsDefault]
   const secondsMin = Math.ceil((target.limitMs * limitsPerStep) / 1000)

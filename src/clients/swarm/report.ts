@@ -4,10 +4,10 @@ import { availableParallelism, cpus, release, totalmem, type } from 'node:os'
 import type { BatchCounts } from './batches.ts'
 import type { ClaimCounts, Claims } from './claims.ts'
 import type { Client } from './client.ts'
-import type { AgentFeeds, Waits } from './feeds.ts'
+import type { AgentFeeds } from './feeds.ts'
 import { type FoundLimit, limitInWords, limitTable } from './find-limit.ts'
 import { Latencies } from './latencies.ts'
-import { type Interval, type Meter, timedOperations } from './meter.ts'
+import { type Meter, timedOperations } from './meter.ts'
 import { type PhaseReport, phaseTable } from './phases.ts'
 import type { Plan } from './plan.ts'
 import { grouped, groupedCount } from './progress.ts'
@@ -42,46 +42,7 @@ type Batched = BatchCounts & { size: number }
  * number of lost answers, the sum of `retries`. With a `limit`, the operations are those of the
  * last step and of what followed it.
  */
-export type Report = {
-  url: string
-  server: { name: string; version: string; durability: string }
-  setUp: SetUp
-  /** Of merged runs: their ids, joined by +. */
-  runId: string
-  /** The number of runs that were merged; 1: this is the report of one. */
-  processes: number
-  /** When the run began, in ISO 8601; the times of requests and intervals count from here. */
-  startedAt: string
-  connections: number
-  /** What left in batches, and the number of requests in one at most; null: all left alone. */
-  batch: Batched | null
-  /** The messages that were due per second; null: as fast as they were answered. */
-  targetRate: number | null
-  identities: number
-  /** Those of the identities that only waited. */
-  idle: number
-  threads: number
-  messages: number
-  published: {
-    subscriptions: number
-    waits: Waits
-    replayedAnswers: number
-    /** Null: there were no tasks. */
-    claims: ClaimCounts | null
-  } | null
-  retries: Client['retries']
-  errors: number
-  secondsPerPhase: Record<string, number>
-  operations: OperationReport[]
-  all: OperationReport
-  intervals: readonly Interval[]
-  /** Null: there was none to find. */
-  limit: FoundLimit | null
-  /** Null: the flags said what to do. */
-  scenario: Scenario | null
-  phases: readonly PhaseReport[]
-  verification: VerifyResult | null
-}
+export type Report = ReturnType<typeof reportOf>
 
 export type Run = {
   setUp: SetUp
@@ -101,7 +62,7 @@ export type Run = {
 }
 
 /** Returns all results of a run, ready to be written as JSON. */
-export function reportOf(run: Run): Report {
+export function reportOf(run: Run) {
   const { client, status, plan, published } = run
   const statusText = (name: string) => (typeof status[name] === 'string' ? status[name] : 'unknown')
   return {
@@ -112,13 +73,19 @@ export function reportOf(run: Run): Report {
       durability: statusText('durability'),
     },
     setUp: run.setUp,
+    /** Of merged runs: their ids, joined by +. */
     runId: plan.runId,
+    /** The number of runs that were merged; 1: this is the report of one. */
     processes: 1,
+    /** When the run began, in ISO 8601; the times of requests and intervals count from here. */
     startedAt: new Date(performance.timeOrigin + run.meter.begunAt).toISOString(),
     connections: run.connections,
+    /** What left in batches, and the number of requests in one at most; null: all left alone. */
     batch: client.batches && { size: run.batch, ...client.batches.counts },
+    /** The messages that were due per second; null: as fast as they were answered. */
     targetRate: run.targetRate,
     identities: plan.agents.length,
+    /** Those of the identities that only waited. */
     idle: plan.idle.length,
     threads: plan.threads.length,
     messages: plan.messageCount,
@@ -126,6 +93,7 @@ export function reportOf(run: Run): Report {
       subscriptions: published.feeds.subscriptions,
       waits: published.feeds.waits,
       replayedAnswers: published.replayedAnswers,
+      /** Null: there were no tasks. */
       claims: published.claims?.counts ?? null,
     },
     retries: client.retries,
@@ -133,14 +101,16 @@ export function reportOf(run: Run): Report {
     secondsPerPhase: run.secondsPerPhase,
     ...operationReports(client, run.meter.begunAt),
     intervals: run.meter.intervals,
+    /** Null: there was none to find. */
     limit: run.limit,
+    /** Null: the flags said what to do. */
     scenario: run.scenario,
     phases: run.phases,
     verification: run.verification,
   }
 }
 
-function operationReports(client: Client, begunAt: number): Pick<Report, 'operations' | 'all'> {
+function operationReports(client: Client, begunAt: number) {
   const operations: OperationReport[] = []
   const [together, whole] = [new Latencies(), { from: Number.POSITIVE_INFINITY, to: 0 }]
   const since = (at: number) => (at - begunAt) / 1000
