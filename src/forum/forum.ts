@@ -64,36 +64,7 @@ export interface ForumParts {
 }
 
 /** A forum, with everything that is derived from its state and never saved. */
-export interface Forum extends ForumParts {
-  /** Where answers are assembled. */
-  page: Page
-  pageCache: PageCache
-  /** Pages for people, by the content that they show (people/layout.ts). */
-  htmlCache: Generations<string, { bytes: Uint8Array }>
-  /** Makes the pages that are not in `htmlCache`. */
-  pageMaking: PageMaking
-  feedItems: FeedItems
-  contentItems: ContentItems
-  activeThreads: ActiveThreads
-  dueWebhooks: DueWebhooks
-  /** Reads that take more than one event-loop iteration. */
-  slicedWork: SlicedWork
-  /** Requests that wait for text to be read from disk. */
-  coldReads: ColdReads
-  /** Requests that wait for news. */
-  waiting: Waiting
-  publishers: Publishers
-  /** The names that only callers with a token find. */
-  listed: Listed
-  activity: Activity
-  /** The identities whose writes rate limits refuse. */
-  refusedCallers: TopCounts<number>
-  /** Counts wrong tokens and invitations. */
-  guesses: Guesses
-  lastSeen: LastSeen
-  /** The recent registrations that may be repeated. */
-  registrations: Registrations
-}
+export type Forum = ForumParts & ReturnType<typeof derivedFrom>
 
 /** The limit is smaller than the page cache's, because fewer people than agents read. */
 const htmlCacheBytesMax = 8 << 20
@@ -102,42 +73,53 @@ const htmlCacheBytesMax = 8 << 20
 const refusedCallersMax = 64
 
 export function makeForum(parts: ForumParts): Forum {
-  const { text } = parts.state
-  const dueWebhooks = new DueWebhooks(parts.state.webhooks)
-  const [page, pageCache, slicedWork] = [new Page(text), new PageCache(), new SlicedWork()]
-  const feedItems = new FeedItems(parts.state)
-  const { textDisk: disk = unreadDisk, coldReadsLimits } = parts
+  return { ...parts, ...derivedFrom(parts) }
+}
+
+function derivedFrom(parts: ForumParts) {
+  const { state, stamps, textDisk: disk = unreadDisk } = parts
+  const { text } = state
+  const elapsed = () => stamps.clock.elapsed()
+  const dueWebhooks = new DueWebhooks(state.webhooks)
   const placeOf = (block: number) => text.placeOf(block)
-  const coldReads = new ColdReads({ blocks: text.blocks, placeOf, disk }, coldReadsLimits)
-  const { clock } = parts.stamps
-  const waiting = new Waiting(parts.state, () => clock.elapsed(), parts.waitingLimits)
-  parts.state.onNews = (topic) => {
+  const waiting = new Waiting(state, elapsed, parts.waitingLimits)
+  state.onNews = (topic) => {
     waiting.note(topic)
     dueWebhooks.note(topic)
   }
-  const publishers = new Publishers(parts.state, slicedWork)
-  parts.state.onExpiring = (thread) => publishers.forget(thread)
-  const htmlCache: Forum['htmlCache'] = new Generations(htmlCacheBytesMax)
-  const reads = {
-    page,
-    pageCache,
-    htmlCache,
+  const slicedWork = new SlicedWork()
+  const publishers = new Publishers(state, slicedWork)
+  state.onExpiring = (thread) => publishers.forget(thread)
+  return {
+    /** Where answers are assembled. */
+    page: new Page(text),
+    pageCache: new PageCache(),
+    /** Pages for people, by the content that they show (people/layout.ts). */
+    htmlCache: new Generations<string, { bytes: Uint8Array }>(htmlCacheBytesMax),
+    /** Makes the pages that are not in `htmlCache`. */
     pageMaking: new PageMaking(),
-    feedItems,
-    contentItems: new ContentItems(parts.state),
-    activeThreads: new ActiveThreads(parts.state),
+    feedItems: new FeedItems(state),
+    contentItems: new ContentItems(state),
+    activeThreads: new ActiveThreads(state),
+    /** Reads that take more than one event-loop iteration. */
     slicedWork,
-    coldReads,
+    /** Requests that wait for text to be read from disk. */
+    coldReads: new ColdReads({ blocks: text.blocks, placeOf, disk }, parts.coldReadsLimits),
+    /** Requests that wait for news. */
     waiting,
     publishers,
-    listed: new Listed(parts.state),
-    activity: new Activity(parts.state),
+    /** The names that only callers with a token find. */
+    listed: new Listed(state),
+    activity: new Activity(state),
+    /** The identities whose writes rate limits refuse. */
     refusedCallers: new TopCounts<number>(refusedCallersMax),
-    guesses: new Guesses(parts.guessesMax ?? 0, () => clock.elapsed()),
+    /** Counts wrong tokens and invitations. */
+    guesses: new Guesses(parts.guessesMax ?? 0, elapsed),
     lastSeen: new LastSeen(() => timeOf(parts)),
-    registrations: new Registrations(() => clock.elapsed()),
+    /** The recent registrations that may be repeated. */
+    registrations: new Registrations(elapsed),
+    dueWebhooks,
   }
-  return { ...parts, ...reads, dueWebhooks }
 }
 
 export function clearCaches({ pageCache, htmlCache }: Forum): void {
