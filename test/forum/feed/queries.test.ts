@@ -68,7 +68,7 @@ t.test(
         check(scene, read, atOnce(scene, read))
       },
     )
-    fc.assert(property, { numRuns: 300 })
+    fc.assert(property, { numRuns: 300, endOnFailure: true })
   },
 )
 
@@ -127,7 +127,8 @@ for (const { name, build, numRuns } of [
     )
     // What is searched is random. If that took too few slices, the property is run again.
     const isEnough = () => slices > 1000 && restarts > 20
-    for (let rounds = 0; rounds < 5 && !isEnough(); rounds++) fc.assert(property, { numRuns })
+    for (let rounds = 0; rounds < 5 && !isEnough(); rounds++)
+      fc.assert(property, { numRuns, endOnFailure: true })
     t.ok(isEnough(), `${slices} slices, restarted ${restarts} times`)
   })
 }
@@ -292,7 +293,7 @@ t.test('F2: any place: counted: as many as the feed has, to the limit', async ()
       for (const message of messages) assert.ok(state.messages.seq(message) <= position, 'F3')
     },
   )
-  fc.assert(property, { numRuns: 300 })
+  fc.assert(property, { numRuns: 300, endOnFailure: true })
 })
 
 t.test('news in a range: found within one slice, otherwise assumed', async (t) => {
