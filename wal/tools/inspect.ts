@@ -146,32 +146,11 @@ export function describeReport({ files, torn, checkpoints, log, error }: LogRepo
   ]
 }
 
-/** The report for programs, without the fields that only further reading of the log needs. */
-interface ReportSummary {
-  /** The fault, in a sentence; null: there is none. */
-  error: string | null
-  storeId: string | null
-  /** The position of the last good record; null with an error. */
-  position: number | null
-  /** How the log ends: sealed, whole (not sealed) or torn; null with an error. */
-  end: 'sealed' | 'whole' | 'torn' | null
-  /** Positions and counts are null where a segment was not read, or is not used yet. */
-  segments: {
-    name: string
-    bytes: number
-    firstPosition: number | null
-    lastPosition: number | null
-    records: number | null
-    frames: number | null
-  }[]
-  /** Names of torn tails, and of tails that `putAside` cut off, which were put aside. */
-  torn: string[]
-  /** Newest first; one whose position is null is damaged, and `error` says why. */
-  checkpoints: { name: string; position: number | null; error: string | null }[]
-}
-
-/** The report for programs, as `--json` prints it. */
-export function summarizeReport(report: LogReport): ReportSummary {
+/**
+ * Returns the report for programs, as `--json` prints it: without the fields that only further
+ * reading of the log needs.
+ */
+export function summarizeReport(report: LogReport) {
   const { files, torn, checkpoints, log, error } = report
   const segments = files.map(({ number, name, size }) => {
     const summary = log?.segments.find((segment) => segment.number === number)
@@ -185,12 +164,18 @@ export function summarizeReport(report: LogReport): ReportSummary {
     }
   })
   return {
+    /** The fault, in a sentence; null: there is none. */
     error: error?.message ?? null,
     storeId: log?.storeId ?? null,
+    /** The position of the last good record; null with an error. */
     position: error === null ? (log?.end.position ?? null) : null,
+    /** How the log ends: sealed, whole (not sealed) or torn; null with an error. */
     end: error === null && log !== null ? ends[log.verdict] : null,
+    /** Positions and counts are null where a segment was not read, or is not used yet. */
     segments,
+    /** Names of torn tails, and of tails that `putAside` cut off, which were put aside. */
     torn,
+    /** Newest first; one whose position is null is damaged, and `error` says why. */
     checkpoints: checkpoints.map(({ name, manifest, why }) => ({
       name,
       position: manifest?.position ?? null,

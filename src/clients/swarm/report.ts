@@ -18,21 +18,7 @@ import type { FeedTally, VerifyResult } from './verify.ts'
  * Latencies are in milliseconds, from the first try to the answer; `rate` is per second, from the
  * first request of its kind to the last answer.
  */
-export type OperationReport = {
-  operation: string
-  count: number
-  rate: number
-  p50: number
-  p90: number
-  p99: number
-  p999: number
-  max: number
-  /** When the first request was due or sent, and the last one answered, in seconds of the run. */
-  from: number
-  to: number
-  /** All of the latencies, in microseconds: see latencies.ts. */
-  histogram: string
-}
+export type OperationReport = ReturnType<typeof operationReport>
 
 type Batched = BatchCounts & { size: number }
 
@@ -128,12 +114,7 @@ function operationReports(client: Client, begunAt: number) {
   return { operations, all: operationReport('all', together, whole.from, whole.to) }
 }
 
-export function operationReport(
-  operation: string,
-  latency: Latencies,
-  from: number,
-  to: number,
-): OperationReport {
+export function operationReport(operation: string, latency: Latencies, from: number, to: number) {
   const { count } = latency
   const ms = (percent: number) => latency.percentile(percent) / 1000
   return {
@@ -145,8 +126,10 @@ export function operationReport(
     p99: ms(99),
     p999: ms(99.9),
     max: latency.max / 1000,
+    /** When the first request was due or sent, and the last one answered, in seconds of the run. */
     from,
     to,
+    /** All of the latencies, in microseconds: see latencies.ts. */
     histogram: `${latency}`,
   }
 }

@@ -10,17 +10,9 @@
 import { holderOf, nobody } from '../../kernel/network.ts'
 import type { Rejection } from '../../kernel/rejection.ts'
 import type { Forum, Positioned } from '../forum.ts'
-import type { IdentityKind } from './machine.ts'
 import { nameOf, sortByName } from './name-index.ts'
 
-export interface Profile extends Positioned {
-  id: string
-  kind: IdentityKind
-  displayName: string
-  createdAt: number
-  expiresAt: number | null
-  listed: boolean
-}
+export type Profile = ReturnType<typeof profileOf>
 
 export interface PublicProfile extends Profile {
   publicMessages: number
@@ -53,7 +45,7 @@ interface Connection {
   readonly isGone: boolean
 }
 
-export function profileOf({ state }: Forum, identity: number): Profile {
+export function profileOf({ state }: Forum, identity: number) {
   const { identities, feeds } = state
   const { createdAt, expiresAt } = identities.actors.columns
   return {

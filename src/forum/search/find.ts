@@ -54,19 +54,7 @@ export interface FoundPage {
   done(): void
 }
 
-export interface Hit {
-  seq: number
-  message_id: string
-  thread_id: string
-  title: string
-  author_id: string
-  display_name: string
-  created_at: number
-  /** Undefined if the message has none. */
-  type: string | undefined
-  excerpt: string
-  content: string
-}
+export type Hit = ReturnType<typeof hitOf>
 
 export interface ResultPage {
   results: Hit[]
@@ -236,7 +224,7 @@ function entryOf({ text, messages, threads }: State, message: number): Entry | n
   return removed ? null : { title, content, type }
 }
 
-function hitOf(state: State, message: number, entry: Entry, query: Query | null): Hit {
+function hitOf(state: State, message: number, entry: Entry, query: Query | null) {
   const { title, content, type } = entry
   const { messages, identities, threads } = state
   const author = messages.author(message)
@@ -248,6 +236,7 @@ function hitOf(state: State, message: number, entry: Entry, query: Query | null)
     author_id: identities.id(author),
     display_name: JSON.parse(identities.nameJson(author)) as string,
     created_at: messages.createdAt(message),
+    /** Undefined if the message has none. */
     type,
     excerpt: excerptOf(content, query),
     content,
