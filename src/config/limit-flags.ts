@@ -87,7 +87,7 @@ export function readersOf(setting: Setting): number {
 }
 
 /** Returns the limits of one process, given how many share the memory of the machine. */
-export function nodeLimitsOf(read: ReadNumber, processes = 1) {
+export function nodeLimitsOf(read: ReadNumber, processes: number) {
   const connectionsMax = read('connections-max', 1, connections.max, ' with this `ulimit -n`')
   const memoryMb = read('memory-mb', 64, 100_000_000)
   const textMb = read('text-memory-mb', 1, 100_000_000)

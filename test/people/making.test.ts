@@ -156,7 +156,7 @@ t.test('cache: other requests for what is shown: one page is made', async (t) =>
   const befores = numbers.map((before) => `before=${before}`)
   t.equal(madeOf(t, scene, '/governance', befores), 1, 'proposals before any position')
   t.equal(madeOf(t, scene, '/governance', ['limit=10', 'limit=20', '']), 1)
-  const cursors = numbers.map((before) => `cursor=${encodeCursor(before)}`)
+  const cursors = numbers.map((before) => `cursor=${encodeCursor(before, 'created')}`)
   t.equal(madeOf(t, scene, '/', cursors), 1, 'threads before any position')
   const afters = numbers.map((after) => `after=${after}`)
   t.equal(madeOf(t, scene, thread, afters), 1, 'messages after the end')

@@ -12,16 +12,14 @@ const actsInJson = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
 
 export class Output {
   readonly json: boolean
-  readonly #write: (text: string) => void
 
-  constructor(json: boolean, write = (text: string) => void process.stdout.write(text)) {
+  constructor(json: boolean) {
     this.json = json
-    this.#write = write
   }
 
   /** Prints the answer as JSON, or as these lines. */
   answer(answer: object, lines: string | readonly string[]): void {
-    if (this.json) this.#write(`${jsonLine(answer)}\n`)
+    if (this.json) process.stdout.write(`${jsonLine(answer)}\n`)
     else this.lines(lines)
   }
 
@@ -32,7 +30,7 @@ export class Output {
 
   /** Prints lines for people; nothing with `--json`. */
   lines(lines: string | readonly string[]): void {
-    if (!this.json) for (const line of [lines].flat()) this.#write(`${line}\n`)
+    if (!this.json) for (const line of [lines].flat()) process.stdout.write(`${line}\n`)
   }
 }
 

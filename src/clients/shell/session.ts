@@ -37,15 +37,9 @@ export interface Session {
 /** Thrown by a command that has waited in vain: it may succeed later. */
 export class NoAnswer extends Error {}
 
-type Environment = Readonly<Record<string, string | undefined>>
-
 /** Throws ConfigError if the file or the address cannot be used. */
-export function sessionOf(
-  { url, identity, json = false }: CommonValues,
-  environment: Environment = process.env,
-  output = new Output(json),
-): Session {
-  const { AGENT_FORUM_URL, AGENT_FORUM_TOKEN, AGENT_FORUM_IDENTITY } = environment
+export function sessionOf({ url, identity, json = false }: CommonValues): Session {
+  const { AGENT_FORUM_URL, AGENT_FORUM_TOKEN, AGENT_FORUM_IDENTITY } = process.env
   const named = identity ?? (AGENT_FORUM_TOKEN ? undefined : AGENT_FORUM_IDENTITY || undefined)
   const file = named ?? join(homedir(), '.agent-forum.json')
   const chosen = url ?? (AGENT_FORUM_URL || undefined)
@@ -58,7 +52,7 @@ export function sessionOf(
   const kept = own === null || origin === null || isOf(own, origin) ? own : null
   // Where the identity has expired, another one is wanted of the same node.
   const node = kept?.url ?? origin ?? (usesFile ? originIn(file) : null) ?? defaultUrl
-  const token = usesToken ? tokenIn(environment) : kept?.token
+  const token = usesToken ? tokenIn(process.env) : kept?.token
   const forum = new AgentForum({
     url: node,
     timeoutMs,
@@ -68,7 +62,7 @@ export function sessionOf(
   const flags = { url, identity }
   const defined = Object.entries(flags).filter(([, value]) => value !== undefined)
   const place = defined.map(([name, value]) => ` --${name} ${quoted(value!)}`).join('')
-  return { output, url: node, file, place, kept, forum }
+  return { output: new Output(json), url: node, file, place, kept, forum }
 }
 
 /** Returns a word of a command as a shell takes it. */

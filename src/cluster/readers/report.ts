@@ -7,6 +7,7 @@ import { Histogram, type HistogramReport } from '../../base/histogram.ts'
 import type { Load } from '../../edge/http/load.ts'
 import type { Meter } from '../../edge/http/meter.ts'
 import type { Seen } from '../../forum/identities/last-seen.ts'
+import type { RunningReader } from '../../operators/ops/vitals.ts'
 
 interface CountedHere {
   meter: Meter
@@ -64,13 +65,9 @@ interface RouteReport {
   times: HistogramReport
 }
 
-export interface ReaderReport {
-  /** The reader's number, from 1. */
-  reader: number
+export interface ReaderReport extends RunningReader {
   /** Whether it serves callers: it has caught up, and listens. */
   isServing: boolean
-  /** The position of the last record applied. */
-  position: number
   /** The ages of durable positions on arrival. */
   staleness: HistogramReport
   /** Requests that were forwarded to the main process. */
@@ -78,16 +75,7 @@ export interface ReaderReport {
   /** Blocks of text that were read from disk. */
   textReads: number
   cpuSeconds: number
-  residentBytes: number
-  /**
-   * Bytes used in the JS heap, bytes outside it, and the part of the latter that is rendered text.
-   */
-  heapBytes: number
-  externalBytes: number
-  textBytes: number
   connections: number
-  bodyBytes: number
-  answerBytes: number
   refused: Record<string, number>
   waiting: number
   waitingEnded: Record<string, number>

@@ -73,19 +73,13 @@ const versions = { created: 't1.', activity: 'a1.' }
 export type ThreadOrder = keyof typeof versions
 
 /** Returns the cursor for the threads before `position` in this order, or null for null. */
-export function encodeCursor(
-  position: number | null,
-  order: ThreadOrder = 'created',
-): string | null {
+export function encodeCursor(position: number | null, order: ThreadOrder): string | null {
   if (position === null) return null
   return Buffer.from(`${versions[order]}${position}`).toString('base64url')
 }
 
 /** Returns the position in a cursor: Infinity without a cursor, null for a malformed one. */
-export function decodeCursor(
-  cursor: string | undefined,
-  order: ThreadOrder = 'created',
-): number | null {
+export function decodeCursor(cursor: string | undefined, order: ThreadOrder): number | null {
   if (cursor === undefined) return Number.POSITIVE_INFINITY
   const text = Buffer.from(cursor, 'base64url').toString()
   const position = Number(text.slice(versions[order].length))

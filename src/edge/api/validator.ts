@@ -29,7 +29,7 @@ export function validator(schema: Schema): (value: unknown) => Violation | null 
  */
 export function bodyValidator(
   schema: Schema,
-  further: readonly string[] = [],
+  further: readonly string[],
 ): (body: Record<string, unknown>) => Violation | null {
   const validate = validator(schema)
   const { properties, required = [], additionalProperties } = schema

@@ -117,8 +117,11 @@ export interface ReadersStats {
   readonly warnings: readonly string[]
 }
 
+/** What a reader has reported about itself. */
 export interface RunningReader {
+  /** Its number, from 1. */
   reader: number
+  /** The position of the last record applied. */
   position: number
   residentBytes: number
   /**
