@@ -52,6 +52,10 @@ t.test('publishers: few messages: found at once, and the new ones too', async (t
     [0, 1, 2, 7].map((identity) => publishers.newestOf(identity)),
     [14, 8, 2, -1],
   )
+  t.same(
+    [0, 1, 2, 7].map((identity) => publishers.countOf(identity).count),
+    [2, 1, 1, 0],
+  )
 })
 
 t.test('publishers: messages of an identity: each leads to the public one before', async (t) => {
