@@ -83,10 +83,11 @@ export function addSubscription(
  * because a search of the feed begins anew when one ends (queries.ts, F2).
  */
 function endExpired(state: State, identity: number, position: number): void {
+  const begin = Math.imul(position, 0x9e3779b1) >>> 0 // anywhere, and the same in a replay
   for (let i = 0; i < looksPerFollow; i++) {
     const followed = state.feeds.followed(identity)
     if (followed === 0) return
-    const thread = state.feeds.threadAt(identity, (position + i) % followed)
+    const thread = state.feeds.threadAt(identity, (begin + i) % followed)
     if (state.threads.isExpired(thread)) endSubscription(state, identity, thread, position)
   }
 }

@@ -6,14 +6,16 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
+import { FollowedTags } from '../../../src/forum/feed/followed-tags.ts'
 import { FeedSearch } from '../../../src/forum/feed/queries.ts'
+import { Scene } from '../scene.ts'
 import { naiveFeed, only, shown, smallScene, tags, type } from './scenes.ts'
 
 t.test('F2: threads expire between slices: never anew, and nothing else is missed', async (t) => {
   let slices = 0
   const property = fc.property(
-    fc.integer({ min: 0, max: 4 }),
-    fc.nat(3000),
+    fc.constantFrom(1, 2, 2, 3, 4),
+    fc.oneof(fc.nat(3000), fc.constant(1e6)),
     fc.integer({ min: 1, max: 200 }),
     fc.integer({ min: 5, max: 300 }),
     fc.array(fc.nat(59), { minLength: 30, maxLength: 40 }),
@@ -39,3 +41,31 @@ t.test('F2: threads expire between slices: never anew, and nothing else is misse
   fc.assert(property, { numRuns: 12 })
   t.ok(slices > 12, `${slices} slices`)
 })
+
+t.test('each thread that an identity follows expires: it follows few that have', async (t) => {
+  const scene = new Scene(2)
+  const { feeds } = scene.forum.state
+  let most = 0
+  for (let thread = 0; thread < 3_000; thread++) {
+    scene.thread('public', [1])
+    if (thread >= 100) scene.expire(thread - 100)
+    if (thread >= 1_000) most = Math.max(most, feeds.followed(0), feeds.followed(1))
+  }
+  t.ok(most < 150, `${most} followed, of which 100 are alive`)
+})
+
+t.test(
+  'threads with a followed tag are gone through, and those before expire: none is missed',
+  async (t) => {
+    const scene = new Scene(2)
+    scene.followTag(1, 'a')
+    for (let i = 0; i < 10; i++) scene.thread('public', [], '', ['a'])
+    const { state } = scene.forum
+    const found: number[] = []
+    for (const message of new FollowedTags(state, 1).after(0, () => state.messages.count)) {
+      found.push(message)
+      if (message === 4) for (const thread of [0, 1, 7]) scene.expire(thread)
+    }
+    t.same(found, [0, 1, 2, 3, 4, 5, 6, 8, 9])
+  },
+)
