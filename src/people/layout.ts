@@ -142,7 +142,10 @@ export function notFound(service: Service, { session }: Visiting): Answer {
   return { ...answerWhole(service, session, nothingHere), status: 404, position }
 }
 
-/** Answers with a short page, which shows only what is durable. */
+/**
+ * Answers with a short page, which shows only what is durable, and that its visitor has a session,
+ * or none because the visitor has just signed out elsewhere.
+ */
 export function answerWhole(
   service: Service,
   session: Session | null,
@@ -150,7 +153,8 @@ export function answerWhole(
 ): Answer & { headers: string } {
   const isShared = session === null && content.hasForm !== true
   const headers = isShared ? pageHeaders : privateHeaders
-  return { status: 200, body: wholePage(service, content, session), headers, position: 0 }
+  const { rotatedPosition: position } = service.forum.state.identities
+  return { status: 200, body: wholePage(service, content, session), headers, position }
 }
 
 /** The refusal of a personal page to a visitor who is not signed in. */

@@ -7,7 +7,7 @@ import { blockIdentity, unblockIdentity } from '../../src/forum/moderation/comma
 import { Node } from '../edge/http/edge-node.ts'
 import { FakeExchange } from '../edge/http/fake-exchange.ts'
 import { browserAccept } from './browser.ts'
-import { formOn, ownOrigin, type Person } from './person.ts'
+import { formOn, ownOrigin, type Person, type Shown } from './person.ts'
 import { Scene } from './scene.ts'
 
 const formType = 'application/x-www-form-urlencoded'
@@ -40,6 +40,8 @@ async function unsynced() {
   return { scene, person, path, form, reply }
 }
 
+const formOf = (page: Shown) => new Map(formOn(page, '/new', 'title')).get('form')!
+
 t.test('a form shown again: names no author whose message is not durable', async (t) => {
   const { scene, person, path, form, reply } = await unsynced()
   const blank = { ...form, content: ' ' }
@@ -58,6 +60,32 @@ t.test('names that are searched for: wait for the message that makes one known',
   t.same(found.answers, [])
   scene.pair.settle()
   t.match(found.answers, [{ status: 200, text: /Cam/ }])
+})
+
+t.test('a person signs out elsewhere: what shows that waits for the record', async (t) => {
+  const scene = new Scene()
+  const { token } = await scene.identity('Ana')
+  const [here, elsewhere] = [await scene.signedIn(token), await scene.signedIn(token)]
+  const form = Object.fromEntries(formOn(await here.open('/new'), '/new', 'title'))
+  const fields = { ...form, title: 'a title', content: 'a message' }
+  const sent = [
+    request(elsewhere, '/sign-out', { form: formOf(await elsewhere.open('/new')) }),
+    request(here, '/new', fields),
+    request(here, '/sign-out', fields),
+    request(here, '/new'),
+    request(scene.person(), '/sign-in', { token, to: '/feed' }),
+  ]
+  await nextTick()
+  t.same(
+    sent.map(({ answers }) => answers),
+    [[], [], [], [], []],
+  )
+  scene.pair.settle()
+  await nextTick()
+  t.same(
+    sent.map(({ answers }) => answers[0]?.status),
+    [303, 401, 401, 401, 303],
+  )
 })
 
 t.test('a person follows the thread: its button waits for the record', async (t) => {

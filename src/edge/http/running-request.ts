@@ -13,6 +13,7 @@
 //     and takes the request from the body on (checked-request.ts, C1).
 
 import assert from 'node:assert/strict'
+import type { State } from '../../forum/state.ts'
 import { nobody } from '../../kernel/network.ts'
 import { isRejection } from '../../kernel/rejection.ts'
 import type { Answer, Outcome, Result, Route } from '../api/route.ts'
@@ -195,7 +196,7 @@ export function answerWhenDurable(
   outcome: Outcome,
 ): void {
   responder.hold()
-  const { position = isRejection(outcome) ? service.forum.state.expiredPosition : 0 } = outcome
+  const { position = isRejection(outcome) ? lastEnding(service.forum.state) : 0 } = outcome
   const bytes = isRejection(outcome) ? 0 : outcome.body.length
   const isDurable = position <= service.forum.journal.durable
   if (isDurable && !mayLeave(outcome, route, gate)) return refuse(responder, 'no_leader')
@@ -221,4 +222,9 @@ export function answerWhenDurable(
     if (failure === null) sendOutcome(responder, route, outcome)
     else refuse(responder, failure)
   })
+}
+
+/** Returns the position of the last record that has ended a thread, or the sessions of somebody. */
+function lastEnding({ expiredPosition, identities }: State): number {
+  return Math.max(expiredPosition, identities.rotatedPosition)
 }

@@ -127,7 +127,12 @@ export const signIn: Route = formRoute<FormCall>({
     const signIn = { token, address: call.client, epoch: service.epoch }
     const sealed = commands.beginSession(forum, signIn)
     if (typeof sealed === 'string') {
-      return redirect(ownPath(textOf(call.body, 'to')), 0, cookieLine(service, sealed))
+      const { rotatedPosition } = forum.state.identities // a session has a token's number
+      return redirect(
+        ownPath(textOf(call.body, 'to')),
+        rotatedPosition,
+        cookieLine(service, sealed),
+      )
     }
     const { rejected, position = 0 } = sealed
     if (rejected !== 'invalid_token') return sealed
