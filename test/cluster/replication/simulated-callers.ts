@@ -1,13 +1,14 @@
 // The callers of simulated nodes: writers that repeat a write at any node, sometimes at both at
-// once, until it is answered, claimers (simulated-claimers.ts), people (simulated-people.ts), and
-// readers of threads and feeds at every node. All answers and pages are reported to sightings.ts;
-// an answer may come much later, or never.
+// once, until it is answered, claimers (simulated-claimers.ts), people (simulated-people.ts), those
+// whose threads expire (simulated-mortals.ts), and readers of threads and feeds at every node. All
+// answers and pages are reported to sightings.ts; an answer may come much later, or never.
 
 import type { Request } from '../../simulate/asking.ts'
 import type { Caller, Write } from './checked-swarm.ts'
 import { itemsOf } from './listed.ts'
 import { type Final, type Shown, Sightings } from './sightings.ts'
 import { SimulatedClaimers } from './simulated-claimers.ts'
+import { SimulatedMortals } from './simulated-mortals.ts'
 import type { SimulatedNode, World } from './simulated-node.ts'
 import { SimulatedPeople } from './simulated-people.ts'
 
@@ -19,6 +20,7 @@ export class SimulatedCallers {
   readonly seen = new Sightings()
   readonly claimers: SimulatedClaimers
   readonly people: SimulatedPeople
+  readonly mortals: SimulatedMortals
   readonly #world: World
   readonly #nodes: readonly SimulatedNode[]
   readonly #callers: Caller[] = []
@@ -34,6 +36,7 @@ export class SimulatedCallers {
     this.#nodes = nodes
     this.claimers = new SimulatedClaimers(world)
     this.people = new SimulatedPeople(world, mayEnd)
+    this.mortals = new SimulatedMortals(world)
   }
 
   /** Whether a write has no answer yet. */
@@ -54,12 +57,18 @@ export class SimulatedCallers {
     if (!this.arePrepared) this.#prepare(node)
     else if (this.#mayRegister && this.#world.random() < 0.2) this.prepareWebhook(node)
     else if (this.#world.random() < 0.1) this.#post(node)
+    else if (this.#world.random() < 0.15) this.useMortals(node)
     else if (this.#world.random() < 0.3) {
       this.claimers.act(node, this.#callers, this.#threads)
     } else if (this.#world.random() < 0.2) {
       this.people.act(node, this.#callers[0]!, this.#threads)
     } else if (this.#world.random() < 0.6) this.#write(node)
     else this.#read(node)
+  }
+
+  /** Uses a thread that expires at this node, or at any node. */
+  useMortals(at = this.#nodes[this.#below(this.#nodes.length)]!): void {
+    this.mortals.act(at, this.#callers[0]!)
   }
 
   /** Takes one more step towards the watcher's webhook. */

@@ -96,6 +96,23 @@ export class SimulatedEngine {
     return this.#messages[sequence - this.#trimmed - 1] ?? null
   }
 
+  /** Becomes full soon, or has room again. */
+  changeCapacity(): void {
+    const used = this.#messages.reduce((sum, { bytes }) => sum + bytes.length, 0)
+    const isFull = Number.isFinite(this.capacityBytes)
+    const slack = Math.floor(this.random() * 2_000)
+    this.capacityBytes = isFull ? Number.POSITIVE_INFINITY : used + slack
+  }
+
+  /** Ends all faults. */
+  mend(): void {
+    this.isAvailable = true
+    this.lossRate = 0
+    this.repeatRate = 0
+    this.staleRate = 0
+    this.capacityBytes = Number.POSITIVE_INFINITY
+  }
+
   /** All messages that are kept, oldest first. */
   get messages(): readonly StreamMessage[] {
     return this.#messages

@@ -113,9 +113,14 @@ export class SimulatedPeople {
     return found
   }
 
-  /** Looks at a node with each session, when all nodes have everything (P4). */
-  lookAtAll(node: SimulatedNode): void {
-    for (const session of this.#sessions) this.#look(node, session, true)
+  /** The sessions that a confirmed sign-out has ended. */
+  get ended(): readonly Session[] {
+    return this.#sessions.filter(({ ended }) => ended.size > 0)
+  }
+
+  /** Looks at a node with each session, when all nodes know that these have ended (P4). */
+  lookAtAll(node: SimulatedNode, ended: readonly Session[]): void {
+    for (const session of this.#sessions) this.#look(node, session, ended)
   }
 
   /** Takes one more step towards a session that no sign-out can end that was sent before. */
@@ -154,9 +159,9 @@ export class SimulatedPeople {
   }
 
   /** Opens a page that shows who is signed in. */
-  #look(node: SimulatedNode, session: Session, isAtEnd = false): void {
-    const led = node.leads || isAtEnd
-    const hasEnded = session.ended.has(node.name) || (isAtEnd && session.ended.size > 0)
+  #look(node: SimulatedNode, session: Session, ended?: readonly Session[]): void {
+    const led = node.leads || ended !== undefined
+    const hasEnded = session.ended.has(node.name) || ended?.includes(session) === true
     this.#ask(node, { method: 'get', path: '/new' }, session, (status, _, text) => {
       if (status === 401) return this.#refused(node, session, led, 'a page')
       if (status !== 200) return this.#wrong(node, 'a page', status)

@@ -75,6 +75,8 @@ const mustHappen = [
   'claim: claimed',
   'claim: claim_lost',
   'claim: not_holder',
+  'mortal: get 404',
+  'mortal: post 404',
   'fault: clocks apart',
   'log: readers_serving',
   'reader: reader_loaded',

@@ -30,6 +30,7 @@ import type { Final } from './sightings.ts'
 import { SimulatedCallers } from './simulated-callers.ts'
 import { Disasters } from './simulated-disasters.ts'
 import { SimulatedEngine } from './simulated-engine.ts'
+import { ttlSeconds } from './simulated-mortals.ts'
 import { data, SimulatedNode, type World } from './simulated-node.ts'
 import { SimulatedReceiver } from './simulated-receiver.ts'
 
@@ -96,6 +97,7 @@ class Simulation {
       this.compareLeaders()
     }
     await this.mend()
+    if (this.chance(0.3)) await this.letExpire()
     this.compareLeaders()
     if (!this.mayLose) await this.wakeUp()
     await this.compare()
@@ -121,7 +123,8 @@ class Simulation {
         engine.completeOne()
         await settled()
       }
-    } else if (drawn < 23) await time.advance([1, 20, 100, 500, 2_000, 6_000][this.below(6)]!)
+    } else if (drawn < 23)
+      await time.advance([1, 20, 100, 500, 2_000, 6_000, 20_000][this.below(7)]!)
     else if (this.chance(0.2)) this.nodes[this.below(2)]!.checkpoint()
     await settled()
   }
@@ -132,9 +135,7 @@ class Simulation {
     const faults: Record<string, () => void> = {
       'power is cut': () => this.crash(node, 'power'),
       killed: () => this.crash(node, 'kill'),
-      starts: () => {
-        if (!node.isAlive) node.start()
-      },
+      starts: () => node.isAlive || node.start(),
       'link cut': () => cut(node, true),
       // If the node leads, its log then has records that the stream may never get.
       'link cut under writes': () => {
@@ -162,7 +163,7 @@ class Simulation {
       'late answers or not': () => {
         engine.staleRate = [0, 0.1, 0.5][this.below(3)]!
       },
-      'full or not': () => this.changeCapacity(),
+      'full or not': () => engine.changeCapacity(),
     }
     const names = Object.keys(faults)
     const what = names[this.below(names.length)]!
@@ -173,13 +174,6 @@ class Simulation {
 
   crash(node: SimulatedNode, how: 'power' | 'kill'): void {
     if (node.isAlive) node.crash(how)
-  }
-
-  changeCapacity(): void {
-    const { engine } = this.world
-    const used = engine.messages.reduce((sum, { bytes }) => sum + bytes.length, 0)
-    const isFull = Number.isFinite(engine.capacityBytes)
-    engine.capacityBytes = isFull ? Number.POSITIVE_INFINITY : used + this.below(2_000)
   }
 
   /** Acts as a supervisor: a process that has ended starts again. */
@@ -196,11 +190,7 @@ class Simulation {
   async mend(): Promise<void> {
     const { engine, trace } = this.world
     trace(() => 'everything is mended')
-    engine.isAvailable = true
-    engine.lossRate = 0
-    engine.repeatRate = 0
-    engine.staleRate = 0
-    engine.capacityBytes = Number.POSITIVE_INFINITY
+    engine.mend()
     for (const node of this.nodes) {
       cut(node, false)
       node.setAhead(0)
@@ -215,15 +205,30 @@ class Simulation {
     for (const node of this.mayLose ? [] : this.nodes) {
       await this.until(`writes through ${node.name}`, () => {
         if (callers.arePrepared && !callers.areOpen) return true
-        if (this.chance(0.1)) callers.arePrepared ? callers.tryAgain(node) : callers.act()
+        // More requests than can be answered would wait for one another.
+        if (this.chance(0.02)) callers.arePrepared ? callers.tryAgain(node) : callers.act()
         return false
       })
     }
-    await this.until('both nodes at one position', async () => {
+    await this.meet()
+  }
+
+  /** Waits until both nodes are at one position. */
+  meet(): Promise<void> {
+    return this.until('both nodes at one position', async () => {
       const [one, two] = await this.statuses()
-      if (one === undefined || two === undefined) return false
-      return one.position === two.position && one.role !== two.role && one.epoch === two.epoch
+      return one?.position === two?.position && one?.epoch === two?.epoch && one?.role !== two?.role
     })
+  }
+
+  /** Lets threads expire, while callers go on. */
+  async letExpire(): Promise<void> {
+    const end = performance.now() + 1000 * ttlSeconds
+    await this.until('threads to expire', () => {
+      if (this.callers.arePrepared && this.chance(0.02)) this.callers.useMortals()
+      return performance.now() > end
+    })
+    await this.meet()
   }
 
   /** Waits until every wakeup has been delivered: none may be forgotten in a takeover. */
@@ -327,12 +332,14 @@ class Simulation {
       }
       return finals.size === 2
     })
-    const { seen, claimers, people } = this.callers
+    const { seen, claimers, people, mortals } = this.callers
     assert.deepEqual(seen.differences(finals), [])
     assert.deepEqual(claimers.differences(finals.get('first')!), [])
-    for (const node of this.nodes) people.lookAtAll(node)
+    const { ended } = people
+    await this.meet()
+    for (const node of this.nodes) people.lookAtAll(node, ended)
     for (let turns = 0; turns < 8; turns++) await this.world.time.turn()
-    assert.deepEqual(people.differences(finals.get('first')!), [])
+    assert.deepEqual([...people.differences(finals.get('first')!), ...mortals.found], [])
   }
 
   /** Lets everything proceed until the condition holds. */
