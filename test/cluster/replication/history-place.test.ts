@@ -129,6 +129,19 @@ t.test('place: a follower stays ahead: refused with 77, nothing is changed', asy
   t.notOk(names.some((name) => name.includes('.replaced') || name.includes('-log')))
 })
 
+t.test('place: a term is lost that it led: refused; the stream is removed: begins', async (t) => {
+  const stream = await newStream()
+  const led = term('this', 2)
+  const own = await logOf(t, 6)
+  const refused = { exitCode: 77, message: /this node led .*: remove the stream .* not its notes/ }
+  await t.rejects((await placeOf(stream, own)).agree(own.journal, led), refused)
+  t.ok(untouched(own.dir))
+  const again = await logOf(t, 6)
+  const place = await placeOf(stream, again)
+  stream.messages.length = 0
+  t.equal(await place.agree(again.journal, led), null)
+})
+
 t.test('place: a leader returns with an end of its own: it is published', async (t) => {
   const stream = await newStream()
   const own = await logOf(t, 6)
