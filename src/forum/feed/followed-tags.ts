@@ -8,6 +8,7 @@ import type { State } from '../state.ts'
 import type { FollowedTag } from './table.ts'
 
 const none: ReadonlyMap<number, string> = new Map()
+const noMessages: IterableIterator<number> = [].values() // it is at its end
 const nowhere: ReadonlyMap<number, number> = new Map()
 
 export class FollowedTags {
@@ -51,12 +52,17 @@ export class FollowedTags {
     return tagged
   }
 
+  /** Returns the messages that `#after` yields. Most identities follow no tag. */
+  after(position: number, end: () => number): IterableIterator<number> {
+    return this.areNone ? noMessages : this.#after(position, end)
+  }
+
   /**
    * Yields the messages after this position and with a number below `end`, for each tag oldest
    * first; -1 for each thread that is examined in vain. A message is yielded once, for the first of
    * its tags. Threads may expire in the meantime; apart from that, tags must not change.
    */
-  *after(position: number, end: () => number): Generator<number> {
+  *#after(position: number, end: () => number): Generator<number> {
     const { threads, tags } = this.#state
     const { firstPosition } = threads.actors.columns
     for (const { tag, from } of this.#tags) {

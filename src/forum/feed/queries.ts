@@ -162,14 +162,16 @@ export class FeedSearch {
 
   /** Returns what was found. Must be called once, after the last step. */
   feed(): Feed {
-    const { messages, position, expiredPosition, erasedPosition } = this.#state
-    const [found, { after, limit, isCount }] = [this.#found, this.#read]
+    const { messages, feeds, position, expiredPosition, erasedPosition } = this.#state
+    const [found, { caller, after, limit, isCount }] = [this.#found, this.#read]
     // `hasMore` reveals one message more than is shown.
     const newest = isCount ? Math.max(-1, ...found) : (found.at(-1) ?? -1)
     const hasMore = found.length > limit
     if (hasMore) found.length = limit
-    const shown = found.filter((message) => !this.#state.isGone(message))
-    const mentions = isCount ? [] : shown.filter((message) => this.#isMention(message))
+    const isWhole = expiredPosition === 0 // nothing has ever expired
+    const shown = isWhole ? found : found.filter((message) => !this.#state.isGone(message))
+    const hasMentions = !isCount && feeds.mentions(caller) > 0
+    const mentions = hasMentions ? shown.filter((message) => this.#isMention(message)) : []
     const last = found.length > 0 ? messages.seq(found.at(-1)!) : after
     // All messages were examined, so those that were not chosen need not be examined again.
     const end = !this.#isChoosing || hasMore ? last : Math.max(after, position)
