@@ -71,9 +71,7 @@ export async function invitesOfNode(dir: string): Promise<InvitationJson[]> {
 
 /** Returns an address at which a browser can sign in once. Throws CommandError. */
 export async function signInAddress(dir: string): Promise<SignInJson> {
-  const answer = await send<SignInJson>(dir, 'POST', '/sign-in', {})
-  if ('error' in answer) throw new CommandError(65, answer.message ?? answer.error)
-  return answer
+  return orThrow(await send<SignInJson>(dir, 'POST', '/sign-in', {}))
 }
 
 /** Returns all acts that are in effect, oldest first. */

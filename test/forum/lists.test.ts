@@ -10,6 +10,8 @@ import { kindOf } from '../../src/forum/records.ts'
 import { routes } from '../../src/forum/routes.ts'
 
 const forum = new URL('../../src/forum/', import.meta.url)
+/** The modules as written: what was compiled of files that are gone stays where it is. */
+const sources = new URL('../../../src/forum/', import.meta.url)
 /** It is a program, which runs when it is loaded. */
 const program = 'search/process.js'
 
@@ -19,10 +21,10 @@ interface Declared {
 }
 
 async function declarations(): Promise<Declared[]> {
-  const slices = readdirSync(forum, { withFileTypes: true }).filter((each) => each.isDirectory())
+  const slices = readdirSync(sources, { withFileTypes: true }).filter((each) => each.isDirectory())
   const files = slices.flatMap(({ name }) => {
-    const names = readdirSync(new URL(`${name}/`, forum)).filter((each) => each.endsWith('.js'))
-    return names.map((each) => `${name}/${each}`)
+    const names = readdirSync(new URL(`${name}/`, sources)).filter((each) => each.endsWith('.ts'))
+    return names.map((each) => `${name}/${each.replace(/ts$/, 'js')}`)
   })
   const modules = files
     .filter((file) => file !== program)
