@@ -138,14 +138,20 @@ export function notFoundPage(service: Service | null, session: Session | null): 
 }
 
 export function notFound(service: Service, { session }: Visiting): Answer {
-  const position = service.forum.state.expiredPosition // it may have been here before
-  return { ...answerWhole(service, session, nothingHere), status: 404, position }
+  const answer = answerWhole(service, session, nothingHere)
+  const { expiredPosition } = service.forum.state // it may have been here before
+  return { ...answer, status: 404, position: Math.max(answer.position, expiredPosition) }
 }
 
 /**
- * Answers with a short page, which shows only what is durable, and that its visitor has a session,
- * or none because the visitor has just signed out elsewhere.
+ * Returns from which position on a page may be shown. It shows whether its visitor is signed in,
+ * so it waits for the newest sign-out.
  */
+function positionOf({ forum }: Service, own: number): number {
+  return Math.max(own, forum.state.identities.rotatedPosition)
+}
+
+/** Answers with a short page, which shows only what is durable. */
 export function answerWhole(
   service: Service,
   session: Session | null,
@@ -153,8 +159,8 @@ export function answerWhole(
 ): Answer & { headers: string } {
   const isShared = session === null && content.hasForm !== true
   const headers = isShared ? pageHeaders : privateHeaders
-  const { rotatedPosition: position } = service.forum.state.identities
-  return { status: 200, body: wholePage(service, content, session), headers, position }
+  const body = wholePage(service, content, session)
+  return { status: 200, body, headers, position: positionOf(service, 0) }
 }
 
 /** The refusal of a personal page to a visitor who is not signed in. */
@@ -235,10 +241,11 @@ export interface Unmade {
 export function answerPage(
   service: Service,
   call: Pick<Call<unknown, unknown>, 'id' | 'ifNoneMatch' | 'client' | 'session'>,
-  { name, state, position }: Shown,
+  { name, state, position: own }: Shown,
   read: () => Unmade | null,
 ): Result {
   const { id, ifNoneMatch } = call
+  const position = positionOf(service, own)
   if (call.session !== null) return makePage(service, call, { position, cached: null }, read)
   const { epoch, version, forum } = service
   const look = `${state}${frameState(service)}`
@@ -274,10 +281,11 @@ interface MakingOf {
 export function makePage(
   service: Service,
   { client, session }: Visiting & { client: string },
-  { position, cached }: MakingOf,
+  { position: own, cached }: MakingOf,
   read: () => Unmade | null,
 ): Result {
   const { forum } = service
+  const position = positionOf(service, own)
   const refusal = forum.pageMaking.refuse(client)
   if (refusal !== null) return refusal
   const from = read()

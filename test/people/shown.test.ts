@@ -4,12 +4,14 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
 import t from 'tap'
 import { blockIdentity, unblockIdentity } from '../../src/forum/moderation/commands.ts'
+import { admitOwn, commit, type Permit } from '../../src/forum/write.ts'
 import { Node } from '../edge/http/edge-node.ts'
 import { FakeExchange } from '../edge/http/fake-exchange.ts'
 import { browserAccept } from './browser.ts'
 import { formOn, ownOrigin, type Person, type Shown } from './person.ts'
 import { Scene } from './scene.ts'
 
+const noThread = `thr_${'0'.repeat(32)}`
 const formType = 'application/x-www-form-urlencoded'
 
 /** Opens a page, or sends a form if there are fields, without making anything durable. */
@@ -74,18 +76,38 @@ t.test('a person signs out elsewhere: what shows that waits for the record', asy
     request(here, '/sign-out', fields),
     request(here, '/new'),
     request(scene.person(), '/sign-in', { token, to: '/feed' }),
+    request(here, '/'),
+    request(here, `/t/${noThread}`),
   ]
-  await nextTick()
+  for (let i = 0; i < 100; i++) await nextTick() // pages are made in steps
   t.same(
     sent.map(({ answers }) => answers),
-    [[], [], [], [], []],
+    sent.map(() => []),
   )
   scene.pair.settle()
-  await nextTick()
+  for (let i = 0; i < 100; i++) await nextTick()
   t.same(
     sent.map(({ answers }) => answers[0]?.status),
-    [303, 401, 401, 401, 303],
+    [303, 401, 401, 401, 303, 200, 404],
   )
+})
+
+t.test('a followed thread expires and is erased: the page of the feed is without it', async (t) => {
+  const scene = new Scene()
+  const { token } = await scene.identity('Ana')
+  const person = await scene.signedIn(token)
+  for (const title of ['kept', 'short-lived']) await scene.thread(token, { title })
+  const { forum } = scene.pair.leader
+  const thread = forum.state.threads.count - 1
+  t.match(await person.open('/feed'), { status: 200, text: 'short-lived' })
+  const ends = [{ type: 'thread.expired' }, { type: 'thread.erased', messages: 1 }] as const
+  for (const end of ends) {
+    const permit = admitOwn(forum) as Permit
+    commit(forum, permit, { ...end, thread, at: permit.at })
+    const shown = await person.open('/feed')
+    t.match(shown, { status: 200, text: 'kept' }, end.type)
+    t.notMatch(shown.text, 'short-lived')
+  }
 })
 
 t.test('a person follows the thread: its button waits for the record', async (t) => {

@@ -126,12 +126,13 @@ function answerOf(
   })
 }
 
-/** Returns the threads that the identity follows, those with the newest messages first. */
+/** Returns the threads that the identity follows, except expired ones, the newest news first. */
 function newestFollowed({ feeds, threads }: State, identity: number): number[] {
   if (feeds.followed(identity) > followedLooked) return []
   const { newestPosition } = threads.actors.columns
   const byNews = (a: number, b: number) => newestPosition.get(b) - newestPosition.get(a)
-  return [...feeds.threadsOf(identity)].sort(byNews).slice(0, followedShown)
+  const alive = [...feeds.threadsOf(identity)].filter((thread) => !threads.isExpired(thread))
+  return alive.sort(byNews).slice(0, followedShown)
 }
 
 interface Shown extends Pick<Feed, 'nextAfter' | 'hasMore'> {
