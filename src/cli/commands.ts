@@ -78,7 +78,8 @@ agent-forum serve --help lists the settings of a node, each with its default.
 async function main([name = 'help', ...args]: string[]): Promise<number> {
   if (['--version', '-v', '-V'].includes(name)) return main(['version', ...args])
   if (['help', '--help', '-h'].includes(name)) {
-    return args[0] === undefined ? say(help) : main([args[0], '--help'])
+    const [about = 'help'] = args
+    return about === 'help' || about.startsWith('-') ? say(help) : main([about, '--help'])
   }
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (command !== undefined) return command(args)

@@ -18,7 +18,7 @@ const flags = [
 ]
 
 t.test('help: of the program: requested in any way, and short enough to be read', async (t) => {
-  const ways = [[], ['-h'], ['--help'], ['help']]
+  const ways = [[], ['-h'], ['--help'], ['help'], ['help', 'help'], ['--help', '-h']]
   for (const { code, stdout, stderr } of await Promise.all(ways.map((args) => run(args)))) {
     t.strictSame([code, stderr], [0, ''])
     t.match(stdout, 'agent-forum serve --help')

@@ -53,7 +53,7 @@ export function guarded(
     exchange.meter = edge.meter.none
     answer(exchange, status, '', why, 'text/plain; charset=utf-8')
   }
-  let accepted = '' // most requests name the host that the one before named
+  let accepted: string | null = null // most requests name the host that the one before named
   return {
     handle(exchange: Exchange): void {
       const host = isBehindProxy ? exchange.allOf('host') : exchange.header('host')

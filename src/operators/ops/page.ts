@@ -193,9 +193,9 @@ export function problemsOf(status: Status): Problem[] {
   const isDegraded = ready.text.startsWith('degraded')
   if (ready.state !== 'serving' && !isDegraded) add(ready.text)
   if (log !== null && log.health !== 'ok') add(`storage: ${log.health}, writes are refused`)
-  const isLagging = ready.text.startsWith('lagging:') // says the same as the warning of replication
+  const isLagging = ready.text.startsWith('lagging:') // says the same as the warning of the lag
   for (const warning of ready.warnings) {
-    if (!isLagging || !warning.startsWith('replication:')) add(warning)
+    if (!isLagging || !/^replication: .* behind$/.test(warning)) add(warning)
   }
   const limits: [string, Unit, Status['load']['gate']][] = [
     ['memory: resident', bytes, memory.resident_bytes],

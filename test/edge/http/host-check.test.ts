@@ -3,9 +3,11 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
 import t from 'tap'
-import { isOwnHost } from '../../../src/edge/http/host-check.ts'
+import { guarded, isOwnHost } from '../../../src/edge/http/host-check.ts'
+import { Meter } from '../../../src/edge/http/meter.ts'
 import { startForum } from '../../api/harness.ts'
 import { wire } from '../../api/wire.ts'
+import { FakeExchange } from './fake-exchange.ts'
 
 const names = new Set(['forum.example'])
 
@@ -42,6 +44,15 @@ t.test('host: a name that a page on the internet may have: not own', async (t) =
   ]
   for (const host of others) t.equal(isOwnHost(host, names), false, host)
   t.equal(isOwnHost('forum.example', new Set()), false, 'without --public-url')
+})
+
+t.test('host: none, or an empty one: not own, also before any other request', async (t) => {
+  const handled: unknown[] = []
+  const edge = { handle: (exchange: unknown) => void handled.push(exchange), meter: new Meter() }
+  const exchange = new FakeExchange('get', '/')
+  guarded(edge, names, false).handle(exchange)
+  t.match(exchange.answers, [{ status: 421 }])
+  t.same(handled, [])
 })
 
 /** Resolves to the status and content type of the answer to a request with this Host header. */

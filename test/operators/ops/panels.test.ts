@@ -205,9 +205,10 @@ t.test('problems: each kind: the section that the documents have for it', async 
   t.match(problemsOf(failed), [{ text: /storage_full/, section: 'A full disk' }])
   const lagging = serving((vitals) => {
     vitals.replication = { ...follower, lagSeconds: () => 40, isStale: () => true }
+    vitals.warnings = () => ['replication: the stream was removed']
   })
   t.same(
     problemsOf(lagging).map(({ text }) => text),
-    ['lagging: 12 positions and 40.0 s behind'],
+    ['lagging: 12 positions and 40.0 s behind', 'replication: the stream was removed'],
   )
 })
