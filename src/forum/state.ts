@@ -116,7 +116,7 @@ export class State {
     this.reviews = new Reviews(this.text)
     this.isPartial = options.for === 'reads'
     this.receipts = new Receipts(retentionMs, seed)
-    this.quotas = new Quotas(limits)
+    this.quotas = new Quotas(this.isPartial ? {} : limits)
     if (this.isPartial) leaveOut(this)
   }
 
