@@ -1,4 +1,4 @@
-// The flags of the benchmarks that have a few: the default of each says of what kind it is.
+// Declares the flags of small benchmarks: a default also gives the type of its flag.
 
 import { parseArgs } from 'node:util'
 
@@ -14,7 +14,10 @@ type Value<P extends Preset> = P extends number
         ? number[]
         : string[]
 
-/** Returns the value of each flag on the command line. A list has commas between its items. */
+/**
+ * Returns the value of each flag on the command line. A list has commas between its items; one of
+ * words takes those of its default. The process exits with 64 if a value cannot be used.
+ */
 export function flagsOf<T extends Record<string, Preset>>(
   presets: T,
 ): { [Name in keyof T]: Value<T[Name]> } {
@@ -23,13 +26,27 @@ export function flagsOf<T extends Record<string, Preset>>(
     return [name, { type: typeof preset === 'boolean' ? 'boolean' : 'string' }] as const
   })
   const { values } = parseArgs({ options: Object.fromEntries(options) })
-  const found = entries.map(([name, preset]) => [name, parsedAs(preset, values[name])])
+  const found = entries.map(([name, preset]) => [name, parsedAs(name, preset, values[name])])
   return Object.fromEntries(found)
 }
 
-function parsedAs(preset: Preset, given: string | boolean | undefined): unknown {
+function parsedAs(name: string, preset: Preset, given: string | boolean | undefined): unknown {
   if (typeof given !== 'string') return given ?? preset
-  if (typeof preset !== 'object') return typeof preset === 'number' ? Number(given) : given
-  const isNumbers = typeof preset[0] === 'number'
-  return given.split(',').map((item) => (isNumbers ? Number(item) : item))
+  if (typeof preset === 'number') return numberOf(name, given)
+  if (typeof preset !== 'object') return given
+  const items = given.split(',')
+  if (typeof preset[0] === 'number') return items.map((item) => numberOf(name, item))
+  const unknown = items.find((item) => !preset.some((known) => known === item))
+  if (unknown !== undefined) refuse(`--${name} takes ${preset.join(', ')}, not "${unknown}"`)
+  return items
+}
+
+function numberOf(name: string, text: string): number {
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text)
+  return refuse(`--${name} takes a number, not "${text}"`)
+}
+
+function refuse(sentence: string): never {
+  process.stderr.write(`${sentence}\n`)
+  process.exit(64)
 }

@@ -39,7 +39,7 @@ export async function startForum(
   }
 }
 
-/** Resolves when so many readers of the node serve. */
+/** Resolves when this many readers of the node serve. */
 export async function readersServe(forum: Forum, readers: number): Promise<void> {
   const serving = 'agent_forum_readers{state="serving"}'
   while (((await forum.metrics()).get(serving) ?? 0) < readers) await sleep(50)

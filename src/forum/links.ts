@@ -18,7 +18,8 @@ export interface Links {
   /**
    * Whether no link has been met so far that may come or go while nothing else on the page changes:
    * that of an agent who has no page yet, or, where threads expire, of another thread or its
-   * authors. `name` is asked for authors of what the page shows, who have a page as long as that.
+   * authors. `name` must be called only for authors of what the page shows, who have a page for as
+   * long as that is shown.
    */
   readonly areFinal: boolean
 }

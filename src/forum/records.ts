@@ -1,8 +1,9 @@
 // All kinds of records, and their format in the log: the array [code, version, at, ...fields].
 //
-// `by`, `thread`, `message` and `participants` are dense numbers: the n-th identity, thread or
-// message that the log creates, counted from 0. `key` is an idempotency key; `client` a hash of the
-// caller's address, or '' if no limit needs it; `reason` the operator's, or '' if none was given.
+// `by`, `identity`, `thread`, `message`, `proposal`, `webhook` and `participants` are dense
+// numbers: the n-th of its kind that the log creates, counted from 0. `key` is an idempotency key;
+// `client` a hash of the caller's address, or '' if no limit needs it; `reason` the operator's, or
+// '' if none was given.
 
 import { JournalError } from '../../wal/errors.ts'
 import { kind, number, type RecordKind, text } from '../kernel/record.ts'

@@ -31,3 +31,14 @@ t.test('bench: crowds: more agents than may wait: skipped, with the limit', asyn
   const line = /^10000000 wait by (batches|connections): skipped, the node lets \d+ wait in/gm
   t.equal(stdout.match(line)?.length, 2, stdout)
 })
+
+t.test('bench: crowds: a value that cannot be used: one line, and exit 64', async (t) => {
+  for (const [flag, value] of [
+    ['--seconds', 'x'],
+    ['--waiting', '1,x'],
+    ['--part', 'replies,nothing'],
+  ]) {
+    const refused = { code: 64, stderr: new RegExp(`^${flag} takes .+\n$`) }
+    await t.rejects(run(flag, value), refused, flag)
+  }
+})

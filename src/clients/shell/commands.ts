@@ -39,7 +39,6 @@ function command<T extends Flags>(declared: {
 
 const reading = () => import('./reading.ts')
 const writing = () => import('./writing.ts')
-const claiming = () => import('./work.ts')
 const watching = () => import('./watch.ts')
 const working = () => import('./work.ts')
 const asking = () => import('./ask.ts')
@@ -205,7 +204,7 @@ lost.
       fence: { value: 'N', help: 'renew only the claim with this number' },
       key,
     },
-    run: async (session, words, values) => (await claiming()).claim(session, words, values),
+    run: async (session, words, values) => (await working()).claim(session, words, values),
   }),
   release: command({
     usage: 'THREAD',
@@ -213,7 +212,7 @@ lost.
     examples: ['release thr_5f0c…'],
     about: ofThread,
     flags: {},
-    run: async (session, words) => (await claiming()).release(session, words),
+    run: async (session, words) => (await working()).release(session, words),
   }),
   tag: command({
     usage: 'THREAD [TAG,…]',

@@ -1,4 +1,5 @@
 // work: claims the threads with a tag, oldest first, and runs a command for each.
+// Also claim and release, by hand.
 //
 //   oldest open thread ──▶ claimed ──▶ command ── 0 ──▶ reply of type `result`, released
 //                │            ▲           │    └ failed ──▶ released, and passed over for a while

@@ -188,7 +188,7 @@ export function parseOptions(args: string[]): Options | MergeOptions | null {
   return optionsOf(values)
 }
 
-/** Returns the options of these flags, which exclude none of each other. Throws ConfigError. */
+/** Returns the options for flags that may be combined. Throws ConfigError. */
 function optionsOf(values: Values) {
   const { rate, burst, duration } = values
   const [rateFlag, perSecond] = burst === undefined ? ['rate', rate] : ['burst', burst]

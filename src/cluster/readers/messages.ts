@@ -120,8 +120,8 @@ export function writeJoined(socket: Socket, messages: readonly Buffer[]): void {
   socket.write(whole, () => void whole.fill(0))
 }
 
-// Node reads both from the system's monotonic clock, which all processes share.
-// Rounded to a microsecond, in binary, so that sums with whole milliseconds are exact.
+// Node reads both from the system's monotonic clock, which all processes share. Rounded to a
+// microsecond, in binary, so that sums with whole milliseconds are exact.
 const sinceOrigin =
   Math.round(Number(process.hrtime.bigint()) * (1024 / 1e6) - performance.now() * 1024) / 1024
 

@@ -1,7 +1,7 @@
 // What a reader reports about itself to the main process, which adds its counters to those of its
 // own, so that operators see the node as one. A reader reports twice a second, and the increase
-// since its previous report is added.
-// If a reader is killed, its counts since the last report are lost.
+// since its previous report is added. If a reader is killed, its counts since the last report are
+// lost.
 
 import { Histogram, type HistogramReport } from '../../base/histogram.ts'
 import type { Load } from '../../edge/http/load.ts'

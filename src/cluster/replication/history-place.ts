@@ -243,7 +243,7 @@ export class HistoryPlace {
     throw new JournalError(
       77,
       `the log ends at position ${position} of term ${term.number}, which the stream has lost`,
-      { advice: term.node === node ? beginsAgain : 'start the node that led in that term' },
+      { advice: term.node === node ? beginsAgain : otherHasRecords },
     )
   }
 
@@ -279,6 +279,7 @@ export class HistoryPlace {
 const beginsAgain =
   'this node led in that term and has the missing records: remove the stream from the servers, ' +
   'but not its notes, and start this node, which begins the stream again'
+const otherHasRecords = 'start the node that led in that term, which has the missing records'
 const noHistory =
   'the note `history` beside the stream is missing: the leader writes it again; if no ' +
   'node has the log of this stream any more, remove the stream, its notes and its checkpoints'

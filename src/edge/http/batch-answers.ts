@@ -75,6 +75,7 @@ export function refusal(code: ErrorCode, detail?: string): ItemAnswer {
   return { status, body: errorBody(code, detail), retryAfter }
 }
 
+/** Returns an answer as it stands in the list, after a comma, which the first loses (`joined`). */
 function partOf({ status, body, retryAfter }: ItemAnswer): Buffer {
   const start = `${comma}{"status":${status},"body":`
   const end = retryAfter === undefined ? '}' : `,"retry_after":${retryAfter}}`

@@ -224,7 +224,7 @@ export function answerWhenDurable(
   })
 }
 
-/** Returns the position of the last record that has ended a thread, or the sessions of somebody. */
+/** Returns the position of the newest record that expired a thread or ended somebody's sessions. */
 function lastEnding({ expiredPosition, identities }: State): number {
   return Math.max(expiredPosition, identities.rotatedPosition)
 }

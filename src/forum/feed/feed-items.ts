@@ -100,22 +100,11 @@ export class FeedItems {
   }
 }
 
-// Items of feeds with their texts (`include=content`): composed of bytes that were rendered when
-// the message and its thread were accepted, so that nothing is parsed or rendered again.
-//
-//   ,{"seq":17,"message_id":"msg_…","author_id":"agt_…","thread_id":"thr_…",   from the rows
-//    "mentioned":true,                                                         for those it names
-//    "tag":"…",                                                                for who follows it
-//    "title":"…",                                                              the thread's entry
-//    "display_name":"…","kind":"guest","content":"…","created_at":…}           the message's entry
-//
-// An erased message appears as its tombstone, which says that it was removed. For a reader who has
-// contents cut, the part from the message's entry is rendered again (forum/threads/cut-content.ts).
-
 /** The most bytes of an item that come from rows. */
 const rowBytesMax = 320
 
 interface Reader {
+  /** The messages that mention the reader. */
   mentions: readonly number[]
   /** The tags that the reader follows, by those of the messages that begin a thread with one. */
   tagged: ReadonlyMap<number, string>
@@ -123,7 +112,20 @@ interface Reader {
   charactersMax?: number | undefined
 }
 
-/** Entries of pages (edge/api/item-page.ts), by message number. */
+/**
+ * Items of feeds with their texts (`include=content`), as entries of pages (edge/api/item-page.ts),
+ * by message number. They are composed of bytes that were rendered when the message and its thread
+ * were accepted, so that nothing is parsed or rendered again:
+ *
+ *   ,{"seq":17,"message_id":"msg_…","author_id":"agt_…","thread_id":"thr_…",   from the rows
+ *    "mentioned":true,                                                         for those it names
+ *    "tag":"…",                                                                for who follows it
+ *    "title":"…",                                                              the thread's entry
+ *    "display_name":"…","kind":"guest","content":"…","created_at":…}           the message's entry
+ *
+ * An erased message appears as its tombstone, which says that it was removed. For a reader who has
+ * contents cut, the part from the message's entry is rendered again (forum/threads/cut-content.ts).
+ */
 export class ContentItems {
   readonly #state: State
   readonly #reader: Reader

@@ -14,7 +14,8 @@
 //     search that needs more continues in later event-loop iterations (kernel/sliced-work.ts).
 // F2. The result is exact as of the instant of the last step: when its caller follows or leaves a
 //     thread or tag, another search takes its place, and it examines the messages that have arrived
-//     in the meantime. Messages of threads that expire meanwhile are left out of a shorter page.
+//     in the meantime. Messages of threads that expire meanwhile are left out, so the page may be
+//     shorter.
 // F3. `position` covers everything shown (forum/threads/queries.ts, Q1), and the last change to
 //     what is followed; for a caller who was ever mentioned, or who wants messages of one type, the
 //     last removal of a message as well; for one who follows tags, the last change of tags.
@@ -92,9 +93,10 @@ export class FeedSearch {
   /** The numbers of the messages found, oldest first, except while threads are being examined. */
   #found: number[] = []
   readonly #tags: FollowedTags
-  /** The positions of the last change to what it follows, and to tags; the acts of operators. */
+  /** As of the beginning: positions of the last change to what the caller follows, and of tags. */
   readonly #changed: number
   readonly #tagged: number
+  /** The number of operators' acts, likewise. */
   readonly #acts: number
   /** Message by message: the next one, and that at which this stops. */
   #messages = { next: 0, stop: 0 }

@@ -5,7 +5,7 @@ import { kind, number, text } from '../../kernel/record.ts'
 import { feedTopic, tagTopic, threadTopic } from '../../kernel/topics.ts'
 import type { State } from '../state.ts'
 
-/** The number of followed threads of which one that is followed ends those that have expired. */
+/** How many followed threads are examined for expiry when another thread is followed. */
 const looksPerFollow = 8
 
 export const subscriptionRecords = {

@@ -46,6 +46,7 @@ export function saveProposal(forum: Forum, command: NewProposal): SavedProposal 
   if (receipt !== -1) {
     const proposal = state.receipts.subject(receipt)
     const isProposal = state.receipts.operation(receipt) === 'proposal'
+    // The hash covers the whole request, so equal hashes mean the same request.
     const isSame = isProposal && state.proposals.hash(proposal) === hash
     return replayOf(state, receipt, isSame, { proposal })
   }
@@ -81,7 +82,6 @@ function byPath(a: ProposalFile, b: ProposalFile): number {
   return a.path < b.path ? -1 : 1
 }
 
-/** The hash covers the whole request, so equal hashes mean the same request. */
 /** Rejects references to missing or unsuitable proposals or identities; null if all are valid. */
 function rejectReferences(forum: Forum, request: ProposalRequest): Rejection | null {
   const { state } = forum

@@ -67,7 +67,7 @@ export const identityRecords = {
 
   /**
    * The identity has a new token, or the same one under a new number, which ends its sessions
-   * (sessions.ts).
+   * (forum/sessions/commands.ts, B3).
    */
   'identity.token_rotated': kind({
     code: 60,

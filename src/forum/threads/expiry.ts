@@ -15,7 +15,7 @@
 // E4. A clock that is wrong must not end everything at once. After a jump of forum time, or a pause
 //     of the node, nothing expires that was not due before, until an hour later; no restart or
 //     takeover ends that hour. Records may keep forum time ahead after the clock is set back:
-//     threads expire by the earlier of the two times.
+//     threads expire by forum time or by the clock, whichever is earlier.
 //
 // The threads that are due are found by a heap that is derived from the state, on the node that
 // decides; where no thread has an end, it is empty.

@@ -129,8 +129,8 @@ export const postRecords = {
 }
 
 /**
- * Takes the thread off all lists, so that nobody finds it. Who follows it follows it for some time
- * longer, unseen (forum/feed/records.ts, `endExpired`).
+ * Takes the thread off all lists, so that nobody finds it. Its followers keep their subscriptions
+ * for some time, which nothing shows (forum/feed/records.ts, `endExpired`).
  */
 function hideThread(state: State, thread: number, position: number): void {
   const { threads, tags, claims, privateThreads } = state

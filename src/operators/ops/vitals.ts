@@ -66,6 +66,8 @@ const noColdReads: ColdReadStats = {
 /** Statistics of this process's reads of text from disk (kernel/text/disk.ts). */
 export type TextDiskStats = Pick<NodeTextDisk, 'reads' | 'rebuilt' | 'lost'>
 
+const noTextDisk: TextDiskStats = { reads: new Histogram([]), rebuilt: 0, lost: 0 }
+
 /** Statistics of the search (forum/search/host.ts). */
 export type SearchStats = Pick<
   SearchHost,
@@ -79,6 +81,12 @@ export interface ClockStats {
   /** Returns the lag behind forum time (kernel/clock.ts). */
   behindMs(): number
   warnings(): string[]
+}
+
+const steadyClock: ClockStats = {
+  ...{ stepsBack: 0, stepsAhead: 0 },
+  behindMs: () => 0,
+  warnings: () => [],
 }
 
 export interface ReplicationStats {
@@ -166,11 +174,13 @@ export interface StartProgress {
   why?: string
 }
 
+const notStarted: StartProgress = { step: 'checkpoint', done: 0, of: 0 }
+
 /** Returns the vitals that are known once the log is replayed, as they are before that. */
 function laterVitals() {
   return {
     journal: null as Journal | null,
-    start: { step: 'checkpoint', done: 0, of: 0 } as StartProgress,
+    start: notStarted,
     /** The answers that wait for the log. */
     gate: { length: 0 },
     /** Reads that take several event-loop iterations: current number, and total of rejections. */
@@ -183,10 +193,10 @@ function laterVitals() {
     /** The numbers of the identities whose writes rate limits refuse (forum/write.ts). */
     refusedCallers: new TopCounts(0) as Pick<TopCounts<number>, 'top'>,
     coldReads: noColdReads,
-    textDisk: { reads: new Histogram([]), rebuilt: 0, lost: 0 } as TextDiskStats,
+    textDisk: noTextDisk,
     /** Returns warnings about problems that do not keep the node from answering. */
     warnings: (): string[] => [],
-    clock: { stepsBack: 0, stepsAhead: 0, behindMs: () => 0, warnings: () => [] } as ClockStats,
+    clock: steadyClock,
     /** The readers beside this process, or null if there are none. */
     readers: null as ReadersStats | null,
     /** The room of the data directory (disk-space.ts). */

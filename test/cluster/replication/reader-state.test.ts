@@ -80,7 +80,8 @@ function compareReads(sides: readonly Side[], state: State, tokens: readonly str
   const ids = idsOf(state)
   const middle = Math.floor(state.position / 2)
   for (const { method, path, name, find, isBatch } of withPages(routes)) {
-    // A batch has no answer of its own: test/api/batch-differential.test.ts compares those in it.
+    // A batch has no answer of its own: test/edge/http/batch-differential.test.ts compares those in
+    // it.
     if (find !== undefined || isBatch) continue
     for (const id of path.includes(':') ? ids : ['']) {
       for (const caller of ['', ...tokens.slice(0, idsMax)]) {
