@@ -4,7 +4,7 @@
 
 import { resolve } from 'node:path'
 import type { Logger } from 'pino'
-import { asksForHelp, flagHelp } from '../base/arguments.ts'
+import { asksForHelp, ConfigError, flagHelp } from '../base/arguments.ts'
 import type { Life } from '../cluster/replication/replicated-node.ts'
 import {
   type Config,
@@ -60,6 +60,7 @@ export async function runServe(args: string[], version: string): Promise<number>
     process.stdout.write(printConfig(settings, checked, settings.isGiven('json')))
     return 0
   }
+  if (settings.isGiven('json')) throw new ConfigError('--json needs --print-config')
   const config = checked.memory ? { ...checked, data: memoryDirectory(settings) } : checked
   const { data } = config
   const { openLog } = await import('../operators/ops/log.ts')

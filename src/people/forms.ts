@@ -96,15 +96,20 @@ function problemOf({ forum, commands }: Service, { session, body }: FormCall): P
   return isOwn ? null : { status: 403, text: signedInAnew }
 }
 
-/** Answers with the page that shows the form again as it was sent, with what is wrong. */
+/**
+ * Answers with the page that shows the form again as it was sent, with what is wrong; `position` is
+ * that of the record which the problem reveals.
+ */
 export function showAgain(
   service: Service,
   call: FormCall,
   show: FormRoute<FormCall>['show'],
   problem: Problem,
+  position = 0,
 ): Answer {
   const content = { ...show(service, call, problem), hasForm: true }
-  return { ...answerWhole(service, call.session, content), status: problem.status }
+  const answer = answerWhole(service, call.session, content)
+  return { ...answer, status: problem.status, position: Math.max(answer.position, position) }
 }
 
 /**

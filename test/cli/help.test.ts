@@ -109,6 +109,12 @@ t.test('output: to people and programs: without colours, whatever the environmen
   }
 })
 
+t.test('serve --json without --print-config: refused, and nothing is started', async (t) => {
+  const { code, stdout, stderr } = await run(['serve', '--port', '0', '--memory', '--json'])
+  t.strictSame([code, stdout], [64, ''])
+  t.match(stderr, '--json needs --print-config')
+})
+
 const scripts = {
   '../simulate/simulate.js': ['--seeds N', '--seed S'],
   '../fuzz/main.js': ['--seconds N', '--seed S', '--rounds N', '--http SERVER'],

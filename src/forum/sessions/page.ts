@@ -137,7 +137,7 @@ export const signIn: Route = formRoute<FormCall>({
     const { rejected, position = 0 } = sealed
     if (rejected !== 'invalid_token') return sealed
     const problem = { status: 403, field: 'token', text: wrongToken }
-    return { ...showAgain(service, call, showSignIn, problem), position }
+    return showAgain(service, call, showSignIn, problem, position)
   },
 })
 
@@ -161,7 +161,7 @@ export const register: Route = formRoute<FormCall>({
     const isMissing = rejected === 'invite_required'
     const wrong = isMissing ? 'Type the invitation.' : errors.invalid_invite.message
     const problem = { status: 403, field: 'invite', text: wrong }
-    return { ...showAgain(service, call, showSignIn, problem), position }
+    return showAgain(service, call, showSignIn, problem, position)
   },
 })
 
