@@ -12,10 +12,9 @@ import { setImmediate as nextIteration } from 'node:timers/promises'
 import t from 'tap'
 import { isRejection } from '../../src/kernel/rejection.ts'
 import { parityHeaderBytes, pieceBytes } from '../../wal/checkpoint/parity.ts'
-import { chosenSeed, sizeOf, timeoutMs } from '../depth.ts'
+import { timeoutMs } from '../depth.ts'
 import { until } from '../until.ts'
 import type { SimulatedDisk } from '../wal/simulated-disk.ts'
-import { seededRandom } from '../wal/simulated-inode.ts'
 import {
   type Base,
   build,
@@ -27,6 +26,7 @@ import {
   readErased,
   start,
 } from './cold-forum.ts'
+import { type CutOff, cutOffAtSome } from './cut-off.ts'
 
 t.setTimeout(timeoutMs)
 
@@ -275,19 +275,10 @@ t.test('cut off after any change to the disk: what was reported as erased is era
   await eraseAll(running)
   const changes = whole.changesMade - before
   await running.node.stop()
-  const random = seededRandom(chosenSeed)
-  const points = Math.min(changes, sizeOf('CRASH_POINTS'))
-  t.comment(`TEST_SEED=${chosenSeed}: ${points} of ${changes} changes`)
-  for (let i = 0; i < points; i++) {
-    const point = Math.floor(((i + random()) * changes) / points)
-    const how = random() < 0.5 ? 'kill' : 'loss of power'
-    await cutOff(point, how).catch((error) => {
-      t.fail(`TEST_SEED=${chosenSeed}: ${how} after change ${point}: ${error.stack}`)
-    })
-  }
+  await cutOffAtSome(t, changes, cutOff)
 })
 
-async function cutOff(point: number, how: 'kill' | 'loss of power'): Promise<void> {
+async function cutOff(point: number, how: CutOff): Promise<void> {
   const disk = base.disk.copy()
   const running = await start(disk)
   disk.freezeAfter(point)

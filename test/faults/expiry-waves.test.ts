@@ -18,10 +18,10 @@ import { ThreadExpiry } from '../../src/forum/threads/expiry.ts'
 import { isRejection } from '../../src/kernel/rejection.ts'
 import type { Disk } from '../../wal/disk.ts'
 import { dataDirectory } from '../api/process.ts'
-import { chosenSeed, sizeOf, timeoutMs } from '../depth.ts'
+import { timeoutMs } from '../depth.ts'
 import { goOn, newWorld, type World } from '../forum/doubles.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
-import { seededRandom } from '../wal/simulated-inode.ts'
+import { type CutOff, cutOffAtSome } from './cut-off.ts'
 import { hashesWithoutText, open as openStore, type Store } from './expiring-store.ts'
 
 t.setTimeout(timeoutMs)
@@ -144,19 +144,10 @@ t.test('a wave, cut off after any change to the disk: the next start completes i
   await complete(running)
   const changes = whole.changesMade - before
   await running.journal.close()
-  const random = seededRandom(chosenSeed)
-  const points = Math.min(changes, sizeOf('CRASH_POINTS'))
-  t.comment(`TEST_SEED=${chosenSeed}: ${points} of ${changes} changes`)
-  for (let i = 0; i < points; i++) {
-    const point = Math.floor(((i + random()) * changes) / points)
-    const how = random() < 0.5 ? 'kill' : 'loss of power'
-    await cutOff(point, how).catch((error) => {
-      t.fail(`TEST_SEED=${chosenSeed}: ${how} after change ${point}: ${error.stack}`)
-    })
-  }
+  await cutOffAtSome(t, changes, cutOff)
 })
 
-async function cutOff(point: number, how: 'kill' | 'loss of power'): Promise<void> {
+async function cutOff(point: number, how: CutOff): Promise<void> {
   const disk = base.copy()
   const running = await open(world, { dir, disk })
   disk.freezeAfter(point)

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import type { State } from '../../src/forum/state.ts'
 import { factsOf, rowsOf, storesOf } from '../../src/kernel/saved.ts'
-import { packFacts } from '../../wal/checkpoint/manifest.ts'
+import { pack } from '../../wal/checkpoint/manifest.ts'
 
 export function stateHash(state: State): string {
   const hash = createHash('sha256')
@@ -33,13 +33,13 @@ export function hashesOf(state: State, without: readonly string[] = []): Record<
     const rows: string[] = []
     source.freeze()
     for (let row = source.next(); row !== null; row = source.next()) {
-      rows.push(packFacts(row).toString('hex'))
+      rows.push(pack(row).toString('hex'))
     }
     source.thaw()
     hashes[name] = createHash('sha256').update(rows.sort().join()).digest('hex')
   }
   for (const [name, facts] of Object.entries(factsOf(state))) {
-    hashes[`facts of ${name}`] = createHash('sha256').update(packFacts(facts)).digest('hex')
+    hashes[`facts of ${name}`] = createHash('sha256').update(pack(facts)).digest('hex')
   }
   return hashes
 }

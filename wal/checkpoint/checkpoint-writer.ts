@@ -21,7 +21,7 @@ import {
   encodeManifest,
   type Manifest,
   manifestName,
-  packRow,
+  pack,
   pagesName,
   parityName,
   placesOf,
@@ -169,7 +169,7 @@ async function writeRows(
     filled = 0
   }
   for (let row = source.next(); row !== null; row = source.next()) {
-    const packed = packRow(row)
+    const packed = pack(row)
     bytes += packed.length
     for (let at = 0; at < packed.length; ) {
       const copied = packed.copy(page, filled, at)

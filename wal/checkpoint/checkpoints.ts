@@ -51,7 +51,7 @@ import {
   type Manifest,
   manifestName,
   markBadDirty,
-  packFacts,
+  pack,
   pagesName,
   unpackFacts,
   unpackRows,
@@ -232,7 +232,7 @@ export class Checkpoints {
     const before = this.#kept[0]
     const frozen = freezeAll(stores, before?.tables ?? new Map())
     for (const source of rows.values()) source.freeze()
-    const head = { number, storeId, position, form, facts: packFacts(facts()) }
+    const head = { number, storeId, position, form, facts: pack(facts()) }
     const [directory, emptied, mustEmpty] = [this.#directory, this.#emptied, this.#mustEmpty]
     const syncLog = () => journal.sync()
     const attempt = { directory, head, frozen, rows, before, emptied, mustEmpty, pause, syncLog }

@@ -69,17 +69,13 @@ export function numberIn(name: string): number {
   return Number(numberPattern.exec(name)?.[1] ?? 0)
 }
 
-export function packFacts(facts: unknown): Buffer {
-  return packr.pack(facts)
+/** Packs facts, or a row; pages contain packed rows one after another. */
+export function pack(value: unknown): Buffer {
+  return packr.pack(value)
 }
 
 export function unpackFacts(facts: Buffer): unknown {
   return unpackr.unpack(facts)
-}
-
-/** Packs a row; pages contain packed rows one after another. */
-export function packRow(row: unknown): Buffer {
-  return packr.pack(row)
 }
 
 export function unpackRows(bytes: Buffer): unknown[] {

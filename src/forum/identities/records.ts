@@ -21,19 +21,21 @@ export interface NewIdentity extends Omit<Timed, 'type'> {
   listed: boolean
 }
 
+/** The first fields of every record that creates an identity. */
+export const createdFields = {
+  id: text,
+  kind: field<IdentityKind>(),
+  displayName: text,
+  tokenDigest: text,
+  expiresAt: number,
+  client: text,
+}
+
 export const identityRecords = {
   'identity.created': kind({
     code: 1,
     version: 1,
-    fields: {
-      id: text,
-      kind: field<IdentityKind>(),
-      displayName: text,
-      tokenDigest: text,
-      expiresAt: number,
-      client: text,
-      listed: flag,
-    },
+    fields: { ...createdFields, listed: flag },
     apply(state, position, record) {
       addIdentity(state, position, record)
       const { client, at } = record

@@ -1,9 +1,8 @@
 // Records of invitations, and of the identities that they create.
 
 import { nobody } from '../../kernel/network.ts'
-import { field, flag, kind, number, text } from '../../kernel/record.ts'
-import type { IdentityKind } from '../identities/machine.ts'
-import { addIdentity } from '../identities/records.ts'
+import { flag, kind, number, text } from '../../kernel/record.ts'
+import { addIdentity, createdFields } from '../identities/records.ts'
 
 export const invitationRecords = {
   'invitation.issued': kind({
@@ -37,16 +36,7 @@ export const invitationRecords = {
   'identity.invited': kind({
     code: 63,
     version: 1,
-    fields: {
-      id: text,
-      kind: field<IdentityKind>(),
-      displayName: text,
-      tokenDigest: text,
-      expiresAt: number,
-      client: text,
-      invitation: text,
-      listed: flag,
-    },
+    fields: { ...createdFields, invitation: text, listed: flag },
     apply(state, position, record) {
       const { client, at, invitation } = record
       addIdentity(state, position, record)
