@@ -42,14 +42,17 @@ export interface ReadResult {
 
 /** Reads text from disk (kernel/text/disk.ts). */
 export interface TextDisk {
-  /** Reads the blocks into their slots. Later calls `done` once, with a result for each block. */
+  /**
+   * Reads the blocks into their slots. Calls `done` once, possibly before returning, with a result
+   * for each block.
+   */
   read(reads: readonly BlockRead[], done: (results: readonly ReadResult[]) => void): void
   /**
    * Rebuilds a damaged block from parity, and reports the damage. Resolves to the bytes that were
    * written, or to null if they are lost.
    */
   mend(read: BlockRead, why: string): Promise<Uint8Array | null>
-  /** Stops reading. No `done` is called after this. */
+  /** Stops reading. Reads in progress fail, and so do later ones. */
   close(): void
 }
 

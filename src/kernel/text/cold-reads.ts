@@ -141,9 +141,9 @@ export class ColdReads {
   /** Rejects all parked requests, and any that are parked later (R4). */
   stop(): void {
     this.#isStopped = true
-    this.#source.disk.close()
     this.#waiting.clear()
     for (const parked of [...this.#parked]) this.#leave(parked, { rejected: 'shutting_down' })
+    this.#source.disk.close()
   }
 
   #reject(parked: Parked): ReadRejection | null {

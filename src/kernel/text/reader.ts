@@ -49,6 +49,7 @@ interface ReadAnswer {
 }
 
 const good: ReadResult = { kind: 'good', why: '' }
+const closed: ReadResult = { kind: 'failed', why: 'the reader is closed' }
 
 export class PageReads {
   readonly #disk: Disk
@@ -128,7 +129,6 @@ export type StartReading = (dir: string, onAnswer: (answer: ReadAnswer) => void)
 
 const startWorker: StartReading = (dir, onAnswer) => {
   const worker = startThread(dir)
-  worker.unref()
   worker.on('message', onAnswer)
   worker.on('error', (error) => {
     throw error // a bug of ours: disk errors are reported as results
@@ -143,6 +143,7 @@ export class BlockReader {
   readonly #start: () => ReadingThread
   readonly #blocks: TextBlocks
   #thread: ReadingThread | null = null
+  #isClosed = false
   #slabs = 0
   #lastId = 0
   readonly #pending = new Map<number, { count: number; done: (all: ReadResult[]) => void }>()
@@ -152,8 +153,9 @@ export class BlockReader {
     this.#blocks = blocks
   }
 
-  /** Reads blocks into their slots. Calls `done` once, with a result for each block. */
+  /** Reads blocks into their slots, as a TextDisk does. */
   read(reads: readonly BlockRead[], done: (results: readonly ReadResult[]) => void): void {
+    if (this.#isClosed) return done(reads.map(() => closed))
     this.#thread ??= this.#start()
     this.#lastId += 1
     this.#pending.set(this.#lastId, { count: reads.length, done })
@@ -162,9 +164,11 @@ export class BlockReader {
     this.#thread.post({ id: this.#lastId, slabs, reads: this.#numbersOf(reads) })
   }
 
+  /** Ends the thread. The search index, which is closed at the same time, may go on reading. */
   close(): void {
-    this.#pending.clear()
+    this.#isClosed = true
     this.#thread?.end()
+    for (const id of [...this.#pending.keys()]) this.#end(id, closed)
   }
 
   #numbersOf(reads: readonly BlockRead[]): Float64Array {
@@ -183,8 +187,13 @@ export class BlockReader {
   }
 
   #answered({ id, results }: ReadAnswer): void {
+    this.#end(id, good, results)
+  }
+
+  /** Reports these results of a read, or the same for each of its blocks. */
+  #end(id: number, each: ReadResult, results: ReadResult[] | null = null): void {
     const pending = this.#pending.get(id)
     this.#pending.delete(id)
-    pending?.done(results ?? new Array<ReadResult>(pending.count).fill(good))
+    pending?.done(results ?? new Array<ReadResult>(pending.count).fill(each))
   }
 }

@@ -89,13 +89,24 @@ t.test('the file is a directory: neither damaged nor gone', async (t) => {
   t.match(results, [{ kind: 'failed', why: /EISDIR/ }])
 })
 
-t.test('closed while it reads: no result comes', async (t) => {
+t.test('closed: the read in progress fails, and so does a later one', async (t) => {
   const scene = new Scene(t)
-  let isDone = false
-  void scene.read([{ file: 1, block: 0 }]).then(() => {
-    isDone = true
-  })
+  const reading = scene.read([{ file: 1, block: 0 }])
   scene.reader.close()
-  await new Promise((resolve) => setTimeout(resolve, 20))
-  t.notOk(isDone)
+  for (const { results } of [await reading, await scene.read([{ file: 1, block: 1 }])]) {
+    t.match(results, [{ kind: 'failed', why: 'the reader is closed' }])
+  }
+})
+
+t.test('closed before its first read: no thread is started, which would never end', async (t) => {
+  const scene = new Scene(t)
+  const start = () => t.fail('a thread was started') as never
+  const reader = new BlockReader(scene.dir, scene.blocks, start)
+  reader.close()
+  const place = { file: 1, offset: 0, bytes: blockBytes, crc: 0 }
+  const read: BlockRead = { block: 0, slot: scene.blocks.hold(0), place }
+  const kinds = await new Promise((resolve) => {
+    reader.read([read], (results) => resolve(results.map(({ kind }) => kind)))
+  })
+  t.same(kinds, ['failed'])
 })
