@@ -95,18 +95,18 @@ export function storageError(doing: string, error: unknown): JournalError {
 /** The last commits that read what builds before release 1.0 wrote, by version from 1 on. */
 const lastReaders = {
   format: ['8bceb596', 'd83a88e8'],
-  form: ['0a1fa4a2', '5294896c', '6bd589d5'],
+  state: ['0a1fa4a2', '5294896c', '6bd589d5'],
 }
 
 /**
- * JournalError 76: `file`, or the `form` of the state in it, has another format version than the
+ * JournalError 76: `file`, or the `state` in it, has another format version than the
  * one that this program knows. If it is older, names the last commit of agent-forum that reads it.
  */
 export function versionError(
   file: string,
   version: number,
   known: number,
-  of: 'format' | 'form' = 'format',
+  of: 'format' | 'state' = 'format',
 ): JournalError {
   const older = 'a build before release 1.0 wrote it'
   const lastReader = lastReaders[of][version - 1] ?? lastReaders[of].at(-1)

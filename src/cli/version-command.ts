@@ -5,7 +5,7 @@ import { formatVersion } from '../../wal/journal/format.ts'
 import { ConfigError, type Flags, flagHelp, readFlags } from '../base/arguments.ts'
 import { textOf } from '../base/program-files.ts'
 import { loadBinding } from '../edge/http/uws-binding.ts'
-import { formVersion } from '../kernel/saved.ts'
+import { stateVersion } from '../kernel/saved.ts'
 import { withCommit } from '../operators/ops/commit.ts'
 import { CommandError } from './command-error.ts'
 
@@ -54,7 +54,7 @@ function nativeParts(): string {
 }
 
 function formats(): string {
-  const formats = `log ${formatVersion}, checkpoint ${checkpointVersion}, state ${formVersion}`
+  const formats = `log ${formatVersion}, checkpoint ${checkpointVersion}, state ${stateVersion}`
   return `formats on disk: ${formats}`
 }
 

@@ -4,7 +4,7 @@
 // V1. Stores, rows and facts contain the whole state: indexes and queues are derived from them, and
 //     rebuilt after a load.
 // V2. Names and meanings never change. Anything that older checkpoints do not contain requires a
-//     new `formVersion`, and, for a form that a release wrote, code that loads it.
+//     new `stateVersion`, and, for a version that a release wrote, code that loads it.
 // V3. A state with parts left out (forum/state.ts) is loaded like any other, and is never
 //     saved.
 
@@ -14,8 +14,8 @@ import { inSlicesOf } from '../base/pauses.ts'
 
 const sliceMs = 4
 
-/** The version of the form in which `State` is saved. */
-export const formVersion = 4
+/** The version of the saved `State`. */
+export const stateVersion = 4
 
 export interface Saved {
   readonly stores?: Readonly<Record<string, PagedStore>>
@@ -57,7 +57,7 @@ export function checkpointSource(saved: Saved) {
 
 export type OnIndexFilled = (filled: number, of: number) => void
 
-/** Returns the target into which `Checkpoints.load` loads a checkpoint of the current form. */
+/** Returns the target into which `Checkpoints.load` loads a checkpoint of the current version. */
 export function checkpointTarget(saved: Saved, onIndexFilled?: OnIndexFilled) {
   const restoreAll = (facts: unknown) => {
     restore(saved, facts as Record<string, unknown>)

@@ -4,7 +4,7 @@
 import { apply } from '../../src/forum/apply.ts'
 import { decode, encode, type ForumRecord } from '../../src/forum/records.ts'
 import { State } from '../../src/forum/state.ts'
-import { checkpointSource, checkpointTarget, formVersion } from '../../src/kernel/saved.ts'
+import { checkpointSource, checkpointTarget, stateVersion } from '../../src/kernel/saved.ts'
 import { Checkpoints } from '../../wal/checkpoint/checkpoints.ts'
 import { type Notice, openJournal } from '../../wal/journal/journal.ts'
 import { dayMs } from '../forum/doubles.ts'
@@ -58,7 +58,7 @@ export async function start(disk: SimulatedDisk): Promise<Outcome> {
   recycleMemory()
   const notices: Notice[] = []
   const onNotice = (notice: Notice) => notices.push(notice)
-  const checkpoints = new Checkpoints({ disk, dir, form: formVersion, onNotice })
+  const checkpoints = new Checkpoints({ disk, dir, stateVersion, onNotice })
   let state!: State
   const fresh = () => {
     state = newState()
@@ -107,7 +107,7 @@ export async function grownStore(
   word?: string,
 ): Promise<SimulatedDisk> {
   const onNotice = () => {}
-  const checkpoints = new Checkpoints({ disk, dir, form: formVersion, onNotice })
+  const checkpoints = new Checkpoints({ disk, dir, stateVersion, onNotice })
   const state = newState()
   const onRecord = (position: number, row: unknown) => apply(state, position, decode(row))
   const journal = await openJournal({ dir, disk, segmentBytes, onRecord })

@@ -12,7 +12,7 @@ import { claimThread, releaseClaim } from '../../src/forum/claims/commands.ts'
 import { State } from '../../src/forum/state.ts'
 import { readWebhook, sweepWebhooks } from '../../src/forum/webhooks/commands.ts'
 import { DueWebhooks } from '../../src/forum/webhooks/due-webhooks.ts'
-import { checkpointSource, checkpointTarget, formVersion } from '../../src/kernel/saved.ts'
+import { checkpointSource, checkpointTarget, stateVersion } from '../../src/kernel/saved.ts'
 import { Checkpoints } from '../../wal/checkpoint/checkpoints.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
 import { anyProgram } from './commands.ts'
@@ -23,7 +23,7 @@ import { agents, Scene, seen, threads } from './webhooks/webhook-scene.ts'
 import { run, step } from './webhooks/webhook-steps.ts'
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
-const quiet = { form: formVersion, onNotice: () => {} }
+const quiet = { stateVersion, onNotice: () => {} }
 
 /** Takes checkpoints of a world's state. Each slice of the work waits for `go`. */
 class Taker {

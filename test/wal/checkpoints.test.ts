@@ -255,18 +255,18 @@ t.test('checkpoints: of another form of state: refused with 76, unchanged', asyn
   const { disk } = await aStore([20, 5, 5])
   const manifest = readManifest({ disk, dir: '/data' }, Number(second))
   if (manifest.kind !== 'good') throw new Error(manifest.kind)
-  const { form } = manifest.manifest
-  for (const other of [form - 1, form + 1]) {
-    const bytes = encodeManifest({ ...manifest.manifest, form: other })
+  const { stateVersion } = manifest.manifest
+  for (const other of [stateVersion - 1, stateVersion + 1]) {
+    const bytes = encodeManifest({ ...manifest.manifest, stateVersion: other })
     disk.overwrite(`/data/${second}.checkpoint`, bytes)
     await refused(t, disk, 76, new RegExp(`format version ${other} and`))
   }
 })
 
-t.test('checkpoints: of an older form: the last commit that reads it is named', async (t) => {
+t.test('checkpoints: of an older version: the last commit that reads it is named', async (t) => {
   const commits = ['0a1fa4a2', '5294896c', '6bd589d5']
   for (const [i, commit] of commits.entries()) {
-    t.match(versionError('file', i + 1, 4, 'form').message, `commit ${commit} is the last`)
+    t.match(versionError('file', i + 1, 4, 'state').message, `commit ${commit} is the last`)
   }
 })
 

@@ -83,7 +83,7 @@ export async function startFolding(
 ): Promise<Folding> {
   const notices: Notice[] = []
   const onNotice = (notice: Notice) => notices.push(notice)
-  const checkpoints = new Checkpoints({ disk, dir, form: 1, onNotice })
+  const checkpoints = new Checkpoints({ disk, dir, stateVersion: 1, onNotice })
   let fold = new Fold()
   let from = 0
   const fresh = () => {

@@ -15,7 +15,7 @@ class LastPageStore extends MemoryStore {
 t.test('checkpoint: loaded, some pages not: its progress ends with all that is read', async (t) => {
   const disk = new SimulatedDisk(1)
   disk.makeDirectory('/data')
-  const options = { disk, dir: '/data', form: 1, onNotice: () => {} }
+  const options = { disk, dir: '/data', stateVersion: 1, onNotice: () => {} }
   const saved = new Map([
     ['cold', new MemoryStore(pageBytes)],
     ['held', new MemoryStore(pageBytes)],

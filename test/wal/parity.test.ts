@@ -69,7 +69,7 @@ function filesOf(disk: SimulatedDisk): Map<string, Buffer> {
 
 /** Loads the newest good checkpoint, as a start does, and compares it with the log up to there. */
 async function load({ log }: Store, disk: SimulatedDisk): Promise<number> {
-  const checkpoints = new Checkpoints({ disk, dir, form: 1, onNotice: () => {} })
+  const checkpoints = new Checkpoints({ disk, dir, stateVersion: 1, onNotice: () => {} })
   const fold = new Fold()
   fold.busy.bytes = Buffer.alloc(0)
   const restore = (facts: unknown) => fold.restore(facts)

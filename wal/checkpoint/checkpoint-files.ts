@@ -146,8 +146,8 @@ export interface BadManifest {
 }
 
 interface Accepted {
-  /** The form of state that the caller can read. */
-  form: number
+  /** The version of the state that the caller can read. */
+  stateVersion: number
   /** The id of the log's store; null: there is no log. */
   storeId: string | null
 }
@@ -158,7 +158,7 @@ interface Accepted {
  */
 export function findManifests(
   directory: CheckpointDirectory,
-  { form, storeId }: Accepted,
+  { stateVersion, storeId }: Accepted,
 ): { good: Manifest[]; bad: BadManifest[] } {
   const good: Manifest[] = []
   const bad: BadManifest[] = []
@@ -172,7 +172,9 @@ export function findManifests(
       continue
     }
     const { manifest } = read
-    if (manifest.form !== form) throw versionError(file, manifest.form, form, 'form')
+    if (manifest.stateVersion !== stateVersion) {
+      throw versionError(file, manifest.stateVersion, stateVersion, 'state')
+    }
     if (storeId !== null && manifest.storeId !== storeId) {
       const stores = `${manifest.storeId}, and the log to store ${storeId}`
       throw new JournalError(

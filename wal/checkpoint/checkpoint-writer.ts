@@ -200,7 +200,7 @@ export function freezeAll(
 interface Attempt {
   directory: CheckpointDirectory
   /** The manifest without the places of pages. */
-  head: Pick<Manifest, 'number' | 'storeId' | 'position' | 'form' | 'facts'>
+  head: Pick<Manifest, 'number' | 'storeId' | 'position' | 'stateVersion' | 'facts'>
   frozen: ReadonlyMap<string, FrozenStore>
   rows: Rows
   /** The newest checkpoint. */

@@ -72,8 +72,8 @@ const readSliceMs = 4
 interface CheckpointsOptions {
   disk: Disk
   dir: string
-  /** The form of state that the caller reads and writes. */
-  form: number
+  /** The version of the state that the caller reads and writes. */
+  stateVersion: number
   onNotice: (notice: Notice) => void
 }
 
@@ -154,7 +154,8 @@ export class Checkpoints {
   ): Promise<number> {
     try {
       this.#next = nextNumber(this.#directory)
-      const { good, bad } = findManifests(this.#directory, { form: this.#options.form, storeId })
+      const { stateVersion } = this.#options
+      const { good, bad } = findManifests(this.#directory, { stateVersion, storeId })
       this.bad.push(...bad)
       while (good.length > 0) {
         if (await this.#fill(good[0], fresh(), onProgress)) break
@@ -226,13 +227,13 @@ export class Checkpoints {
     }
     const begunMs = performance.now()
     const { position, storeId } = journal
-    const { form } = this.#options
+    const { stateVersion } = this.#options
     if (this.#next === 0) this.#next = nextNumber(this.#directory)
     const number = this.#next
     const before = this.#kept[0]
     const frozen = freezeAll(stores, before?.tables ?? new Map())
     for (const source of rows.values()) source.freeze()
-    const head = { number, storeId, position, form, facts: pack(facts()) }
+    const head = { number, storeId, position, stateVersion, facts: pack(facts()) }
     const [directory, emptied, mustEmpty] = [this.#directory, this.#emptied, this.#mustEmpty]
     const syncLog = () => journal.sync()
     const attempt = { directory, head, frozen, rows, before, emptied, mustEmpty, pause, syncLog }

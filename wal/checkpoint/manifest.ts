@@ -33,8 +33,8 @@ export interface Manifest {
   storeId: string
   /** The saved state is that after the record at this position. */
   position: number
-  /** The version of the saved content, defined by the caller; not that of the file format. */
-  form: number
+  /** The version of the saved state, defined by the caller; not that of the file format. */
+  stateVersion: number
   /** The caller's facts, packed. */
   facts: Buffer
   tables: Map<string, PageTable>
@@ -89,8 +89,8 @@ export function encodeManifest(manifest: Manifest): Buffer {
     const { bytes, pageBytes, files, offsets, crcs } = table
     return [name, bytes, pageBytes, bytesOf(files), bytesOf(offsets), bytesOf(crcs)]
   })
-  const { tables: _, files, ...rest } = manifest
-  const packed = packr.pack({ ...rest, rows, files: [...files] })
+  const { tables: _, files, stateVersion: form, ...rest } = manifest
+  const packed = packr.pack({ ...rest, form, rows, files: [...files] })
   const header = Buffer.alloc(headerBytes)
   magic.copy(header)
   header.writeUInt32LE(checkpointVersion, 8)
@@ -115,9 +115,9 @@ export function decodeManifest(bytes: Buffer, number: number): ReadManifest {
   const version = bytes.readUInt32LE(8)
   if (version !== checkpointVersion) return { kind: 'other', version }
   if (Number(bytes.readBigUInt64LE(16)) !== bytes.length) return bad('the length is wrong')
-  const { rows, files, ...rest } = unpackr.unpack(bytes.subarray(headerBytes))
+  const { rows, files, form: stateVersion, ...rest } = unpackr.unpack(bytes.subarray(headerBytes))
   const maps = { tables: new Map(), files: new Map<number, number>(files) }
-  const manifest: Manifest = { ...rest, ...maps }
+  const manifest: Manifest = { ...rest, stateVersion, ...maps }
   if (manifest.number !== number) return bad(`it is checkpoint ${manifest.number}`)
   for (const row of rows as Row[]) manifest.tables.set(row[0], tableOf(row))
   return { kind: 'good', manifest }

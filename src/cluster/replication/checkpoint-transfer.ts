@@ -43,7 +43,7 @@ import {
 } from '../../../wal/errors.ts'
 import { beginLog, besideLog } from '../../../wal/tools/begin-log.ts'
 import { checkCheckpoint } from '../../../wal/tools/checkpoint-check.ts'
-import { formVersion } from '../../kernel/saved.ts'
+import { stateVersion } from '../../kernel/saved.ts'
 import { type LogStream, StreamUnavailable } from './log-stream.ts'
 
 const version = 1
@@ -119,7 +119,7 @@ export async function uploadCheckpoint(
     const file = await uploadFile(stream, directory, { node, name, there, pieceBytes, isStopped })
     if (file !== null) files.push(file)
   }
-  const { number, storeId: store, position, form } = manifest
+  const { number, storeId: store, position, stateVersion: form } = manifest
   const about = { version, node, number, store, position, form, pieceBytes }
   const value: CheckpointNote = { ...about, files }
   const written = await stream.notes.write(noteKey, value, note?.revision ?? 0)
@@ -170,9 +170,11 @@ export async function fetchBeside(
     if (fetched === null) throw unusable('is of another store')
     const { manifest, why } = await checkCheckpoint(beside, manifestNumbers(beside)[0])
     if (manifest === null) throw unusable(`is damaged: ${why}`)
-    const { position, storeId, form } = manifest
-    if (form !== formVersion)
-      throw versionError(manifestName(manifest.number), form, formVersion, 'form')
+    const { position, storeId } = manifest
+    if (manifest.stateVersion !== stateVersion) {
+      const name = manifestName(manifest.number)
+      throw versionError(name, manifest.stateVersion, stateVersion, 'state')
+    }
     if (position !== fetched.position || storeId !== store) throw unusable('is not as in its note')
     beginLog(beside, fetched)
   } catch (error) {

@@ -21,7 +21,7 @@ import type { Journal } from '../../../wal/journal/journal.ts'
 import { inSlicesOf, type Pause } from '../../base/pauses.ts'
 import type { Config } from '../../config/config.ts'
 import type { State } from '../../forum/state.ts'
-import { checkpointSource, checkpointTarget, formVersion, storesOf } from '../../kernel/saved.ts'
+import { checkpointSource, checkpointTarget, stateVersion, storesOf } from '../../kernel/saved.ts'
 import { eraseUnread } from '../../kernel/text/erasing.ts'
 import { type Text, textStoreName } from '../../kernel/text/text.ts'
 import { warmUp } from '../../kernel/text/warm-up.ts'
@@ -110,7 +110,7 @@ export class CheckpointSchedule {
     this.#pause = pause
     this.directory = { disk, dir }
     const onNotice = logNotices(log)
-    this.#checkpoints = new Checkpoints({ disk, dir, form: formVersion, onNotice })
+    this.#checkpoints = new Checkpoints({ disk, dir, stateVersion, onNotice })
     const kept = () => this.#checkpoints.kept
     const renew = (pages: readonly BadPage[]) => this.#renew(pages)
     const moveOut = (file: number) => this.#moveOut(file)

@@ -12,7 +12,7 @@ import { Checkpoints, keptCount } from '../../../wal/checkpoint/checkpoints.ts'
 import { realDisk } from '../../../wal/disk.ts'
 import { beginLog } from '../../../wal/tools/begin-log.ts'
 import { State } from '../../forum/state.ts'
-import { checkpointSource, formVersion } from '../../kernel/saved.ts'
+import { checkpointSource, stateVersion } from '../../kernel/saved.ts'
 import { randomSeed, systemStamps } from '../../kernel/stamp.ts'
 import { beginEpochAt, loadSecret } from './node-files.ts'
 import { textBytesMax } from './stored-state.ts'
@@ -31,7 +31,7 @@ export class NewStore {
     this.#directory = { disk: realDisk, dir }
     this.#checkpoints = new Checkpoints({
       ...this.#directory,
-      form: formVersion,
+      stateVersion,
       onNotice: () => {},
     })
   }

@@ -13,7 +13,7 @@ import { ConfigError } from '../../base/arguments.ts'
 import { apply } from '../../forum/apply.ts'
 import { decode } from '../../forum/records.ts'
 import { State } from '../../forum/state.ts'
-import { checkpointTarget, formVersion } from '../../kernel/saved.ts'
+import { checkpointTarget, stateVersion } from '../../kernel/saved.ts'
 import { pageBytes, unitBytes } from '../../kernel/text/page-slots.ts'
 import type { Text } from '../../kernel/text/text.ts'
 
@@ -37,7 +37,7 @@ export async function readState(
     await refuseUsed(dir)
     const files = listSegments(realDisk, dir)
     if (files.length === 0) throw new ConfigError(`there is no log in ${dir}`)
-    const checkpoints = new Checkpoints({ ...directory, form: formVersion, onNotice: () => {} })
+    const checkpoints = new Checkpoints({ ...directory, stateVersion, onNotice: () => {} })
     const target = () => {
       state = fresh()
       return checkpointTarget(state)

@@ -24,7 +24,7 @@ import type { Database, Engine, Statement } from './engine.ts'
 /** The number of messages in a shard: 131,072 take 20 to 40 MB, and 3 to 5 seconds to build. */
 export const shardMessages = 2 ** 17
 /** Raised when the format of the files changes, or the way in which a text becomes words. */
-const form = 3
+const shardVersion = 3
 const pageBytes = 4096
 /** The process that started this one. When it ends, this one gets another parent. */
 const node = process.ppid
@@ -51,7 +51,7 @@ export interface About {
 }
 
 export function identityOf(forum: string, engine: Engine): string {
-  return `${form} ${engine.name} ${process.versions.unicode} ${forum}`
+  return `${shardVersion} ${engine.name} ${process.versions.unicode} ${forum}`
 }
 
 export interface SealedName {

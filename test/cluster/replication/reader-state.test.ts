@@ -12,7 +12,7 @@ import { openToAll } from '../../../src/edge/api/access.ts'
 import { withPages } from '../../../src/forum/pages.ts'
 import { routesOf } from '../../../src/forum/routes.ts'
 import { State } from '../../../src/forum/state.ts'
-import { checkpointSource, checkpointTarget, formVersion } from '../../../src/kernel/saved.ts'
+import { checkpointSource, checkpointTarget, stateVersion } from '../../../src/kernel/saved.ts'
 import { Checkpoints } from '../../../wal/checkpoint/checkpoints.ts'
 import { sizeOf, timeoutMs } from '../../depth.ts'
 import { hashesOf } from '../../forum/state-hash.ts'
@@ -32,7 +32,7 @@ const idsMax = 5
 async function fromCheckpoint(machine: Machine): Promise<{ state: State; loaded: number }> {
   const { disk } = machine
   disk.manual = false
-  const quiet = { form: formVersion, onNotice: () => {} }
+  const quiet = { stateVersion, onNotice: () => {} }
   const checkpoints = new Checkpoints({ disk, dir: '/simulated', ...quiet })
   let state = emptyState(machine, { for: 'reads' })
   const loaded = await checkpoints.load(null, () => {

@@ -35,7 +35,7 @@ class Life {
   constructor(disk = new SimulatedDisk(1)) {
     this.disk = disk
     disk.makeDirectory(dir)
-    this.checkpoints = new Checkpoints({ disk, dir, form: 1, onNotice: () => {} })
+    this.checkpoints = new Checkpoints({ disk, dir, stateVersion: 1, onNotice: () => {} })
   }
 
   get #stores() {
