@@ -38,6 +38,7 @@ const first = [
     'install',
     'people/reader',
     'simulate/',
+    'soak/', // sleeps through most of its minute
   ],
   ...[
     'group ',

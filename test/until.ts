@@ -5,19 +5,23 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** Longer than any test needs on a busy machine: only a condition that never holds takes it. */
 const patienceMs = 60_000
 const pauseMs = 20
+const tooLate = Symbol('too late')
 
-/** Resolves to the first result that is not false, null or undefined. Rejects after the limit. */
+/**
+ * Resolves to the first result that is not false, null or undefined. Rejects after the limit, also
+ * if `look` never ends.
+ */
 export async function until<T>(
   what: string,
   look: () => T | Promise<T>,
 ): Promise<Exclude<T, false | null | undefined>> {
-  const giveUpAt = performance.now() + patienceMs
+  const late = sleep(patienceMs, tooLate, { ref: false })
   for (;;) {
-    const found = await look()
+    const found = await Promise.race([look(), late])
+    if (found === tooLate) throw new Error(`waited ${patienceMs} ms in vain for ${what}`)
     if (found !== false && found !== null && found !== undefined) {
       return found as Exclude<T, false | null | undefined>
     }
-    if (performance.now() > giveUpAt) throw new Error(`waited ${patienceMs} ms in vain for ${what}`)
     await sleep(pauseMs)
   }
 }

@@ -5,9 +5,10 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { canShare } from '../../src/edge/http/node.ts'
 import { loadBinding } from '../../src/edge/http/uws-binding.ts'
+import { timeoutMs } from '../depth.ts'
 import { servesEverything } from './forms.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(timeoutMs)
 
 // In this version of Node processes cannot share a port.
 const skip = loadBinding() === null && !canShare(process.versions.node) && 'no readers here'

@@ -5,8 +5,9 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { timeoutMs } from '../depth.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(timeoutMs)
 
 const top = join(import.meta.dirname, '../../..')
 const node = join(top, '.ci/nodes/node_modules/node-24/bin/node')

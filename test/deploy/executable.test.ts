@@ -7,8 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { servesEverything } from '../cli/forms.ts'
+import { timeoutMs } from '../depth.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(timeoutMs)
 
 const top = join(import.meta.dirname, '../../..')
 const node = join(top, '.ci/nodes/node_modules/node-22/bin/node')

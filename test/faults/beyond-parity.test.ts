@@ -11,10 +11,11 @@ import t, { type Test } from 'tap'
 import { parseConfig } from '../../src/config/config.ts'
 import { startNode } from '../../src/node/server.ts'
 import { dataDirectory, run } from '../api/process.ts'
+import { timeoutMs } from '../depth.ts'
 
 const replies = 120
 let made: Promise<{ data: string; times: Buffer }> | null = null
-t.setTimeout(120_000)
+t.setTimeout(timeoutMs)
 
 interface Answer {
   token: string

@@ -20,6 +20,7 @@ import {
 } from '../api/harness.ts'
 import { ask, sample, samples } from '../api/operators.ts'
 import { dataDirectory } from '../api/process.ts'
+import { timeoutMs } from '../depth.ts'
 import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
 import { flip } from './flip.ts'
@@ -29,7 +30,7 @@ const together = 10
 const pieceBytes = 1 << 20
 const parityHeaderBytes = 64
 const marker = 'the reply that rots'
-t.setTimeout(240_000)
+t.setTimeout(timeoutMs)
 
 /** A stopped forum, whose thread `cold` has more text than fits in its memory. */
 interface Prepared {

@@ -16,13 +16,14 @@ import { request } from 'undici'
 import { type Client, type Forum, newKey, publishedThread, startForum } from '../api/harness.ts'
 import { ask, samples } from '../api/operators.ts'
 import { dataDirectory, run } from '../api/process.ts'
+import { timeoutMs } from '../depth.ts'
 import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
 import { limitFiles } from './file-limit.ts'
 import { remotePortsOf } from './remote-ports.ts'
 import { notWidened, widenSendBuffers } from './send-buffer.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(timeoutMs)
 
 interface Scene {
   forum: Forum

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Client, type Forum, publishedThread, startForum } from '../api/harness.ts'
 import { ask, samples } from '../api/operators.ts'
+import { timeoutMs } from '../depth.ts'
 import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
 import { flip } from './flip.ts'
@@ -17,7 +18,7 @@ import { flip } from './flip.ts'
 const manyReplies = 40
 const manyFrames = 2100
 const long = '😀'.repeat(8_000)
-t.setTimeout(240_000)
+t.setTimeout(timeoutMs)
 
 const often = ['--scrub-hours', '0.0003']
 const mendedByParity = 'agent_forum_scrub_mended_total{by="parity"}'

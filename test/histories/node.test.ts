@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { request } from 'undici'
 import { type Client, type Forum, newKey, startForum } from '../api/harness.ts'
-import { chosenSeed } from '../depth.ts'
+import { chosenSeed, timeoutMs } from '../depth.ts'
 import { partOf } from '../simulate/seen-threads.ts'
 import { until } from '../until.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
@@ -27,7 +27,7 @@ const stopMs = 400
 /** 28 KB of text, the largest number of characters that is allowed. */
 const charactersMax = 7_000
 
-t.setTimeout(120_000)
+t.setTimeout(timeoutMs)
 
 class Callers {
   readonly history = new ThreadHistory()

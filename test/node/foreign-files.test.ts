@@ -15,10 +15,11 @@ import t from 'tap'
 import { publishedThread } from '../api/harness.ts'
 import { ask } from '../api/operators.ts'
 import { dataDirectory, run } from '../api/process.ts'
+import { timeoutMs } from '../depth.ts'
 import { find, indexed, searchedForum } from '../forum/search/forum.ts'
 import { freePort } from '../free-port.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(timeoutMs)
 
 t.test('a directory with files of others and no log: refused with 64, and untouched', async (t) => {
   const data = dataDirectory(t)

@@ -59,7 +59,8 @@ t.test('work: a worker is killed: its claim expires, and another has the task', 
   const task = await post('hard')
   const [killed, next] = others
   const began = join(killed!.home, 'began')
-  const program = start(killed!, `touch '${began}'; sleep 60`, '--seconds', '3')
+  // It outlives its worker, whose pipes it must not hold open.
+  const program = start(killed!, `touch '${began}'; exec sleep 30 >&- 2>&-`, '--seconds', '3')
   await until('the command to begin', () => {
     try {
       return readFileSync(began) !== null

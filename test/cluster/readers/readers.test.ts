@@ -11,10 +11,11 @@ import { checkSettings, findSettings, settingTexts } from '../../../src/config/c
 import { type Node, startNode } from '../../../src/node/server.ts'
 import { ask, samples } from '../../api/operators.ts'
 import { dataDirectory } from '../../api/process.ts'
+import { timeoutMs } from '../../depth.ts'
 import { freePort } from '../../free-port.ts'
 import { until } from '../../until.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(timeoutMs)
 
 /** 28 KB of text, the largest number of characters that is allowed. */
 const contentCharacters = 7_000
