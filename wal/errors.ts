@@ -99,7 +99,7 @@ const lastReaders = {
 }
 
 /**
- * JournalError 76: `file`, or the `state` in it, has another format version than the
+ * JournalError 76: `file`, or the state that is saved in it, has another format version than the
  * one that this program knows. If it is older, names the last commit of agent-forum that reads it.
  */
 export function versionError(

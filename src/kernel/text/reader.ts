@@ -168,7 +168,8 @@ export class BlockReader {
   close(): void {
     this.#isClosed = true
     this.#thread?.end()
-    for (const id of [...this.#pending.keys()]) this.#end(id, closed)
+    for (const { count, done } of this.#pending.values()) done(new Array(count).fill(closed))
+    this.#pending.clear()
   }
 
   #numbersOf(reads: readonly BlockRead[]): Float64Array {
@@ -187,13 +188,8 @@ export class BlockReader {
   }
 
   #answered({ id, results }: ReadAnswer): void {
-    this.#end(id, good, results)
-  }
-
-  /** Reports these results of a read, or the same for each of its blocks. */
-  #end(id: number, each: ReadResult, results: ReadResult[] | null = null): void {
     const pending = this.#pending.get(id)
     this.#pending.delete(id)
-    pending?.done(results ?? new Array<ReadResult>(pending.count).fill(each))
+    pending?.done(results ?? new Array<ReadResult>(pending.count).fill(good))
   }
 }
