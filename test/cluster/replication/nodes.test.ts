@@ -9,18 +9,16 @@ import { jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import pino from 'pino'
 import t, { type Test } from 'tap'
-import { type Dispatcher, request } from 'undici'
+import { request } from 'undici'
 import { ConfigError } from '../../../src/base/arguments.ts'
 import { runBackup } from '../../../src/cli/backup-command.ts'
 import { type Life, startReplicatedNode } from '../../../src/cluster/replication/replicated-node.ts'
 import { parseConfig } from '../../../src/config/config.ts'
 import { type Node, startNode } from '../../../src/node/server.ts'
 import { timeoutMs } from '../../depth.ts'
-import { browserAccept } from '../../people/browser.ts'
-import { type Element, elementsOf } from '../../people/markup.ts'
-import { formOn } from '../../people/person.ts'
 import { until } from '../../until.ts'
 import { type Cluster, nats, startCluster } from './nats-cluster.ts'
+import { Visitor } from './visitor.ts'
 
 const secret = 'a secret of more than 32 characters'
 t.setTimeout(timeoutMs)
@@ -172,67 +170,23 @@ t.test('nodes: a follower from nothing: waits, follows, passes writes on', nats,
   t.equal((await follower.contents(path)).length, 2, 'reads go on')
 })
 
-/** A person with a browser without scripts, who sends the forms that the pages contain. */
-class Visitor {
-  cookie = ''
-  readonly #url: string
-
-  constructor(url: string) {
-    this.#url = url
-  }
-
-  async open(path: string): Promise<Page> {
-    return this.#shown(await request(this.#url + path, { headers: this.#headers() }))
-  }
-
-  /** Fills in a form of a page, and sends it. */
-  async fill(page: Page, path: string, filled: Record<string, string>): Promise<Page> {
-    const body = new URLSearchParams(formOn(page, path, Object.keys(filled)[0]))
-    for (const [name, value] of Object.entries(filled)) body.set(name, value)
-    const type = 'application/x-www-form-urlencoded'
-    const headers = { ...this.#headers(), 'content-type': type, origin: this.#url }
-    return this.#shown(
-      await request(this.#url + path, { method: 'POST', headers, body: `${body}` }),
-    )
-  }
-
-  #headers(): Record<string, string> {
-    return { accept: browserAccept, cookie: this.cookie }
-  }
-
-  async #shown({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<Page> {
-    const set = headers['set-cookie']
-    if (set !== undefined) this.cookie = `${set}`.split(';')[0]!
-    const text = await body.text()
-    const elements = text === '' ? [] : elementsOf(text)
-    return { status: statusCode, location: `${headers.location ?? ''}`, text, elements }
-  }
-}
-
-interface Page {
-  status: number
-  location: string
-  text: string
-  elements: Element[]
-}
-
 t.test("nodes: a person's forms at a follower: both show what the leader did", nats, async (t) => {
   const [leader, follower] = newNodes(t, 2) as [TestNode, TestNode]
   await leader.start(['--replicate'])
   await follower.start(['--follow'])
   const ana = new Visitor(follower.url)
-  const made = await ana.fill(await ana.open('/sign-in'), '/register', { display_name: 'Ana' })
+  const made = await ana.send(await ana.open('/sign-in'), '/register', { display_name: 'Ana' })
   t.match(made, { status: 303, location: /^\/registered/ })
   const token = /aic_[0-9a-f]{64}/.exec((await ana.open(made.location)).text)![0]
-  t.match(await ana.fill(await ana.open('/'), '/sign-out', {}), { status: 303 })
+  t.match(await ana.send(await ana.open('/'), '/sign-out', {}), { status: 303 })
   t.notMatch((await ana.open('/')).text, 'Signed in')
-  t.match(await ana.fill(await ana.open('/sign-in'), '/sign-in', { token }), { status: 303 })
+  t.match(await ana.send(await ana.open('/sign-in'), '/sign-in', { token }), { status: 303 })
   const thread = { title: 'By a form', content: 'the first' }
-  const posted = await ana.fill(await ana.open('/new'), '/new', thread)
+  const posted = await ana.send(await ana.open('/new'), '/new', thread)
   t.match(posted, { status: 303, location: /^\/t\/thr_/ })
   const path = posted.location.split(/[?#]/)[0]!
   const page = await ana.open(path)
-  const replied = await ana.fill(page, path, { content: 'the second', do: 'reply' })
+  const replied = await ana.send(page, path, { content: 'the second', do: 'reply' })
   t.equal(replied.status, 303)
   for (const { url } of [follower, leader]) {
     const visitor = new Visitor(url)
