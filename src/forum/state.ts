@@ -150,7 +150,7 @@ export class State {
 
   /** Returns the claim of a thread as its entries show it, or null. */
   #claimOf(thread: number): ShownClaim | null {
-    const claim = this.claims.of(thread)
+    const claim = this.claims.count === 0 ? null : this.claims.of(thread)
     if (claim === null) return null
     const { holder, expiresAt, fence } = claim
     return { holder_id: this.identities.id(holder), expires_at: expiresAt, fence }

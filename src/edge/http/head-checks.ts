@@ -123,19 +123,14 @@ function readQuery(prepared: Prepared, text: string): Read {
   const query = route.query === undefined ? blankQuery : parseQuery(text, parameters, blankQuery)
   if (
     exclusive !== undefined &&
-    has(query, [exclusive.parameter]) &&
-    has(query, exclusive.others)
+    query[exclusive.parameter] !== undefined &&
+    exclusive.others.some((name) => query[name] !== undefined) // defaults are not filled in yet
   ) {
     const others = exclusive.others.join(' or ')
     const detail = `${exclusive.parameter} cannot be given together with ${others}.`
     return refuse({ code: exclusive.code ?? 'invalid_query', detail })
   }
   return { query, refusal: checkQuery(query) }
-}
-
-/** Returns whether one of these parameters is given. Defaults are not filled in yet. */
-function has(query: Record<string, unknown>, names: readonly string[]): boolean {
-  return names.some((name) => query[name] !== undefined)
 }
 
 /** Returns the sentence about a parameter that is badly encoded, unknown or repeated, or null. */

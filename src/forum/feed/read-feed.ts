@@ -23,6 +23,8 @@ export function readFeed(
   read: FeedRead,
   connection: { readonly isGone: boolean },
 ): Feed | Promise<Feed | Rejection> {
+  const empty = emptyFeed(forum.state, read)
+  if (empty !== null) return empty
   let search = new FeedSearch(forum.state, read)
   if (!search.isLong && search.step()) return search.feed()
   let restarts = 0
@@ -36,6 +38,28 @@ export function readFeed(
     if (!search.step()) return null
     return mayStillAct(forum, read.caller) ? search.feed() : rejectToken(forum, read.caller)
   })
+}
+
+/**
+ * Returns what a search would find for most polls: nothing has been published since, and there is
+ * nothing by which the caller chooses messages. Returns null for all others.
+ */
+function emptyFeed(state: State, { caller, after, type, tags }: FeedRead): Feed | null {
+  const { messages, feeds, expiredPosition } = state
+  const hasNewer = messages.count > 0 && messages.seq(messages.count - 1) > after
+  if (hasNewer || type !== undefined || tags !== undefined) return null
+  if (feeds.mentions(caller) > 0 || feeds.tagsOf(caller).length > 0) return null
+  const changed = feeds.actors.columns.changedPosition.get(caller)
+  return {
+    position: Math.max(changed, expiredPosition),
+    messages: [],
+    mentions: [],
+    tagged: new Map(),
+    nextAfter: after,
+    hasMore: false,
+    mayLose: false,
+    changed,
+  }
 }
 
 /** Returns as much of the page as may be shown with its texts (R1). */

@@ -13,6 +13,7 @@ import { Uint32Column } from '../../kernel/columns/column.ts'
 
 const flushMs = 1000
 const minuteMs = 60_000
+const marksAtFirst = 1024
 
 /** Pairs of an identity and a minute since the epoch, one after the other. */
 export type Seen = number[]
@@ -22,7 +23,7 @@ export class LastSeen {
   /** By identity, the minute since the epoch in which it was last seen. */
   readonly #minutes = new Uint32Column()
   /** By identity, the number of the flush that will give it a time. */
-  readonly #marks = new Uint32Column()
+  #marks = new Uint32Array(marksAtFirst)
   readonly #recent: number[] = []
   #flushes = 1
   /** What has changed since `takeNews`; null: nobody takes it. */
@@ -35,10 +36,9 @@ export class LastSeen {
 
   /** Notes that the identity has sent a request. */
   note(identity: number): void {
-    const marks = this.#marks
-    if (identity < marks.length && marks.get(identity) === this.#flushes) return
-    grow(marks, identity)
-    marks.set(identity, this.#flushes)
+    if (this.#marks[identity] === this.#flushes) return
+    if (identity >= this.#marks.length) this.#growMarks(identity)
+    this.#marks[identity] = this.#flushes
     if (this.#recent.push(identity) === 1) setTimeout(() => this.#flush(), flushMs).unref()
   }
 
@@ -70,6 +70,12 @@ export class LastSeen {
   /** Adds what another process knows. `isNews`: this one passes it on. */
   merge(seen: Seen, isNews: boolean): void {
     for (let i = 0; i < seen.length; i += 2) this.#set(seen[i], seen[i + 1], isNews)
+  }
+
+  #growMarks(identity: number): void {
+    const longer = new Uint32Array(2 * Math.max(identity, this.#marks.length))
+    longer.set(this.#marks)
+    this.#marks = longer
   }
 
   #flush(): void {

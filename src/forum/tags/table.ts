@@ -20,7 +20,7 @@ import { NameTable } from '../../kernel/columns/name-table.ts'
 import type { Saved } from '../../kernel/saved.ts'
 
 /** The maximum number of bytes that `json` returns: the characters of tags are ASCII. */
-const jsonBytesMax = ',"tags":[]'.length + tagsMax * (tagCharactersMax + '"",'.length)
+export const tagsBytesMax = ',"tags":[]'.length + tagsMax * (tagCharactersMax + '"",'.length)
 
 /** Numbers in ascending order. */
 export interface Ordered {
@@ -121,11 +121,6 @@ export class Tags {
     if (this.#threads.get(thread) === 0) return ''
     const names = this.of(thread)
     return names.length === 0 ? '' : `,"tags":${JSON.stringify(names)}`
-  }
-
-  /** Returns the maximum number of bytes of `json`. */
-  bytes(thread: number): number {
-    return this.#threads.get(thread) === 0 ? 0 : jsonBytesMax
   }
 
   /** Returns a filter for threads with all of these tags, of which there must be one. */

@@ -14,6 +14,7 @@ import { isUnnamed, type Outcome, route } from '../../edge/api/route.ts'
 import * as is from '../../edge/api/schema.ts'
 import { mustBe } from '../../edge/api/validator.ts'
 import type { Forum } from '../forum.ts'
+import type { State } from '../state.ts'
 import type { ThreadList } from './queries.ts'
 import { optionalThreadFields, threadFields } from './routes.ts'
 
@@ -140,8 +141,15 @@ function listAnswer(forum: Forum, list: ThreadList, { order, include }: ListQuer
   const entries = order === 'activity' ? byActivity : state.threads
   const items = { name: 'threads', entries, shown: list.threads }
   const next = `"next_cursor":${JSON.stringify(encodeCursor(list.nextBefore, order))}`
-  // While text was read from disk, threads of the list may have got messages, which are shown.
-  const { changedPosition } = state.threads.actors.columns
-  const position = Math.max(list.position, ...list.threads.map((each) => changedPosition.get(each)))
+  const position = order === 'activity' ? positionNow(state, list) : list.position
   return { status: 200, body: writePage(page, null, items, next), position }
+}
+
+/**
+ * Returns the position of what the list shows now: while text was read from disk, its threads may
+ * have got messages.
+ */
+function positionNow({ threads }: State, list: ThreadList): number {
+  const { changedPosition } = threads.actors.columns
+  return Math.max(list.position, ...list.threads.map((each) => changedPosition.get(each)))
 }

@@ -25,7 +25,7 @@ export interface ThreadRead {
   /** Returns messages with a greater seq. */
   after: number
   /** If given, the page has the last messages with a lower seq instead. */
-  before?: number
+  before?: number | undefined
   limit: number
   /** Returns only messages of this type. */
   type?: string | undefined
@@ -37,10 +37,10 @@ export interface ThreadPage extends Positioned {
   first: number
   end: number
   /** The numbers of those among them that are shown, if not all are. */
-  chosen?: number[]
+  chosen: number[] | undefined
   nextAfter: number
   /** On a page that was read with `before`: the `before` of the preceding page, or null. */
-  nextBefore?: number | null
+  nextBefore: number | null | undefined
   hasMore: boolean
 }
 
@@ -56,16 +56,16 @@ export function readThread(forum: Forum, read: ThreadRead): ThreadPage | Rejecti
   if (read.before !== undefined) {
     const { before } = read
     const end = partition(count, (i) => seqOf(i) < before)
-    const { first, ...chosen } = pageBefore(state, thread, end, read)
+    const { first, chosen } = pageBefore(state, thread, end, read)
     const nextAfter = end > 0 ? seqOf(end - 1) : 0
     const nextBefore = first > 0 ? seqOf(first) : null
-    const more = { nextAfter, nextBefore, hasMore: first > 0 }
-    return { position, thread, first, end, ...chosen, ...more }
+    return { position, thread, first, end, chosen, nextAfter, nextBefore, hasMore: first > 0 }
   }
   const first = firstAfter(state, thread, read.after)
-  const { end, ...chosen } = pageFrom(state, thread, first, read)
+  const { end, chosen } = pageFrom(state, thread, first, read)
   const nextAfter = end > first ? seqOf(end - 1) : read.after
-  return { position, thread, first, end, ...chosen, nextAfter, hasMore: end < count }
+  const [nextBefore, hasMore] = [undefined, end < count]
+  return { position, thread, first, end, chosen, nextAfter, nextBefore, hasMore }
 }
 
 type Selection = Pick<ThreadRead, 'limit' | 'type'>
@@ -78,7 +78,7 @@ function pageFrom(
   { limit, type }: Selection,
 ): Pick<ThreadPage, 'end' | 'chosen'> {
   const count = threads.messageCount(thread)
-  if (type === undefined) return { end: Math.min(first + limit, count) }
+  if (type === undefined) return { end: Math.min(first + limit, count), chosen: undefined }
   const isChosen = messages.ofType(type)
   const chosen: number[] = []
   let end = first
@@ -96,7 +96,7 @@ function pageBefore(
   end: number,
   { limit, type }: Selection,
 ): Pick<ThreadPage, 'first' | 'chosen'> {
-  if (type === undefined) return { first: Math.max(0, end - limit) }
+  if (type === undefined) return { first: Math.max(0, end - limit), chosen: undefined }
   const isChosen = messages.ofType(type)
   const chosen: number[] = []
   let first = end
@@ -136,6 +136,7 @@ export function listThreads({ state }: Forum, read: ListRead): ThreadList {
   // Both lists are in the order of creation, as are thread numbers, so merge them from the end.
   let publicEnd = partition(publics.length, (i) => isOlder(publics.get(i)))
   let privateEnd = partition(privateCount, (i) => isOlder(state.privateThreads.get(caller, i)))
+  const hasExpired = state.expiredPosition > 0
   const threads: number[] = []
   // What is left out is shown, too: that its claim, or its tags, have changed.
   const tagged = read.tags === undefined ? 0 : state.tags.changedPosition
@@ -148,7 +149,7 @@ export function listThreads({ state }: Forum, read: ListRead): ThreadList {
     if (thread === newestPublic) publicEnd -= 1
     else privateEnd -= 1
     last = thread
-    if (state.threads.isExpired(thread) || !has(thread)) continue
+    if ((hasExpired && state.threads.isExpired(thread)) || !has(thread)) continue
     if (claimed === false && state.claims.of(thread) !== null) continue
     threads.push(thread)
     position = Math.max(position, changedPosition.get(thread))

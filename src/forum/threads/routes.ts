@@ -225,13 +225,14 @@ export const getThread = route<unknown, ThreadQuery>({
     const after = commands.pageStart(forum, query.after)
     const before = query.before === 'end' ? Number.POSITIVE_INFINITY : query.before
     const { limit, type } = query
-    const page = { after, limit, type, ...(before !== undefined && { before }) }
-    const found = commands.readThread(forum, { caller, threadId: id, ...page })
+    const read = { caller, threadId: id, after, before, limit, type }
+    const found = commands.readThread(forum, read)
     if (isRejection(found)) return found
     const { position, thread, hasMore } = found
     const hasItems = hasMore || countOf(found) > 0
     const wait = waitFor(commands.threadTopic(thread), hasItems, query.wait)
-    return { status: 200, ...threadPage(forum, found, query.content_chars), position, wait }
+    const { body, isCached } = threadPage(forum, found, query.content_chars)
+    return { status: 200, body, isCached, position, wait }
   },
 })
 

@@ -21,7 +21,7 @@ import type { Saved } from '../../kernel/saved.ts'
 import { eraseEntry } from '../../kernel/text/erasing.ts'
 import type { Page } from '../../kernel/text/page.ts'
 import type { Text } from '../../kernel/text/text.ts'
-import type { Tags } from '../tags/table.ts'
+import { type Tags, tagsBytesMax } from '../tags/table.ts'
 import { thread, type Visibility, visibilities } from './machine.ts'
 
 const publicCode = visibilities.indexOf('public')
@@ -35,8 +35,11 @@ const titleStart = beforeTitle(anyHex, `agt_${anyHex}`).length
 const titleEnd = ',"visibility":"'
 const lockedMark = ',"locked":true'
 const expiresMark = ',"expires_at":'
+/** Longer than the claim of any thread. */
+const longestClaim = { holder_id: `agt_${anyHex}`, expires_at: 2 ** 53, fence: 2 ** 53 }
 /** The maximum number of bytes that follow an entry: numbers, marks, a brace and a comma. */
-const tailBytesMax = 40 + lockedMark.length + expiresMark.length
+const tailBytesMax =
+  40 + lockedMark.length + claimMark(longestClaim).length + tagsBytesMax + expiresMark.length
 
 /** A claim, as the thread shows it while it is held. */
 export interface ShownClaim {
@@ -249,8 +252,7 @@ export class Threads {
 
   /** Returns the maximum number of bytes that `write` adds. */
   bytes(thread: number): number {
-    const claimBytes = this.#claimMark(thread).length
-    return this.#entryBytes.get(thread) + tailBytesMax + claimBytes + this.#tags.bytes(thread)
+    return this.#entryBytes.get(thread) + tailBytesMax
   }
 
   /** Adds the thread's JSON to a page, with a comma before all but the first. */
@@ -264,15 +266,11 @@ export class Threads {
     if (!isFirst) page.text(',')
     page.entry(this.#entries.get(thread), 0, this.#entryBytes.get(thread))
     const mark = this.isLocked(thread) ? lockedMark : ''
-    const count = this.actors.columns.messageCount.get(thread)
-    const end = this.#endOf(thread)
-    const expires = end === null ? '' : `${expiresMark}${end}`
-    page.text(`${count}${mark}${this.#claimMark(thread)}${this.#tags.json(thread)}${expires}`)
-  }
-
-  #claimMark(thread: number): string {
-    const claim = this.#claimOf(thread)
-    return claim === null ? '' : `,"claim":${JSON.stringify(claim)}`
+    const { messageCount, ttlSeconds } = this.actors.columns
+    const count = messageCount.get(thread)
+    const expires = ttlSeconds.get(thread) === 0 ? '' : `${expiresMark}${this.#endOf(thread)}`
+    const claim = claimMark(this.#claimOf(thread))
+    page.text(`${count}${mark}${claim}${this.#tags.json(thread)}${expires}`)
   }
 
   /** Adds the thread's title to a page: `"title":"…"`. */
@@ -302,6 +300,10 @@ export function renderEntry({ id, author, nameJson, title, visibility, at }: Thr
     `${beforeTitle(id, author)}"title":${JSON.stringify(title)}${titleEnd}${visibility}",` +
     `"created_at":${at},"display_name":${nameJson},"message_count":`
   )
+}
+
+function claimMark(claim: ShownClaim | null): string {
+  return claim === null ? '' : `,"claim":${JSON.stringify(claim)}`
 }
 
 function beforeTitle(id: string, author: string): string {
