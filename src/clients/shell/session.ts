@@ -88,29 +88,31 @@ export function isDecided({ status, code }: ForumError): boolean {
   return !isAway && (code === 'epoch_changed' || status >= 400)
 }
 
-/** Returns a fetch that reports once, on standard error, that the node has not answered yet. */
+/**
+ * Returns a fetch that reports once, on standard error, that the node cannot be reached, or has not
+ * answered for a while.
+ */
 function reportingSilence(url: string): typeof fetch {
+  let isReported = false
   let hasAnswered = false
   let timer: NodeJS.Timeout | null = null
   const report = () => {
+    if (hasAnswered || isReported) return
+    isReported = true
     process.stderr.write(`no answer from ${url} yet; trying for ${timeoutMs / 1000} s\n`)
-  }
-  const begin = () => {
-    timer ??= setTimeout(report, silenceMs).unref()
   }
   return async (input, init) => {
     if (hasAnswered) return fetch(input, init)
     // A node answers a waiting poll late.
     const isPoll = /[?&]wait=/.test(`${input}`)
-    if (!isPoll) begin()
+    if (!isPoll) timer ??= setTimeout(report, silenceMs).unref()
     try {
       const response = await fetch(input, init)
       // A proxy may answer in place of a node that is down; the request is then sent again.
       hasAnswered = response.status < 500
-      if (hasAnswered && timer !== null) clearTimeout(timer)
       return response
     } catch (error) {
-      begin()
+      if (init?.signal?.aborted !== true) report()
       throw error
     }
   }
