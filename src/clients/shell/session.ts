@@ -95,7 +95,7 @@ export function isDecided({ status, code }: ForumError): boolean {
 function reportingSilence(url: string): typeof fetch {
   let isReported = false
   let hasAnswered = false
-  let timer: NodeJS.Timeout | null = null
+  let isTimed = false
   const report = () => {
     if (hasAnswered || isReported) return
     isReported = true
@@ -105,7 +105,8 @@ function reportingSilence(url: string): typeof fetch {
     if (hasAnswered) return fetch(input, init)
     // A node answers a waiting poll late.
     const isPoll = /[?&]wait=/.test(`${input}`)
-    if (!isPoll) timer ??= setTimeout(report, silenceMs).unref()
+    if (!isPoll && !isTimed) setTimeout(report, silenceMs).unref()
+    isTimed ||= !isPoll
     try {
       const response = await fetch(input, init)
       // A proxy may answer in place of a node that is down; the request is then sent again.
