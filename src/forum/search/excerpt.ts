@@ -1,9 +1,9 @@
 // Finds the words of a query in a text, and makes an excerpt around the first of them.
 //
-// X1. The work is linear in the length of the text, however many terms the query has.
+// X1. The work is linear in the length of the text, however many phrases the query has.
 
 import { excerptCharactersMax } from '../../base/text.ts'
-import type { Query, Term } from './query.ts'
+import type { Phrase, Query } from './query.ts'
 import { eachWord } from './words.ts'
 
 /** How many code points of it precede the first match. */
@@ -17,12 +17,14 @@ export interface Range {
   end: number
 }
 
-/** Returns at most `max` places of the query's terms in the text, in order and without overlaps. */
+/**
+ * Returns at most `max` places of the query's phrases in the text, in order and without overlaps.
+ */
 export function placesOf(text: string, query: Query, max: number): Range[] {
   const places: Range[] = []
   const { edges, shorter, matched } = automatonOf(query.all)
-  /** The starts of the newest words, as many as the longest term has: the n-th at n modulo that. */
-  const starts = new Array<number>(Math.max(1, ...query.all.map((term) => term.length)))
+  /** The starts of the newest words, as many as the longest phrase has: the n-th modulo that. */
+  const starts = new Array<number>(Math.max(1, ...query.all.map((phrase) => phrase.length)))
   let words = 0
   let at = 0
   eachWord(text, (word, start, end) => {
@@ -39,25 +41,25 @@ export function placesOf(text: string, query: Query, max: number): Range[] {
 }
 
 /**
- * Finds terms in one pass over the words of a text, by the algorithm of Aho and Corasick (Efficient
- * string matching, 1975). A state is the longest suffix of the words so far that is a prefix of a
- * term.
+ * Finds phrases in one pass over the words of a text, by the algorithm of Aho and Corasick
+ * (Efficient string matching, 1975). A state is the longest suffix of the words so far that is a
+ * prefix of a phrase.
  */
 interface Automaton {
   /** For each state, the state after one more word. State 0 is the empty suffix. */
   edges: Map<string, number>[]
-  /** For each state, that of the longest shorter suffix that is a prefix of a term. */
+  /** For each state, that of the longest shorter suffix that is a prefix of a phrase. */
   shorter: number[]
-  /** For each state, how many of the newest words are a term; 0: none. */
+  /** For each state, how many of the newest words are a phrase; 0: none. */
   matched: number[]
 }
 
-function automatonOf(terms: readonly Term[]): Automaton {
+function automatonOf(phrases: readonly Phrase[]): Automaton {
   const edges: Map<string, number>[] = [new Map()]
   const matched = [0]
-  for (const term of terms) {
+  for (const phrase of phrases) {
     let at = 0
-    for (const word of term) {
+    for (const word of phrase) {
       let next = edges[at].get(word)
       if (next === undefined) {
         next = edges.push(new Map()) - 1
@@ -66,7 +68,7 @@ function automatonOf(terms: readonly Term[]): Automaton {
       }
       at = next
     }
-    matched[at] = term.length
+    matched[at] = phrase.length
   }
   const shorter = edges.map(() => 0)
   // States with fewer words come first, because a state is derived from a shorter one.

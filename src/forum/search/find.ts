@@ -23,8 +23,8 @@ import {
   matchOf,
   parseQuery,
   partsOf,
+  phraseWordsMax,
   type Query,
-  termWordsMax,
   wordsMax,
 } from './query.ts'
 
@@ -49,7 +49,7 @@ export interface SearchQuery {
 
 export interface FoundPage {
   hits: Hits
-  /** The terms that excerpts show; null: messages were found by their author or thread alone. */
+  /** The phrases that excerpts show; null: messages were found by their author or thread alone. */
   query: Query | null
   done(): void
 }
@@ -99,13 +99,13 @@ export class MessageSearch {
   }
 }
 
-const noPositiveTerm: Rejection = {
+const noPositivePhrase: Rejection = {
   rejected: 'invalid_query',
   detail: 'q must contain a searchable word; it may be absent with author_id, thread_id or type.',
 }
 const tooManyWords: Rejection = {
   rejected: 'invalid_query',
-  detail: `q must have at most ${wordsMax} words, and at most ${termWordsMax} in a phrase.`,
+  detail: `q must have at most ${wordsMax} words, and at most ${phraseWordsMax} in a phrase.`,
 }
 const searchUnavailable: Rejection = { rejected: 'not_found', detail: 'This node has no search.' }
 const searchOverloaded: Rejection = {
@@ -130,7 +130,7 @@ async function findPage(
   const query = q === undefined ? null : parseQuery(q)
   if (query !== null && isTooLong(query)) return tooManyWords
   const isNarrow = (author_id ?? thread_id ?? type) !== undefined
-  if (query === null && (q !== undefined || !isNarrow)) return noPositiveTerm
+  if (query === null && (q !== undefined || !isNarrow)) return noPositivePhrase
   const author = author_id === undefined ? null : state.identities.findNamed(author_id)
   const thread = thread_id === undefined ? null : state.visibleThread(caller, thread_id)
   const first = firstBefore(state, before)

@@ -18,7 +18,7 @@ import {
 } from '../../people/layout.ts'
 import { placesOf } from './excerpt.ts'
 import type { FoundPage, Hit, ResultPage } from './find.ts'
-import { parseQuery, type Query, termWordsMax, wordsMax } from './query.ts'
+import { parseQuery, phraseWordsMax, type Query, wordsMax } from './query.ts'
 
 const limit = 20
 /** The maximum number of words that are marked in a title or an excerpt. */
@@ -92,7 +92,7 @@ const searched =
   'Public messages are found by their words, and by the title of the thread that they begin.'
 const noWord = 'The query contains no searchable word. Type one that a message must have.'
 const tooManyWords =
-  `A query may have at most ${wordsMax} words, and at most ${termWordsMax} next to each ` +
+  `A query may have at most ${wordsMax} words, and at most ${phraseWordsMax} next to each ` +
   'other in quotes.'
 
 /** Returns the content in place of results if nothing was searched for. */

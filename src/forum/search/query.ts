@@ -1,4 +1,4 @@
-// Parses what a caller types into terms: runs of words that a message must have, or must not have.
+// Parses a query into phrases: runs of words that a message must have, or must not have.
 //
 //   error E42        error · e42            both, anywhere
 //   "x is not" -js   x is not · without js  the words of the first next to each other
@@ -6,27 +6,27 @@
 //   -foo_bar         without foo bar        next to each other
 //
 // Q1. Nothing but `"` and a `-` at the beginning of a word has a meaning; everything else is data.
-//     The expression for the index (`matchOf`) consists of words only, each term in quotes.
-// Q2. A query has at most `wordsMax` words, and a term at most `termWordsMax`, because
-//     the index compares the places of a term's words in every message that has them.
-// Q3. Characters without spaces between them form one term as far as they are one word of their
+//     The expression for the index (`matchOf`) consists of words only, each phrase in quotes.
+// Q2. A query has at most `wordsMax` words, and a phrase at most `phraseWordsMax`, because
+//     the index compares the places of a phrase's words in every message that has them.
+// Q3. Characters without spaces between them form one phrase as far as they are one word of their
 //     language, by the dictionary of the platform; in quotes they all do.
 
 import { eachWord, isCharacter, notOfWords, wordsOf } from './words.ts'
 
-/** Words that stand next to each other. */
-export type Term = readonly string[]
+/** One word, or several that stand next to each other. */
+export type Phrase = readonly string[]
 
 /** The maximum number of words of a query, those included that must not occur. */
 export const wordsMax = 32
 /** The maximum number of words next to each other. */
-export const termWordsMax = 16
+export const phraseWordsMax = 16
 
 export interface Query {
   /** Each of these must occur. */
-  all: Term[]
+  all: Phrase[]
   /** None of these may occur. */
-  none: Term[]
+  none: Phrase[]
 }
 
 /** An optional `-` and a text in quotes, maybe unclosed; or a text without spaces and quotes. */
@@ -34,21 +34,21 @@ const parts = /(?<![^\s"])(-?)"([^"]*)"?|"([^"]*)"?|([^\s"]+)/g
 
 /** Parses a query. Returns null if nothing could be found by it. */
 export function parseQuery(text: string): Query | null {
-  /** Keyed by their words, so that each term is there once. */
-  const [all, none] = [new Map<string, Term>(), new Map<string, Term>()]
+  /** Keyed by their words, so that each phrase is there once. */
+  const [all, none] = [new Map<string, Phrase>(), new Map<string, Phrase>()]
   for (const [, minus, quoted, inner, plain] of text.matchAll(parts)) {
-    const phrase = quoted ?? inner
-    if (phrase !== undefined) add(minus === '-' ? none : all, wordsOf(phrase))
+    const inQuotes = quoted ?? inner
+    if (inQuotes !== undefined) add(minus === '-' ? none : all, wordsOf(inQuotes))
     else if (isExcluded(plain!)) add(none, wordsOf(plain!))
-    else for (const term of termsOf(plain!)) add(all, term)
+    else for (const phrase of phrasesOf(plain!)) add(all, phrase)
   }
   return all.size === 0 ? null : { all: [...all.values()], none: [...none.values()] }
 }
 
 /** Returns whether the query has more words than it may have (Q2). */
 export function isTooLong({ all, none }: Query): boolean {
-  const terms = [...all, ...none]
-  return terms.flat().length > wordsMax || terms.some((term) => term.length > termWordsMax)
+  const phrases = [...all, ...none]
+  return phrases.flat().length > wordsMax || phrases.some(({ length }) => length > phraseWordsMax)
 }
 
 /**
@@ -57,7 +57,7 @@ export function isTooLong({ all, none }: Query): boolean {
  * of 420 characters, and 12 ms in a part of it; 32 other words take 13 ms in the shard.
  */
 export function partsOf({ all, none }: Query): number {
-  const words = [...all, ...none].filter((term) => term.length > 1).flat().length
+  const words = [...all, ...none].filter((phrase) => phrase.length > 1).flat().length
   return 2 ** Math.ceil(Math.log2(Math.max(1, words)))
 }
 
@@ -72,15 +72,15 @@ function isExcluded(plain: string): boolean {
   return isFirst
 }
 
-function add(terms: Map<string, Term>, term: Term): void {
-  if (term.length > 0) terms.set(term.join(' '), term)
+function add(phrases: Map<string, Phrase>, phrase: Phrase): void {
+  if (phrase.length > 0) phrases.set(phrase.join(' '), phrase)
 }
 
 let segmenter: Intl.Segmenter | undefined
 
-/** Returns the words of a text, each as a term, but the characters of one word as one term (Q3). */
-function termsOf(text: string): Term[] {
-  const terms: string[][] = []
+/** Returns each word of a text as a phrase, and the characters of one word as one phrase (Q3). */
+function phrasesOf(text: string): Phrase[] {
+  const phrases: string[][] = []
   let wordEnds: ReadonlySet<number> | undefined
   let lastEnd = -1
   eachWord(text, (word, start, end) => {
@@ -90,11 +90,11 @@ function termsOf(text: string): Term[] {
       wordEnds ??= endsOfWords(text)
       lastEnd = wordEnds.has(end) ? -1 : end
     }
-    if (isJoined) terms.at(-1)!.push(word)
-    else terms.push([word])
+    if (isJoined) phrases.at(-1)!.push(word)
+    else phrases.push([word])
     return true
   })
-  return terms
+  return phrases
 }
 
 function endsOfWords(text: string): Set<number> {
@@ -120,7 +120,7 @@ export const marks = {
 
 /** Returns the query in the index's language. `required` are marks that a message must have. */
 export function matchOf({ all, none }: Query, required: readonly string[]): string {
-  const quoted = (term: Term) => `"${term.join(' ')}"`
+  const quoted = (phrase: Phrase) => `"${phrase.join(' ')}"`
   const positive = [...required.map((mark) => [mark]), ...all].map(quoted).join(' AND ')
   if (none.length === 0) return positive
   return `(${positive}) NOT (${none.map(quoted).join(' OR ')})`
