@@ -2,15 +2,15 @@
 // by all who follow its thread, so its item without text is rendered for the first of them and
 // copied for the others.
 //
-//   one ArrayBuffer   [ slot | slot | …                                  | scratch ]
-//   slot, 256 bytes   ,{"seq":17,"message_id":"msg_…",…} unused  tag  -  length
-//                     0                                          248     255
+//   one ArrayBuffer   [ cell | cell | …                                     | scratch ]
+//   cell, 256 bytes   ,{"seq":17,"message_id":"msg_…",…} unused  number  -  length
+//                     0                                          248        255
 //
-// I1. A slot holds the item of the message that its tag names; 0: none. An item never changes.
-// I2. A message's slot follows from its number, so the newest messages never displace each other.
-//     An older message takes the slot of a newer one when it is read, as by an agent catching up.
+// I1. A cell holds the item of message `number` - 1; 0: it is empty. An item never changes.
+// I2. A message's cell follows from its number, so the newest messages never displace each other.
+//     An older message takes the cell of a newer one when it is read, as by an agent catching up.
 // I3. What `write` returns lies in the scratch space, and is valid until the next `write`.
-// I4. A slot does not say whom the message mentions, or which tag a reader follows:
+// I4. A cell does not say whom the message mentions, or which tag a reader follows:
 //     `"mentioned":true` and `"tag":"…"` are added to the copy.
 //
 // An answer is assembled in the scratch space, because copying within one ArrayBuffer costs a third
@@ -23,11 +23,11 @@ import type { Page } from '../../kernel/text/page.ts'
 import type { State } from '../state.ts'
 import { cutJson, cutMarkBytesMax } from '../threads/cut-content.ts'
 
-const slotCountDefault = 65_536
-const slotBytes = 256
-const tagAt = 248
+const cellCountDefault = 65_536
+const cellBytes = 256
+const numberAt = 248
 const lengthAt = 255
-const itemBytesMax = tagAt
+const itemBytesMax = numberAt
 /** Replaces the closing brace of an item that mentions the reader. */
 const mentionedEnd = ',"mentioned":true}'
 const tagEndBytesMax = ',"tag":""'.length + tagCharactersMax
@@ -46,32 +46,32 @@ interface ShownItems {
 
 export class FeedItems {
   readonly #state: State
-  readonly #slotCount: number
+  readonly #cellCount: number
   readonly #bytes: Buffer
-  readonly #tags: Uint32Array
+  readonly #numbers: Uint32Array
 
-  constructor(state: State, slotCount = slotCountDefault) {
+  constructor(state: State, cellCount = cellCountDefault) {
     this.#state = state
-    this.#slotCount = slotCount
-    const memory = new ArrayBuffer(slotCount * slotBytes + scratchBytes)
+    this.#cellCount = cellCount
+    const memory = new ArrayBuffer(cellCount * cellBytes + scratchBytes)
     this.#bytes = Buffer.from(memory)
-    this.#tags = new Uint32Array(memory)
+    this.#numbers = new Uint32Array(memory)
   }
 
   /** Returns `start`, the items of these messages with commas between them, and `end`, in ASCII. */
   write(start: string, { messages: shown, mentions, tagged }: ShownItems, end: string): Uint8Array {
-    const frameBytes = start.length + end.length
+    const aroundBytes = start.length + end.length
     const itemsBytesMax = shown.length * itemBytesMax + mentions.length * mentionedEnd.length
     const tagsBytesMax = tagged.size === 0 ? 0 : shown.length * tagEndBytesMax
-    assert(frameBytes + itemsBytesMax + tagsBytesMax <= scratchBytes, 'a page fits')
+    assert(aroundBytes + itemsBytesMax + tagsBytesMax <= scratchBytes, 'a page fits')
     const bytes = this.#bytes
-    const scratchStart = this.#slotCount * slotBytes
+    const scratchStart = this.#cellCount * cellBytes
     let to = scratchStart + bytes.write(start, scratchStart, 'latin1')
     for (let i = 0, mention = 0; i < shown.length; i++) {
-      const slot = this.#slot(shown[i])
+      const cell = this.#cell(shown[i])
       const comma = i === 0 ? 1 : 0
-      const length = bytes[slot + lengthAt]
-      bytes.copyWithin(to, slot + comma, slot + length)
+      const length = bytes[cell + lengthAt]
+      bytes.copyWithin(to, cell + comma, cell + length)
       to += length - comma
       if (shown[i] === mentions[mention]) {
         mention += 1
@@ -85,18 +85,18 @@ export class FeedItems {
     return bytes.subarray(scratchStart, to)
   }
 
-  /** Returns where the slot with the message's item begins, and renders the item if necessary. */
-  #slot(message: number): number {
-    const slot = (message % this.#slotCount) * slotBytes
-    const tag = (slot + tagAt) / this.#tags.BYTES_PER_ELEMENT
-    if (this.#tags[tag] === message + 1) return slot
+  /** Returns the offset of the cell with the message's item, which is rendered if necessary. */
+  #cell(message: number): number {
+    const cell = (message % this.#cellCount) * cellBytes
+    const at = (cell + numberAt) / this.#numbers.BYTES_PER_ELEMENT
+    if (this.#numbers[at] === message + 1) return cell
     const { messages, threads, identities } = this.#state
     const authorId = identities.id(messages.author(message))
     const item = `,${messages.feedItem(message, authorId, threads.id(messages.thread(message)))}`
-    assert(item.length <= itemBytesMax, 'an item fits in its slot')
-    this.#bytes[slot + lengthAt] = this.#bytes.write(item, slot, 'latin1')
-    this.#tags[tag] = message + 1
-    return slot
+    assert(item.length <= itemBytesMax, 'an item fits in its cell')
+    this.#bytes[cell + lengthAt] = this.#bytes.write(item, cell, 'latin1')
+    this.#numbers[at] = message + 1
+    return cell
   }
 }
 

@@ -262,7 +262,7 @@ export class Subscriptions {
 }
 
 /**
- * Mixes two dense numbers: an index selects a partition by the top bits, a slot by the low ones.
+ * Mixes two dense numbers: an index selects a partition by the top bits, a cell by the low ones.
  */
 function hashPair(identity: number, thread: number): number {
   let hash = Math.imul(identity, 0x9e3779b1) ^ Math.imul(thread + 1, 0x85ebca6b)

@@ -69,8 +69,7 @@ export class Invitations {
     return this.#byId.size < invitationsMax || this.#oldestEnded() !== undefined
   }
 
-  issue({ id, digest, reason, ...terms }: NewInvitation): void {
-    const { position, ...issued } = terms
+  issue({ id, digest, reason, position, ...issued }: NewInvitation): void {
     if (this.#byId.size >= invitationsMax) {
       const oldest = this.#oldestEnded()
       assert(oldest !== undefined, 'I2: one has ended')

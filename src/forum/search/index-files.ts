@@ -22,8 +22,8 @@ import path from 'node:path'
 import { crc32 } from 'node:zlib'
 import { codeOf } from '../../../wal/errors.ts'
 import { isSystemFile } from '../../base/sockets.ts'
+import type { SealedFile } from './message-range.ts'
 import { isUnfinished, piecesOf, type SealedName, sealedName } from './shard.ts'
-import type { SealedFile } from './slot.ts'
 
 /** At least this much disk space stays free, or a tenth of a smaller disk. */
 const freeBytesMin = 1 << 30

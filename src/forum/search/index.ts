@@ -1,20 +1,20 @@
-// The index: the slots of all shards, the order in which they are built, and searches in them.
+// The index: ranges of messages, the order in which their shards are built, and searches in them.
 //
 //   message   0 ───────── 131,071 ─── 262,143 ── … ──────── newest
-//   slot      │ sealed     │ sealed    │         │ being built │
+//   shard     │ sealed     │ sealed    │         │ being built │
 //
-// I1. The newest slot is built first, so that new messages are found soon; but while another one
+// I1. The newest range is built first, so that new messages are found soon; but while another one
 //     has to be built, they take turns.
-// I2. A search goes through the slots from the newest on, and through as many parts of each as it
+// I2. A search goes through the ranges from the newest on, and through as many parts of each as it
 //     says. It can pause after each part (searches.ts).
-// I3. Whatever is wrong with a file costs work and nothing else: its slot is built again.
+// I3. Whatever is wrong with a file costs work and nothing else: its shard is built again.
 
 import type { IndexFiles } from './index-files.ts'
+import { type Built, MessageRange, type SealedFile } from './message-range.ts'
 import type { Search } from './protocol.ts'
 import { marks, matchIn, wordsMax } from './query.ts'
 import { type About, type Entry, type SealedName, type Shard, shardMessages } from './shard.ts'
 import { ShardStore, type StoreOptions } from './shard-store.ts'
-import { type Built, type SealedFile, Slot } from './slot.ts'
 
 export interface IndexOptions extends StoreOptions {
   perShard?: number
@@ -52,8 +52,8 @@ export class Index {
   readonly #perShard: number
   /** The number of messages in the smallest part of a shard. */
   readonly #partMessages: number
-  readonly #slots: Slot[] = []
-  /** Whether the newest slot had the last turn (I1). */
+  readonly #ranges: MessageRange[] = []
+  /** Whether the newest range had the last turn (I1). */
   #wasNewest = false
 
   constructor(options: IndexOptions) {
@@ -79,49 +79,49 @@ export class Index {
 
   /** Begins with the shards in `kept`, which are of this forum's log. Removes the others. */
   begin(kept: ReadonlySet<number>): void {
-    for (const slot of this.#slots) {
-      if (slot.searched === null) continue
-      if (!kept.has(slot.first)) this.#discard(slot)
-      else if (slot.searched.next < slot.limit) this.#resume(slot, slot.searched)
+    for (const range of this.#ranges) {
+      if (range.searched === null) continue
+      if (!kept.has(range.first)) this.#discard(range)
+      else if (range.searched.next < range.limit) this.#resume(range, range.searched)
     }
     this.#share()
   }
 
   /** Applies the removal of a message by the record at this position. */
   remove(message: number, position: number): void {
-    this.#slots[Math.floor(message / this.#perShard)]?.remove(message, position)
+    this.#ranges[Math.floor(message / this.#perShard)]?.remove(message, position)
   }
 
   /** Whether some text that was removed is still in the index. */
   get isDirty(): boolean {
-    return this.#slots.some(({ isDirty }) => isDirty)
+    return this.#ranges.some(({ isDirty }) => isDirty)
   }
 
   /** All messages before this number are indexed. */
   get covered(): number {
-    const incomplete = this.#slots.find((slot) => slot.covered < slot.end(this.count))
-    const missing = this.#slots.length * this.#perShard
+    const incomplete = this.#ranges.find((range) => range.covered < range.end(this.count))
+    const missing = this.#ranges.length * this.#perShard
     return incomplete?.covered ?? Math.min(missing, this.count)
   }
 
   get indexed(): number {
-    return this.#slots.reduce((sum, slot) => sum + slot.covered - slot.first, 0)
+    return this.#ranges.reduce((sum, range) => sum + range.covered - range.first, 0)
   }
 
   get shards(): number {
-    return this.#slots.length
+    return this.#ranges.length
   }
 
   /** The size of the sealed files, in bytes. */
   get bytes(): number {
-    return this.#slots.reduce((sum, { searched }) => sum + (searched?.file?.bytes ?? 0), 0)
+    return this.#ranges.reduce((sum, { searched }) => sum + (searched?.file?.bytes ?? 0), 0)
   }
 
   /** Returns the message from which to continue, or -1 if everything is indexed. */
   next(): number {
-    this.#addSlots()
-    const newest = this.#slots.at(-1)?.next(this.count) ?? -1
-    const others = this.#slots.slice(0, -1).map((slot) => slot.next(this.count))
+    this.#addRanges()
+    const newest = this.#ranges.at(-1)?.next(this.count) ?? -1
+    const others = this.#ranges.slice(0, -1).map((range) => range.next(this.count))
     const other = others.findLast((next) => next !== -1) ?? -1
     const isNewest = newest !== -1 && (other === -1 || !this.#wasNewest)
     this.#wasNewest = isNewest
@@ -130,40 +130,40 @@ export class Index {
 
   /** Returns how many messages there are from `next` on in the same shard. */
   roomFrom(next: number): number {
-    return this.#slotOf(next).end(this.count) - next
+    return this.#rangeOf(next).end(this.count) - next
   }
 
   /** Adds messages. Throws if the disk or the directory has no room; indexing can be retried. */
   add({ from, to, lastId, entries }: IndexedRange): void {
-    const slot = this.#slotOf(from)
-    slot.searched ??= this.#store.begin(slot.first, this.erased)
-    if (slot.searched.next !== from && from === slot.first && slot.isDirty) {
-      slot.renewed ??= this.#store.begin(slot.first, this.erased)
+    const range = this.#rangeOf(from)
+    range.searched ??= this.#store.begin(range.first, this.erased)
+    if (range.searched.next !== from && from === range.first && range.isDirty) {
+      range.renewed ??= this.#store.begin(range.first, this.erased)
     }
-    const built = slot.searched.next === from ? slot.searched : slot.renewed
-    // The shard for which the range was requested was found damaged since then.
+    const built = range.searched.next === from ? range.searched : range.renewed
+    // The shard for which the messages were requested was found damaged since then.
     if (built?.next !== from) return
     try {
-      built.shard.add(entries.map((entry) => this.#withPart(entry, slot)))
+      built.shard.add(entries.map((entry) => this.#withPart(entry, range)))
     } catch (error) {
-      this.#damaged(slot, error)
+      this.#damaged(range, error)
       throw error
     }
     built.next = to
     built.lastId = lastId
-    if (to < slot.covered) return
-    if (to === slot.limit && built.hidden.size === 0) this.#seal(slot, built)
-    else if (built === slot.renewed) this.#replace(slot, built)
+    if (to < range.covered) return
+    if (to === range.limit && built.hidden.size === 0) this.#seal(range, built)
+    else if (built === range.renewed) this.#replace(range, built)
   }
 
-  #withPart(entry: Entry, slot: Slot): Entry {
-    const mark = marks.part(this.#partOf(entry.message, slot))
+  #withPart(entry: Entry, range: MessageRange): Entry {
+    const mark = marks.part(this.#partOf(entry.message, range))
     return { ...entry, words: `${mark} ${entry.words}` }
   }
 
   /** Saves the shards that are being built, so that building can continue later. */
   close(): void {
-    for (const { first, searched, renewed } of this.#slots) {
+    for (const { first, searched, renewed } of this.#ranges) {
       if (searched !== null && searched.file === null && searched.hidden.size === 0) {
         if (searched.next > first) this.#store.seal(first, searched, this.erased)
       }
@@ -178,29 +178,29 @@ export class Index {
    */
   *search(search: Wanted): Generator<FoundIn> {
     const parts = partsMax / search.parts
-    let end = Math.min(search.before, this.#slots.length * this.#perShard)
+    let end = Math.min(search.before, this.#ranges.length * this.#perShard)
     while (end > 0) {
-      const slot = this.#slots[Math.floor((end - 1) / this.#perShard)]
-      const part = this.#partOf(end - 1, slot)
+      const range = this.#ranges[Math.floor((end - 1) / this.#perShard)]
+      const part = this.#partOf(end - 1, range)
       const from = part - (part % parts)
-      end = slot.first + from * this.#partMessages
+      end = range.first + from * this.#partMessages
       const some = (match: string) => (search.parts === 1 ? match : matchIn(match, from, parts))
-      const messages = slot.covered > end ? this.#searchIn(slot, search, some) : []
+      const messages = range.covered > end ? this.#searchIn(range, search, some) : []
       yield { first: end, messages }
     }
   }
 
-  #partOf(message: number, slot: Slot): number {
-    return Math.floor((message - slot.first) / this.#partMessages)
+  #partOf(message: number, range: MessageRange): number {
+    return Math.floor((message - range.first) / this.#partMessages)
   }
 
   #searchIn(
-    slot: Slot,
+    range: MessageRange,
     { publicMatch, privateMatch, before, limit }: Wanted,
     some: (match: string) => string,
   ): number[] {
-    if (slot.searched === null) return []
-    const { shard, hidden } = slot.searched
+    if (range.searched === null) return []
+    const { shard, hidden } = range.searched
     try {
       const most = limit + hidden.size
       const found = shard.search(true, some(publicMatch), before, most)
@@ -208,32 +208,32 @@ export class Index {
       const all = own.length === 0 ? found : [...found, ...own].sort((a, b) => b - a)
       return all.filter((message) => !hidden.has(message)).slice(0, limit)
     } catch (error) {
-      this.#damaged(slot, error)
+      this.#damaged(range, error)
       return []
     }
   }
 
   /** Detects files that somebody has changed or removed. */
   watch(): void {
-    for (const slot of this.#slots) {
-      const file = slot.searched?.file ?? null
-      if (file !== null && !this.files.watch(file)) this.#damaged(slot, `${file.name} is gone`)
+    for (const range of this.#ranges) {
+      const file = range.searched?.file ?? null
+      if (file !== null && !this.files.watch(file)) this.#damaged(range, `${file.name} is gone`)
     }
   }
 
   checkAll(): void {
-    for (const { searched } of this.#slots) {
+    for (const { searched } of this.#ranges) {
       if (searched?.file) searched.file.isChecked = false
     }
   }
 
   /** Checks the files that are not checked yet, one piece in each step. */
   *check(): Generator<void> {
-    for (const slot of this.#slots) {
-      const file = slot.searched?.file
+    for (const range of this.#ranges) {
+      const file = range.searched?.file
       if (!file || file.isChecked) continue
       const isRight = yield* this.files.check(file)
-      if (!isRight && slot.searched?.file === file) this.#damaged(slot, `${file.name} is damaged`)
+      if (!isRight && range.searched?.file === file) this.#damaged(range, `${file.name} is damaged`)
     }
   }
 
@@ -244,44 +244,44 @@ export class Index {
       return null
     }
     const { about, built } = opened
-    const slot = this.#slotOf(sealed.first)
+    const range = this.#rangeOf(sealed.first)
     const { first, end } = about
-    const isMore = end > slot.covered && end <= Math.min(slot.limit, this.count)
-    if (first !== slot.first || !isMore) {
+    const isMore = end > range.covered && end <= Math.min(range.limit, this.count)
+    if (first !== range.first || !isMore) {
       built.shard.close()
       this.files.remove(sealed.name)
       return null
     }
-    const old = slot.replace(built)
+    const old = range.replace(built)
     if (old !== null) this.files.remove(old.name)
     return about
   }
 
   /** Continues a shard that was sealed before it was full. */
-  #resume(slot: Slot, sealed: Built): void {
+  #resume(range: MessageRange, sealed: Built): void {
     const file = sealed.file!
     try {
-      slot.searched = this.#store.resume(sealed, file)
+      range.searched = this.#store.resume(sealed, file)
     } catch (error) {
-      this.#damaged(slot, error)
+      this.#damaged(range, error)
     }
     this.files.remove(file.name)
   }
 
-  #seal(slot: Slot, built: Built): void {
+  #seal(range: MessageRange, built: Built): void {
     let file: SealedFile | null = null
     let shard: Shard | null = null
     try {
-      file = this.#store.seal(slot.first, built, this.erased)
+      file = this.#store.seal(range.first, built, this.erased)
       shard = this.#store.reopen(file)
-      this.#replace(slot, { ...built, shard, erased: this.erased, file })
+      this.#replace(range, { ...built, shard, erased: this.erased, file })
     } catch (error) {
       shard?.close()
-      const { searched } = slot
-      if (searched === built || searched?.shard === shard) slot.searched = null
-      slot.renewed = null
+      const { searched } = range
+      if (searched === built || searched?.shard === shard) range.searched = null
+      range.renewed = null
       built.shard.close()
-      // No slot knows the file, so an erasure would not reach it.
+      // No range has the file, so an erasure would not reach it.
       if (file !== null) this.files.remove(file.name)
       throw error
     }
@@ -289,37 +289,37 @@ export class Index {
   }
 
   /** Has another shard searched. Drops the one that was, and its file, unless it is the same. */
-  #replace(slot: Slot, newer: Built): void {
-    const old = slot.replace(newer)
+  #replace(range: MessageRange, newer: Built): void {
+    const old = range.replace(newer)
     if (old !== null && old.name !== newer.file?.name) this.files.forget(old.name)
   }
 
-  #damaged(slot: Slot, why: unknown): void {
-    this.#options.onDamaged(slot.first, why instanceof Error ? why.message : `${why}`)
-    this.#discard(slot)
+  #damaged(range: MessageRange, why: unknown): void {
+    this.#options.onDamaged(range.first, why instanceof Error ? why.message : `${why}`)
+    this.#discard(range)
   }
 
-  #discard(slot: Slot): void {
-    const file = slot.replace(null)
+  #discard(range: MessageRange): void {
+    const file = range.replace(null)
     if (file !== null) this.files.remove(file.name)
   }
 
-  #addSlots(): void {
-    while (this.#slots.length * this.#perShard < this.count) this.#addSlot()
+  #addRanges(): void {
+    while (this.#ranges.length * this.#perShard < this.count) this.#addRange()
   }
 
-  #slotOf(message: number): Slot {
+  #rangeOf(message: number): MessageRange {
     const index = Math.floor(message / this.#perShard)
-    while (this.#slots.length <= index) this.#addSlot()
-    return this.#slots[index]
+    while (this.#ranges.length <= index) this.#addRange()
+    return this.#ranges[index]
   }
 
-  #addSlot(): void {
-    const first = this.#slots.length * this.#perShard
-    this.#slots.push(new Slot(first, first + this.#perShard))
+  #addRange(): void {
+    const first = this.#ranges.length * this.#perShard
+    this.#ranges.push(new MessageRange(first, first + this.#perShard))
   }
 
   #share(): void {
-    this.#store.share(this.#slots.map(({ searched }) => searched?.shard ?? null))
+    this.#store.share(this.#ranges.map(({ searched }) => searched?.shard ?? null))
   }
 }

@@ -2,6 +2,7 @@
 
 import type { Engine } from './engine.ts'
 import { IndexFiles } from './index-files.ts'
+import type { Built, SealedFile } from './message-range.ts'
 import {
   type About,
   newShard,
@@ -11,7 +12,6 @@ import {
   sealedName,
   sealedShard,
 } from './shard.ts'
-import type { Built, SealedFile } from './slot.ts'
 
 export interface StoreOptions {
   engine: Engine

@@ -58,13 +58,13 @@ export class PageCache {
   add(key: PageKey, page: Uint8Array): Uint8Array | null {
     const { thread, first, end, position, nextBefore } = key
     assert(end > first, 'P1: an empty page is not cached')
-    const slot = (Math.imul(thread, 0x9e3779b1) ^ first) & (requestedCount - 1)
+    const index = (Math.imul(thread, 0x9e3779b1) ^ first) & (requestedCount - 1)
     const mark = position * 2 ** 8 + (end & 0xff)
-    if (this.#requested[slot] !== mark) this.#times[slot] = 0
-    this.#requested[slot] = mark
+    if (this.#requested[index] !== mark) this.#times[index] = 0
+    this.#requested[index] = mark
     const enough = requestsUntilCached(end - first)
-    if (this.#times[slot] < enough) this.#times[slot] += 1
-    if (this.#times[slot] < enough) return null
+    if (this.#times[index] < enough) this.#times[index] += 1
+    if (this.#times[index] < enough) return null
     const bytes = new Uint8Array(page) // a Buffer would keep alive the whole pool that it lies in
     this.#pages.put(nameOf(key), { thread, first, end, position, nextBefore, bytes })
     return bytes

@@ -4,18 +4,18 @@
 // H1. There are 256 partitions, by the hash's top byte. Each is a linear-probing table that doubles
 //     on its own, so that growth happens in many small steps (at ten million entries one step moves
 //     40,000).
-// H2. A slot is two words, hash and number + 1; zero in the second word means empty.
-// H3. A removal closes the gap: there are no tombstones, and a probe ends at the first empty slot.
+// H2. A cell is two words, hash and number + 1; zero in the second word means empty.
+// H3. A removal closes the gap: there are no tombstones, and a probe ends at the first empty cell.
 
 import assert from 'node:assert/strict'
 
 const partitionCount = 256
-const firstSlots = 16
+const firstCells = 16
 const loadMax = 0.7
 /** Numbers in one step of `fill`. */
 export const stepRows = 65_536
 
-/** The words of every empty partition that has not grown yet: one empty slot, never written. */
+/** The words of every empty partition that has not grown yet: one empty cell, never written. */
 const noWords = new Uint32Array(2)
 
 interface Partition {
@@ -115,14 +115,14 @@ export class HashIndex {
 function makeRoom(partition: Partition, count: number): void {
   if (count === 0) return
   partition.used = count
-  let slots = firstSlots
-  while (count > slots * loadMax) slots *= 2
-  partition.words = new Uint32Array(2 * slots)
+  let cells = firstCells
+  while (count > cells * loadMax) cells *= 2
+  partition.words = new Uint32Array(2 * cells)
 }
 
 function grow(partition: Partition): void {
   const old = partition.words
-  partition.words = new Uint32Array(Math.max(firstSlots, old.length) * 2)
+  partition.words = new Uint32Array(Math.max(firstCells, old.length) * 2)
   for (let at = 0; at < old.length; at += 2) {
     if (old[at + 1] !== 0) place(partition.words, old[at], old[at + 1])
   }
@@ -151,7 +151,7 @@ function sortByPartition(
   }
 }
 
-/** Moves the pairs at the start of a partition's words to their slots, by way of `pairs`. */
+/** Moves the pairs at the start of a partition's words to their cells, by way of `pairs`. */
 function placeAll(words: Uint32Array, pairs: Uint32Array): void {
   pairs.set(words.subarray(0, pairs.length))
   words.fill(0, 0, pairs.length)

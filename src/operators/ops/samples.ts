@@ -42,19 +42,19 @@ class Column {
     return Number.isNaN(value) || value === this.#empty
   }
 
-  take(slot: number, seconds: number): void {
+  take(index: number, seconds: number): void {
     const value = this.#read(seconds)
     this.latest = Number.isFinite(value) ? Number(value.toPrecision(digits)) : Number.NaN
     if (this.#values === null && this.isEmpty(this.latest)) return
     this.#values ??= new Float64Array(samplesMax).fill(this.#empty)
-    this.#values[slot] = this.latest
+    this.#values[index] = this.latest
   }
 
-  /** Returns the values in these slots, or null if all of them are empty. */
-  list(slots: readonly number[]): (number | null)[] | null {
+  /** Returns the values at these indexes of the ring, or null if all of them are empty. */
+  list(indexes: readonly number[]): (number | null)[] | null {
     const values = this.#values
-    if (values === null || slots.every((slot) => this.isEmpty(values[slot]))) return null
-    return slots.map((slot) => (Number.isNaN(values[slot]) ? null : values[slot]))
+    if (values === null || indexes.every((index) => this.isEmpty(values[index]))) return null
+    return indexes.map((index) => (Number.isNaN(values[index]) ? null : values[index]))
   }
 }
 
@@ -83,10 +83,10 @@ export class Samples {
     if (seconds <= 0) return
     this.#takenMs = nowMs
     this.#last += 1
-    const slot = this.#last % samplesMax
-    this.#at[slot] = Math.round(nowMs / 10) / 100
+    const index = this.#last % samplesMax
+    this.#at[index] = Math.round(nowMs / 10) / 100
     for (const read of this.#readings) read()
-    for (const column of this.#columns) column.take(slot, seconds)
+    for (const column of this.#columns) column.take(index, seconds)
     this.loopDelay.endSecond()
   }
 
@@ -106,13 +106,13 @@ export class Samples {
     const oldest = Math.max(1, this.#last - samplesMax + 1)
     const first = after > this.#last ? oldest : Math.max(oldest, after + 1)
     const length = this.#last - first + 1
-    const slots = Array.from({ length }, (_, i) => (first + i) % samplesMax)
+    const indexes = Array.from({ length }, (_, i) => (first + i) % samplesMax)
     const columns: Series['columns'] = {}
     for (const column of this.#columns) {
-      const values = column.list(slots)
+      const values = column.list(indexes)
       if (values !== null) columns[column.name] = values
     }
-    return { first, last: this.#last, at: slots.map((slot) => this.#at[slot]), columns }
+    return { first, last: this.#last, at: indexes.map((index) => this.#at[index]), columns }
   }
 }
 

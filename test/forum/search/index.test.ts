@@ -223,7 +223,7 @@ t.test('T1, T2: a message is removed in each round: new ones are found, old ones
   const [sealed] = scene.files
   for (let round = 0; round < 20; round++) {
     scene.publish(1)
-    for (let i = 0; i < 2; i++) scene.work() // the slots take turns
+    for (let i = 0; i < 2; i++) scene.work() // the ranges take turns
     t.equal(scene.index.covered, scene.messages.length)
     scene.remove()
     removedAreHidden(t, scene)

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { HashIndex, stepRows } from '../../../src/kernel/columns/hash-index.ts'
 
-/** Hashes of two partitions, whose low bits lie around the ends of a table of 16 slots. */
+/** Hashes of two partitions, whose low bits lie around the ends of a table of 16 cells. */
 const crowdedHash = fc
   .tuple(fc.constantFrom(0, 255), fc.constantFrom(0, 1, 2, 7, 14, 15, 16, 30, 31))
   .map(([partition, low]) => ((partition << 24) | low) >>> 0)
@@ -96,7 +96,7 @@ t.test('H1: one partition: 20,000 numbers are added: all are found after it grew
 })
 
 t.test(
-  'H2: empty: number 0 is added under hash 0: it is not taken for an empty slot',
+  'H2: empty: number 0 is added under hash 0: it is not taken for an empty cell',
   async (t) => {
     const index = new HashIndex()
     t.equal(

@@ -1,4 +1,4 @@
-// A slot of the index: the messages of one shard, and the shards that exist of them.
+// The range of messages that one shard holds, and the shards that exist of it.
 //
 //   empty ──▶ searched, grows ──full, without removed messages──▶ searched, sealed
 //                   │                                                    │
@@ -9,7 +9,7 @@
 //     wave of removals does not delay them. Removed messages in it are hidden.
 // T2. A renewed shard is built to its end, whatever is removed meanwhile. What is removed from it
 //     is hidden when it is searched, and is gone with the next one. So removals gather.
-// T3. The slot is complete for all messages before `covered`.
+// T3. All messages of the range before `covered` are found.
 
 import type { Shard } from './shard.ts'
 
@@ -36,7 +36,7 @@ export interface SealedFile {
   isChecked: boolean
 }
 
-export class Slot {
+export class MessageRange {
   readonly first: number
   /** The number after the last message that belongs here. */
   readonly limit: number
