@@ -20,8 +20,8 @@ export class Generations<Name, Entry extends { bytes: Uint8Array }> {
   readonly #bytesMax: number
   #current = new Map<Name, Entry>()
   #before = new Map<Name, Entry>()
-  /** The cost of all entries in `#current`. */
-  #bytes = 0
+  /** The cost of all entries in `#current`, in bytes (`costOf`). */
+  #cost = 0
   readonly #dropped = new Queue<Uint8Array>()
 
   constructor(bytesMax: number) {
@@ -43,17 +43,17 @@ export class Generations<Name, Entry extends { bytes: Uint8Array }> {
   put(name: Name, entry: Entry): void {
     const old = this.#current.get(name)
     if (old !== undefined) {
-      this.#bytes -= costOf(old)
+      this.#cost -= costOf(old)
       this.#drop(old)
     }
-    if (this.#bytes + costOf(entry) > this.#bytesMax) {
+    if (this.#cost + costOf(entry) > this.#bytesMax) {
       for (const each of this.#before.values()) this.#drop(each)
       this.#before = this.#current
       this.#current = new Map()
-      this.#bytes = 0
+      this.#cost = 0
     }
     this.#current.set(name, entry)
-    this.#bytes += costOf(entry)
+    this.#cost += costOf(entry)
   }
 
   clear(): void {
@@ -61,7 +61,7 @@ export class Generations<Name, Entry extends { bytes: Uint8Array }> {
       for (const each of generation.values()) this.#drop(each)
       generation.clear()
     }
-    this.#bytes = 0
+    this.#cost = 0
   }
 
   #drop({ bytes }: Entry): void {

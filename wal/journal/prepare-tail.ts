@@ -36,7 +36,7 @@ import {
 } from './segments.ts'
 import type { LogPlace, Notice } from './types.ts'
 
-/** Where the writer continues: an open segment that ends in a seal, and the spare after it. */
+/** The end of the log, ready for the writer: an open segment that ends in a seal, and the spare. */
 export interface PreparedTail {
   storeId: string
   seed: number
@@ -45,8 +45,8 @@ export interface PreparedTail {
   /** Its descriptors, one for each sync that may be in flight. */
   files: readonly number[]
   size: number
-  /** Whether the next segment exists, filled with zeros. */
-  spare: boolean
+  /** Whether the next segment, the spare, exists already, filled with zeros. */
+  hasSpare: boolean
 }
 
 export interface PrepareOptions {
@@ -62,13 +62,13 @@ export function prepareTail(end: LogEnd | null, options: PrepareOptions): Prepar
   removeLeftovers(disk, dir)
   const tail = end?.verdict === 'continue' ? continueInPlace(end, options) : moveTail(end, options)
   const { number } = tail.place
-  const spare = keepOneSpare(end, number + 1, options)
+  const hasSpare = keepOneSpare(end, number + 1, options)
   syncDirectory(disk, dir)
   const files = openForSyncs(disk, segmentPath(dir, number), [tail.file])
-  return { ...tail, files, spare }
+  return { ...tail, files, hasSpare }
 }
 
-type WithoutSpare = Omit<PreparedTail, 'spare' | 'files'> & { file: number }
+type WithoutSpare = Omit<PreparedTail, 'hasSpare' | 'files'> & { file: number }
 
 // The seal is written again: its own sync may have failed, and J2 must hold for later watermarks.
 function continueInPlace(end: LogEnd, options: PrepareOptions): WithoutSpare {

@@ -64,7 +64,7 @@ export class Writer implements Journal {
     )
     const onFailed = (error: unknown) => this.#fail('make the segment after', error)
     const files = { disk, dir, segmentBytes: limits.segmentBytes, onNotice, onFailed }
-    this.#spare = new Spare(tail.place.number + 1, tail.spare, files)
+    this.#spare = new Spare(tail.place.number + 1, tail.hasSpare, files)
     if (durability.mode === 'interval') {
       const mayBegin = () => this.#syncs.length < syncsInFlightMax
       this.#interval = setInterval(() => mayBegin() && this.#startSync(), durability.ms).unref()

@@ -43,8 +43,9 @@ export type ReceivedAnswer = { status: number; body: unknown; tries: number }
 /** Latencies in microseconds; `from` and `to` are milliseconds of performance.now(). */
 export type Timing = { latency: Latencies; from: number; to: number }
 
-type Loss = 'connection' | 'timeout' | 'unavailable' | 'quota'
-type Lost = { lost: Loss; why: string; waitMs: number }
+type Cause = 'connection' | 'timeout' | 'unavailable' | 'quota'
+/** Why an answer was lost, in a word and in a sentence, and how long to wait at least. */
+type Loss = { cause: Cause; why: string; waitMs: number }
 
 export type ClientOptions = {
   url: string
@@ -66,7 +67,7 @@ const answerBytesMax = 100 * 8000 * 12 + 1024 * 1024
 
 /** See H1 to H4. `answerTimeoutMs` is the silence after which an answer counts as lost. */
 export class Client {
-  readonly retries: Record<Loss, number> = { connection: 0, timeout: 0, unavailable: 0, quota: 0 }
+  readonly retries: Record<Cause, number> = { connection: 0, timeout: 0, unavailable: 0, quota: 0 }
   readonly timings = new Map<TimedOperation, Timing>()
   readonly url: string
   /** The token of requests that have none, for a forum that is closed to non-members; '': none. */
@@ -106,7 +107,7 @@ export class Client {
     const sentAt = performance.now()
     for (let tries = 1; ; tries++) {
       const outcome = await this.#attempt(request)
-      if (!('lost' in outcome)) {
+      if (!('cause' in outcome)) {
         this.#took(request.operation, request.dueAt ?? sentAt)
         return { ...outcome, tries }
       }
@@ -119,7 +120,7 @@ export class Client {
           `${request.method} ${request.path}: gave up after ${tries} tries: ${outcome.why}`,
         )
       }
-      this.retries[outcome.lost]++
+      this.retries[outcome.cause]++
       this.#meter.lost()
       await sleep(waitMs, undefined, { signal: this.#ending.signal })
     }
@@ -141,18 +142,18 @@ export class Client {
     await this.#pool.destroy()
   }
 
-  async #attempt(request: Request): Promise<Omit<ReceivedAnswer, 'tries'> | Lost> {
+  async #attempt(request: Request): Promise<Omit<ReceivedAnswer, 'tries'> | Loss> {
     try {
       const { status, body, retryAfter } = await this.#answerTo(request)
       if (status !== 503 && status !== 429) return { status, body }
       return {
-        lost: status === 503 ? 'unavailable' : 'quota',
+        cause: status === 503 ? 'unavailable' : 'quota',
         why: `answered ${status} ${errorOf(body)}`,
         waitMs: retryAfter * 1000,
       }
     } catch (error) {
       request.signal?.throwIfAborted()
-      return lostBy(error)
+      return lossBy(error)
     }
   }
 
@@ -231,11 +232,11 @@ function parse(bytes: ArrayBuffer): unknown {
 
 // Network errors carry a code. An error without one is about an answer, or a bug, as is one about
 // our arguments.
-function lostBy(error: unknown): Lost {
+function lossBy(error: unknown): Loss {
   const { code, message } = error as { code?: unknown; message: string }
   if (typeof code !== 'string' || code === 'UND_ERR_INVALID_ARG') throw error
-  const lost = code.endsWith('_TIMEOUT') ? 'timeout' : 'connection'
-  return { lost, why: message || code, waitMs: 0 }
+  const cause = code.endsWith('_TIMEOUT') ? 'timeout' : 'connection'
+  return { cause, why: message || code, waitMs: 0 }
 }
 
 // Doubles with each try. The jitter keeps requests that failed together from returning together.

@@ -126,8 +126,8 @@ export function outcomeOf(
 
 /** `p99 3.21 ms, kept`. */
 function stepInWords({ percentileMs, outcome }: LimitStep, { percentile }: Target): string {
-  const value = percentileMs === null ? 'unknown (too few sent)' : `${percentileMs.toFixed(2)} ms`
-  return `p${percentile} ${value}, ${outcomes[outcome]}`
+  const latency = percentileMs === null ? 'unknown (too few sent)' : `${percentileMs.toFixed(2)} ms`
+  return `p${percentile} ${latency}, ${outcomes[outcome]}`
 }
 
 /** Returns the result in a sentence, and whether it is the swarm that limits it. */

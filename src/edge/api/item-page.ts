@@ -38,12 +38,12 @@ interface Items {
 }
 
 /** The maximum number of bytes of a page besides its entries. */
-const frameBytesMax = 512
+const envelopeBytesMax = 512
 
 /** Returns the bytes of a page, which are valid until the next page is written. */
 export function writePage(page: Page, owner: Owner | null, items: Items, next: string): Uint8Array {
   const { entries, shown } = items
-  let bytes = frameBytesMax + (owner === null ? 0 : owner.entries.bytes(owner.entry))
+  let bytes = envelopeBytesMax + (owner === null ? 0 : owner.entries.bytes(owner.entry))
   for (let i = 0; i < shown.length; i++) bytes += entries.bytes(shown[i])
   page.begin(shown.length > 0 ? entries.address(shown[0]) : 0, bytes)
   page.text('{')

@@ -94,7 +94,7 @@ interface Cut {
   bodies: Map<number, ParsedBody>
 }
 
-/** Cuts the list into its parts, and parses heads and bodies. Returns null if one of them fails. */
+/** Cuts the list into heads and bodies, and parses them. Returns null if one is invalid. */
 function* cutList(text: string): Generator<undefined, Cut | null> {
   const cut: Cut = { outer: '', heads: [], bodies: new Map() }
   const { heads, bodies } = cut
@@ -103,7 +103,7 @@ function* cutList(text: string): Generator<undefined, Cut | null> {
   /** Everything before this index has been added to a part. */
   let from = 0
   let stepEnd = stepCharacters
-  /** Where the string is that was read last. */
+  /** The start and the end of the newest string. */
   let [nameFrom, nameEnd] = [0, 0]
   let isBody = false
   for (let i = 0; i < text.length; i++) {

@@ -93,7 +93,7 @@ export class CheckpointSchedule {
   /** Bytes of log that existed when the newest checkpoint began. */
   #bytesAtLast = 0
   #notBeforeMs = 0
-  /** The checkpoint that is being taken. */
+  /** Resolves at the end of the checkpoint in progress; null: there is none. */
   #taking: Promise<void> | null = null
   #isStopped = false
   /** When text that was erased, and could not be read, is read again at the earliest. */

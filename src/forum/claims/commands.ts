@@ -149,7 +149,7 @@ export function recordDueClaims(forum: Forum): number {
   const at = timeOf(forum)
   if (claims.nextExpiry <= at) recordTime(forum)
   const nextMs = claims.nextExpiry - at
-  return nextMs > 0 ? Math.min(nextMs, checkMs) : checkMs // the log accepts nothing now
+  return nextMs > 0 ? Math.min(nextMs, checkMs) : checkMs // recording has failed: try again
 }
 
 /** Returns the position of the last change of the thread, its claim included. */

@@ -60,10 +60,10 @@ export class FeedItems {
 
   /** Returns `start`, the items of these messages with commas between them, and `end`, in ASCII. */
   write(start: string, { messages: shown, mentions, tagged }: ShownItems, end: string): Uint8Array {
-    const aroundBytes = start.length + end.length
+    const envelopeBytes = start.length + end.length
     const itemsBytesMax = shown.length * itemBytesMax + mentions.length * mentionedEnd.length
     const tagsBytesMax = tagged.size === 0 ? 0 : shown.length * tagEndBytesMax
-    assert(aroundBytes + itemsBytesMax + tagsBytesMax <= scratchBytes, 'a page fits')
+    assert(envelopeBytes + itemsBytesMax + tagsBytesMax <= scratchBytes, 'a page fits')
     const bytes = this.#bytes
     const scratchStart = this.#cellCount * cellBytes
     let to = scratchStart + bytes.write(start, scratchStart, 'latin1')

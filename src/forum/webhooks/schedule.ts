@@ -63,7 +63,7 @@ export class Schedule<A extends ScheduledAttempt> {
   /** Webhooks with an attempt in progress; true: the webhook is due again after it. */
   readonly #active = new Map<number, boolean>()
   /** Attempts that have begun but whose start is not durable yet, in order of position. */
-  readonly #begun = new Queue<{ attempt: A; webhook: number; lane: Lane }>()
+  readonly #unsent = new Queue<{ attempt: A; webhook: number; lane: Lane }>()
   readonly #running = new Set<Promise<void>>()
   #busy = 0
   #timer: NodeJS.Timeout | null = null
@@ -84,8 +84,8 @@ export class Schedule<A extends ScheduledAttempt> {
   /** Sends the attempts whose start has become durable: their position is at most `durable`. */
   onDurable(durable: number): void {
     if (this.#isStopping) return
-    while (this.#begun.length > 0 && this.#begun.first.attempt.position <= durable) {
-      const { attempt, webhook, lane } = this.#begun.shift()
+    while (this.#unsent.length > 0 && this.#unsent.first.attempt.position <= durable) {
+      const { attempt, webhook, lane } = this.#unsent.shift()
       const running = this.#run(attempt, webhook, lane)
       this.#running.add(running)
       running.then(() => this.#running.delete(running))
@@ -146,7 +146,7 @@ export class Schedule<A extends ScheduledAttempt> {
     this.#busy += 1
     const attempt = this.#ledger.begin(webhook)
     if (attempt !== null && attempt !== 'later') {
-      this.#begun.push({ attempt, webhook, lane })
+      this.#unsent.push({ attempt, webhook, lane })
       this.#offer(lane)
       return
     }

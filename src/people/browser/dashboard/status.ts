@@ -122,11 +122,11 @@ export interface Series {
 }
 
 export interface Chart {
-  /** The subject of the chart, which also labels it. */
+  /** The caption of the chart, and the beginning of its label for screen readers. */
   title: string
   unit: UnitName
   lines: readonly Line[]
-  /** What is said in place of a drawing without any value. */
+  /** The text that is shown while there are no values to draw. */
   noData: string
 }
 
