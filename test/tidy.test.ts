@@ -78,7 +78,7 @@ function codesOfTheEdge(): Set<string> {
   const others = [
     'src/edge/api/validator.ts',
     'src/forum/identities/commands.ts', // rejects tokens
-    'src/forum/threads/commands.ts', // rejects keys that were used for something else
+    'src/forum/write.ts', // rejects keys that were used for something else
     'src/cluster/replication/replicated-journal.ts', // tells admission that the storage is full
   ]
   const answering = sources.filter(({ path }) => {

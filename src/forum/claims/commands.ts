@@ -9,7 +9,7 @@ import { detailsOf } from '../../kernel/receipts.ts'
 import { isRejection, type Rejection } from '../../kernel/rejection.ts'
 import type { Forum, Positioned } from '../forum.ts'
 import type { State } from '../state.ts'
-import { admit, commit, recordTime, usedAt } from '../write.ts'
+import { admit, commit, recordTime, replayOf } from '../write.ts'
 import { claimsMax } from './table.ts'
 
 export interface NewClaim {
@@ -37,7 +37,7 @@ export function claimThread(forum: Forum, command: NewClaim): GrantedClaim | Rej
 
   const details = detailsOf({ threadId, seconds, fence })
   const receipt = state.receipts.find(caller, key)
-  if (receipt !== -1) return replayOf(state, receipt, { ...command, details })
+  if (receipt !== -1) return replayClaim(state, receipt, { ...command, details })
   if (!state.threads.mayReply(thread)) {
     return { rejected: 'thread_locked', position: changedAt(state, thread) }
   }
@@ -78,17 +78,15 @@ export function claimThread(forum: Forum, command: NewClaim): GrantedClaim | Rej
 const tooMany = `The limit of ${claimsMax} claims that are held at a time is reached.`
 
 /** Returns the answer of the time when the key was used, whatever has become of the claim. */
-function replayOf(
+function replayClaim(
   state: State,
   receipt: number,
   { caller, seconds, details }: NewClaim & { details: number },
 ): GrantedClaim | Rejection {
   const { receipts } = state
-  const position = usedAt(state, receipt)
   const isSame = receipts.operation(receipt) === 'claim' && receipts.details(receipt) === details
-  if (!isSame) return { rejected: 'idempotency_conflict', position }
   const expiresAt = endOf(state, caller, receipts.time(receipt), seconds)
-  return { position, expiresAt, fence: receipts.subject(receipt), replayed: true }
+  return replayOf(state, receipt, isSame, { expiresAt, fence: receipts.subject(receipt) })
 }
 
 /** Returns when a claim made at `at` expires: a guest's when the guest does, at the latest. */

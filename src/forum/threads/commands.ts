@@ -10,7 +10,7 @@ import { rejectLost } from '../claims/commands.ts'
 import type { Forum, Positioned } from '../forum.ts'
 import { rejectNamed } from '../identities/commands.ts'
 import type { State } from '../state.ts'
-import { admit, commit, usedAt } from '../write.ts'
+import { admit, commit, replayOf } from '../write.ts'
 import type { Visibility } from './machine.ts'
 import type { MessageContent } from './messages.ts'
 import { countUnseen } from './queries.ts'
@@ -62,7 +62,7 @@ export function createThread(forum: Forum, command: NewThread): Publication | Re
   const receipt = state.receipts.find(caller, key)
   if (receipt !== -1) {
     const isSame = state.receipts.details(receipt) === detailsOfThread(command)
-    return replayOf(forum, receipt, isSame && isSameThread(forum, receipt, command))
+    return replayMessage(state, receipt, isSame && isSameThread(forum, receipt, command))
   }
 
   const at = timeOf(forum)
@@ -120,7 +120,7 @@ function publishReply(forum: Forum, command: NewReply): Publication | Rejection 
   const receipt = state.receipts.find(caller, key)
   if (receipt !== -1) {
     const isSame = state.receipts.details(receipt) === details
-    return replayOf(forum, receipt, isSame && isSameReply(forum, receipt, thread, command))
+    return replayMessage(state, receipt, isSame && isSameReply(forum, receipt, thread, command))
   }
   if (!state.threads.mayReply(thread)) return rejectLocked(state, thread)
   const maySee = (identity: number) => state.maySee(identity, thread)
@@ -175,12 +175,8 @@ export function rejectLocked({ threads }: State, thread: number): Rejection {
   return { rejected: 'thread_locked', position }
 }
 
-function replayOf({ state }: Forum, receipt: number, isSame: boolean): Publication | Rejection {
-  const message = state.receipts.subject(receipt)
-  const position = usedAt(state, receipt)
-  return isSame
-    ? { position, message, replayed: true }
-    : { rejected: 'idempotency_conflict', position }
+function replayMessage(state: State, receipt: number, isSame: boolean): Publication | Rejection {
+  return replayOf(state, receipt, isSame, { message: state.receipts.subject(receipt) })
 }
 
 // A payload that is sent again with the same key is compared with what was published, which never

@@ -33,7 +33,7 @@ export function registerWebhook(forum: Forum, command: NewRegistration): Registr
   const { caller, endpoint, key } = command
 
   const receipt = state.receipts.find(caller, key)
-  if (receipt !== -1) return replayOf(forum, receipt, command)
+  if (receipt !== -1) return replayRegistration(forum, receipt, command)
 
   const permit = admit(forum, 'webhooks', { caller, address: '' })
   if (isRejection(permit)) return permit
@@ -56,7 +56,7 @@ export function registerWebhook(forum: Forum, command: NewRegistration): Registr
  * Answers a retry. A registration that has been replaced or removed has no secret left, so the
  * retry is a conflict.
  */
-function replayOf(
+function replayRegistration(
   forum: Forum,
   receipt: number,
   command: NewRegistration,

@@ -17,7 +17,7 @@ import { lostConnection, type ServerLink } from './link.ts'
  * 2.9.10).
  */
 const aheadMax = 128
-/** The interval of heartbeats from the consumer's server. After two missed ones it is silent. */
+/** The interval of heartbeats. A consumer's server that misses two counts as silent. */
 const heartbeatMs = 1_000
 const requestMs = 5_000
 
