@@ -120,7 +120,7 @@ export class Checkpoints {
   /** Page files that the next checkpoint empties: it uses none of their pages. */
   #emptied: ReadonlySet<number> = new Set()
   /** Page files to be emptied, because the device fails to read or write them. */
-  readonly #worn = new Set<number>()
+  readonly #failing = new Set<number>()
   /** Page files to be emptied, because they may have copies of erased pages (C6). */
   #mustEmpty: ReadonlySet<number> = new Set()
 
@@ -220,8 +220,8 @@ export class Checkpoints {
       const newest = this.#kept[0]
       const erased = filesOfErased(newest, stores)
       this.#mustEmpty = new Set([...this.#mustEmpty, ...erased])
-      const files = new Set([...this.#worn, ...erased])
-      this.#worn.clear()
+      const files = new Set([...this.#failing, ...erased])
+      this.#failing.clear()
       if (files.size === 0 || newest === undefined) break
       await this.#empty(files, newest, stores, pause)
     }
@@ -299,7 +299,7 @@ export class Checkpoints {
 
   /** Makes the next checkpoint move all pages out of a file. */
   moveOut(file: number): void {
-    this.#worn.add(file)
+    this.#failing.add(file)
   }
 
   /** Makes the next checkpoint empty the files that can be read again (C6). */

@@ -55,7 +55,7 @@ interface HistoryPlaceOptions {
    */
   beginAfterMs: number
   /** The position given with `--begin-stream` (holders.ts, H3); null: none was given. */
-  word: number | null
+  beginAt: number | null
   /** The fingerprint of this node's secret. */
   secret: string
   log: Logger
@@ -189,13 +189,13 @@ export class HistoryPlace {
     hasLed: boolean,
     history: History | null,
   ): Promise<string | null> {
-    const { stream, node, begins, word, beginAfterMs: patienceMs } = this.#options
+    const { stream, node, begins, beginAt, beginAfterMs: patienceMs } = this.#options
     const waitedMs = performance.now() - this.#beganMs
     const mayBegin = end.position === 0 ? begins.empty : begins.log
     const known = { end, hasLed, mayBegin, hasHistory: history !== null }
     return this.#ask(async () => {
       const others = await otherHolders(stream, node, end.store)
-      return whyNotBegin({ ...known, waitedMs, patienceMs, word }, others)
+      return whyNotBegin({ ...known, waitedMs, patienceMs, beginAt }, others)
     })
   }
 

@@ -123,20 +123,20 @@ interface Beginner {
   mayBegin: boolean
   /** Whether the note `history` exists, which means that no note has been lost (H1). */
   hasHistory: boolean
-  /** How long it has looked for other nodes, and how long it has to; in milliseconds. */
+  /** The time for which it has looked for other nodes, and for which it must look. */
   waitedMs: number
   patienceMs: number
   /** The position given with `--begin-stream`; null: none was given. */
-  word: number | null
+  beginAt: number | null
 }
 
 /** Returns null if the node begins the stream, or else the reason to wait, a sentence. */
 export function whyNotBegin(own: Beginner, others: ReadonlyMap<string, Holder>): string | null {
-  const { end, word } = own
+  const { end, beginAt } = own
   const { position } = end
   if (!own.mayBegin) return 'the stream has no message, and this node may not begin it'
-  if (word === position) return null
-  const mistake = word === null ? '' : `, not ${word}`
+  if (beginAt === position) return null
+  const mistake = beginAt === null ? '' : `, not ${beginAt}`
   const flag = `--begin-stream ${position}${mistake}`
   const about = describe(own, others)
   if (about === null) return null

@@ -75,12 +75,12 @@ export class Replication {
     this.#stream = await this.#connect(replication, onWait)
     onWait('')
     const isStopped = () => this.#lives.isStopped
-    const { leads, isStandby, beginAt: word, takeoverMs } = replication
+    const { leads, isStandby, beginAt, takeoverMs } = replication
     this.#place = new HistoryPlace({
       ...{ stream: this.#stream, directory, node: this.#node, secret: this.#secret },
       begins: { empty: leads, log: leads || isStandby },
       beginAfterMs: takeoversBeforeEmpty * takeoverMs,
-      ...{ word, log, onWait, isStopped },
+      ...{ beginAt, log, onWait, isStopped },
     })
     return this.#place.prepare(storeId)
   }

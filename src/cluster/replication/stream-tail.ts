@@ -29,9 +29,9 @@ import { type LogStream, StreamGone, type StreamMessage } from './log-stream.ts'
 
 const lookEveryMs = 1_000
 /** Longer than a message takes on a slow link. */
-const idleLooksMax = 5
+const idleLookupsMax = 5
 /** Longer than a lagging server lacks messages. */
-const shorterLooksMax = 15
+const shorterLookupsMax = 15
 const pauseMsMin = 100
 const pauseMsMax = 2_000
 /** An even number. */
@@ -71,7 +71,7 @@ export class StreamTail {
   #term: Omit<LogEnd, 'position'>
   #reading: { stop(): void } | null = null
   #timer: NodeJS.Timeout | null = null
-  #looking: NodeJS.Timeout | null = null
+  #lookupTimer: NodeJS.Timeout | null = null
   readonly #backoff = new Backoff(pauseMsMin, pauseMsMax)
   #isStopped = false
   #taking: Promise<void> = Promise.resolve()
@@ -79,10 +79,10 @@ export class StreamTail {
   /**
    * Consecutive lookups that found message `#awaited` in the stream, although it has not arrived.
    */
-  #idleLooks = 0
+  #idleLookups = 0
   #awaited = 0
   /** Consecutive lookups that found the end of the stream before the last message read. */
-  #shorterLooks = 0
+  #shorterLookups = 0
   #isEmptied = false
   /** The last position of the stream by the newest lookup, and the time of that lookup. */
   #last = 0
@@ -112,7 +112,7 @@ export class StreamTail {
 
   start(): void {
     this.#read()
-    void this.#look()
+    void this.#lookUp()
   }
 
   /** Delivers no further message; resolves when the one being processed is done. */
@@ -120,7 +120,7 @@ export class StreamTail {
     this.#isStopped = true
     this.#reading?.stop()
     if (this.#timer !== null) clearTimeout(this.#timer)
-    if (this.#looking !== null) clearTimeout(this.#looking)
+    if (this.#lookupTimer !== null) clearTimeout(this.#lookupTimer)
     return this.#taking
   }
 
@@ -248,22 +248,22 @@ export class StreamTail {
     this.#options.onFailed(error)
   }
 
-  async #look(): Promise<void> {
+  async #lookUp(): Promise<void> {
     const beganMs = this.#now()
     try {
-      this.#see(await this.#options.stream.last(), beganMs)
+      this.#evaluate(await this.#options.stream.last(), beganMs)
     } catch (error) {
       // R3: the lag grows until the stream is available again.
-      this.#idleLooks = 0
+      this.#idleLookups = 0
       if (error instanceof StreamGone) this.#isEmptied = true
     }
     if (this.#isStopped) return
     const pauseMs = this.#options.lookEveryMs ?? lookEveryMs
-    this.#looking = setTimeout(() => void this.#look(), pauseMs).unref()
+    this.#lookupTimer = setTimeout(() => void this.#lookUp(), pauseMs).unref()
   }
 
   /** Evaluates the result of a lookup that began at this time. */
-  #see(last: StreamMessage | null, beganMs: number): void {
+  #evaluate(last: StreamMessage | null, beganMs: number): void {
     this.#isEmptied = last === null && this.#next > 1
     if (this.#isEmptied) return
     this.#lookedMs = this.#now()
@@ -273,9 +273,9 @@ export class StreamTail {
       this.#addMissing(last.last, beganMs)
     }
     const isShorter = last !== null && last.sequence < this.#next - 1
-    this.#shorterLooks = isShorter ? this.#shorterLooks + 1 : 0
+    this.#shorterLookups = isShorter ? this.#shorterLookups + 1 : 0
     const isOther = isShorter && last.term > this.term
-    if (isOther || this.#shorterLooks > shorterLooksMax) {
+    if (isOther || this.#shorterLookups > shorterLookupsMax) {
       return this.#fail(`it ends with message ${last!.sequence}, and ${this.#next - 1} was read`)
     }
     this.#watch(last?.sequence ?? 0)
@@ -284,10 +284,10 @@ export class StreamTail {
   /** Reads again if nothing arrives (R4); `newest` is the sequence of the newest message. */
   #watch(newest: number): void {
     const isIdle = this.#reading !== null && !this.#isTaking && newest >= this.#next
-    this.#idleLooks = isIdle && this.#awaited === this.#next ? this.#idleLooks + 1 : 0
+    this.#idleLookups = isIdle && this.#awaited === this.#next ? this.#idleLookups + 1 : 0
     this.#awaited = this.#next
-    if (this.#idleLooks < idleLooksMax) return
-    this.#idleLooks = 0
+    if (this.#idleLookups < idleLookupsMax) return
+    this.#idleLookups = 0
     this.#reading?.stop()
     this.#again(new Error(`message ${this.#next} of ${newest} does not arrive`))
   }

@@ -1,6 +1,6 @@
 // Who follows a thread, in the order in which they first followed it, and how far they have read.
 //
-// W1. The subscriptions of all threads are examined, `sliceLooks` in one event-loop iteration
+// W1. The subscriptions of all threads are examined, `sliceSteps` in one event-loop iteration
 //     (kernel/sliced-work.ts), because a thread keeps no list of its followers.
 // W2. Somebody who has expired, and so has no open feed, follows nothing.
 
@@ -9,7 +9,7 @@ import type { Forum, Positioned } from '../forum.ts'
 import { mayStillAct, rejectToken } from '../identities/commands.ts'
 
 /** The number of subscriptions that one slice examines, in less than a millisecond. */
-export const sliceLooks = 65_536
+export const sliceSteps = 65_536
 
 export interface FollowersRead {
   caller: number
@@ -46,7 +46,7 @@ export function listFollowers(
   const followers: number[] = []
   let next = begin
   const isDone = () => {
-    const end = Math.min(subscriptions.count, next + sliceLooks)
+    const end = Math.min(subscriptions.count, next + sliceSteps)
     while (next < end && followers.length <= limit) {
       const follower = subscriptions.followerAt(next++, thread)
       const isOpen = follower !== -1 && state.feeds.actors.state(follower) === 'open' // W2

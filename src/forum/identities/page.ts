@@ -42,7 +42,7 @@ const show: Schema = {
   'x-error': 'invalid_query',
 }
 /** The number of messages that are examined for a page of threads. */
-const looksMax = 4096
+const stepsMax = 4096
 
 const { before, limit } = getProposals.query!.properties!
 
@@ -121,7 +121,7 @@ function messagesFrom(
   const found: number[] = []
   let last = -1
   let next = first
-  for (let looks = 0; next !== -1 && found.length < limit && looks < looksMax; looks++) {
+  for (let steps = 0; next !== -1 && found.length < limit && steps < stepsMax; steps++) {
     if (!areFirst || threads.message(messages.thread(next), 0) === next) found.push(next)
     last = next
     next = publishers.previous(next)

@@ -1,7 +1,7 @@
 // The list of threads by activity: the thread with the newest message comes first.
 //
 // L1. Of private threads only the caller's own are examined, all of them; of public threads, as
-//     many as are shown (activity.ts). A slice examines `sliceLooks` threads and messages; a
+//     many as are shown (activity.ts). A slice examines `sliceSteps` threads and messages; a
 //     request that needs more takes several slices (kernel/sliced-work.ts).
 //     Where tags are wanted, the public threads with one of them are examined in the same way as
 //     private ones.
@@ -23,7 +23,7 @@ import type { Activity } from './activity.ts'
 import { firstBefore, type ListRead, type ThreadList, taggedOf } from './queries.ts'
 
 /** The number of messages and threads examined in one slice, in about half a millisecond. */
-export const sliceLooks = 8192
+export const sliceSteps = 8192
 /** The most claimed threads that a page passes over; a slice can examine three times as many. */
 export const passedMax = 2048
 
@@ -87,14 +87,14 @@ export class ActivitySearch {
   }
 
   /** Does one slice of the search. Returns whether it is finished. */
-  step(looks = sliceLooks): boolean {
+  step(steps = sliceSteps): boolean {
     const { privateThreads } = this.#state
     const { caller, limit, tags } = this.#read
     const privates = caller === nobody ? 0 : privateThreads.length(caller)
     const count = this.#publics + privates
     for (; this.#place < count; this.#place++) {
-      if (looks <= 0) return false
-      looks -= 1
+      if (steps <= 0) return false
+      steps -= 1
       const thread =
         this.#place < this.#publics
           ? this.#filter.publics.get(this.#place)
@@ -108,7 +108,7 @@ export class ActivitySearch {
     if (tags !== undefined) return true
     const isLeavingOut = this.#read.claimed === false
     const leftOut = isLeavingOut ? Math.min(this.#state.claims.count, passedMax + 1) : 0
-    return this.#activity.cover(this.#end, limit + 1 + leftOut, looks)
+    return this.#activity.cover(this.#end, limit + 1 + leftOut, steps)
   }
 
   /** Returns the page. Must be called right after the last step. */

@@ -3,12 +3,12 @@
 //
 //   messages   … 41   42   43   44   45   46   47        N: the newest of a public thread
 //                 N    ·    ·    ·    N    ·    ·
-//   skips         0    1    2    3    0    1    2        where a request that looks next continues
+//   skips         0    1    2    3    0    1    2        where the next request continues
 //
 // A1. The messages that a skip passes over are not the newest of a public thread, and none of them
 //     will be again. So each message is examined once, and publishing one costs nothing.
 // A2. A slice of a request sets the skips of all messages that it came upon to where it arrived, so
-//     that a later request needs one look for each of these slices, and afterwards one for all.
+//     that a later request needs one step for each of these slices, and afterwards one for all.
 //
 // Neighbours: activity-list.ts makes the list from it.
 
@@ -34,10 +34,10 @@ export class Activity {
 
   /**
    * Finds the newest messages of `count` public threads below `end`, or of all that there are, so
-   * that `before` returns them at once. Returns false if `looks` did not suffice: call it again.
+   * that `before` returns them at once. Returns false if `steps` did not suffice: call it again.
    */
-  cover(end: number, count: number, looks: number): boolean {
-    let at = { message: end, left: looks }
+  cover(end: number, count: number, steps: number): boolean {
+    let at = { message: end, left: steps }
     for (let found = 0; found < count && at.message !== -1; found++) {
       at = this.#find(at.message, at.left)
       if (at.left < 0) return false
@@ -45,11 +45,11 @@ export class Activity {
     return true
   }
 
-  /** Returns what `before` does, and the looks that are left; below 0: it is not found yet. */
-  #find(end: number, looks: number): { message: number; left: number } {
+  /** Returns what `before` does, and the steps that are left; below 0: it is not found yet. */
+  #find(end: number, steps: number): { message: number; left: number } {
     const first = Math.min(end, this.#state.messages.count) - 1
     let message = first
-    let left = looks - 1
+    let left = steps - 1
     while (left >= 0 && message !== -1 && !this.#isNewest(message)) {
       message -= this.#skipOf(message)
       left -= 1

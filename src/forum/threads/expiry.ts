@@ -38,7 +38,7 @@ const threadsPerTurn = 64
 const messagesPerTurn = 64
 const pagesPerTurn = 8
 /** The number of threads whose end is looked up in one turn. */
-const looksPerTurn = 8_192
+const lookupsPerTurn = 8_192
 /** How many pages with erased text may wait for a checkpoint while text has no memory left. */
 const erasedPagesMax = 64
 
@@ -124,7 +124,7 @@ export class ThreadExpiry {
   /** Looks up the ends of further threads. Returns whether there are more. */
   #lookUp(): boolean {
     const { threads } = this.#forum.state
-    const end = Math.min(threads.count, this.#seen + looksPerTurn)
+    const end = Math.min(threads.count, this.#seen + lookupsPerTurn)
     for (; this.#seen < end; this.#seen++) {
       const thread = this.#seen
       const key = threads.isExpired(thread) ? null : this.#endOf(thread)

@@ -173,8 +173,8 @@ export function firstAfter({ threads, messages }: State, thread: number, after: 
   return partition(count, (i) => messages.seq(threads.message(thread, i)) <= after)
 }
 
-/** Messages that a caller has not seen are counted up to this number, among at most so many. */
-export const [unseenMax, unseenLooks] = [1_000, 10_000]
+/** The greatest number of unseen messages that is reported, and of messages that are examined. */
+export const [unseenMax, unseenSteps] = [1_000, 10_000]
 
 /**
  * Counts the messages of the thread with a greater seq than `seen` that precede `message` and are
@@ -186,7 +186,7 @@ export function countUnseen(state: State, message: number, seen: number): number
   const author = messages.author(message)
   const begin = firstAfter(state, thread, seen)
   const own = firstAfter(state, thread, messages.seq(message) - 1)
-  const end = Math.min(own, begin + unseenLooks)
+  const end = Math.min(own, begin + unseenSteps)
   let unseen = 0
   for (let i = begin; i < end && unseen < unseenMax; i++) {
     if (messages.author(threads.message(thread, i)) !== author) unseen += 1

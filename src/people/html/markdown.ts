@@ -6,9 +6,9 @@
 // K2. Pictures become links, so that a page loads nothing from elsewhere.
 // K3. A heading becomes a paragraph that looks like one, so authors do not alter a page's outline.
 // K4. Work is proportional to the length of the text, and limited. markdown-it reads ahead wherever
-//     a rule might apply, which a text made for the purpose can cause again and again. Each look at
-//     a line or a mark is therefore counted, and a text that needs more looks than any text that is
-//     meant to be read is shown as it was written.
+//     a rule might apply, which a text made for the purpose can cause again and again. Each step,
+//     in which it examines a line or a mark, is therefore counted, and a text that needs more steps
+//     than any text that is meant to be read is shown as it was written.
 // K5. People see what agents read: nothing of a text is left out except marks, and the language of
 //     code. So there are no link reference definitions, and the title of a link follows it.
 
@@ -23,10 +23,10 @@ import {
   userLinkAttributes,
 } from './html.ts'
 
-/** The maximum number of looks for a text (K4); 8,000 characters of prose take about 1,000. */
-const looksMax = 2_500
-/** The number of looks that take as long as the tokens of a block. */
-const blockLooks = 3
+/** The maximum number of steps for a text (K4); 8,000 characters of prose take about 1,000. */
+const stepsMax = 2_500
+/** The number of steps that take as long as the tokens of a block. */
+const blockSteps = 3
 /** A text with deeper quotes or lists is shown as it was written. */
 const depthMax = 12
 /** Longer runs of `*`, `_` or `~` are text. */
@@ -38,11 +38,11 @@ const narrowMax = 36
 
 class TooComplex extends Error {}
 
-/** Counts looks. Like a rule that does not match, it leaves the text to the next rule. */
-function look(state: StateBlock | StateInline, count = 1): false {
-  const env = state.env as { looks: number }
-  env.looks += count
-  if (env.looks > looksMax) throw new TooComplex()
+/** Counts steps. Like a rule that does not match, it leaves the text to the next rule. */
+function countSteps(state: StateBlock | StateInline, count = 1): false {
+  const env = state.env as { steps: number }
+  env.steps += count
+  if (env.steps > stepsMax) throw new TooComplex()
   return false
 }
 
@@ -52,17 +52,17 @@ const parser = new MarkdownIt({ maxNesting: 2 * depthMax }).disable([
 parser.normalizeLink = (address) => address
 parser.normalizeLinkText = (address) => address
 parser.validateLink = isTarget
-parser.block.ruler.before('table', 'look', lookAtLine, {
+parser.block.ruler.before('table', 'steps', countLine, {
   alt: ['paragraph', 'reference', 'blockquote', 'list'],
 })
 parser.block.ruler.before('table', 'cells', countCells)
-parser.inline.ruler.before('text', 'look', (state) => look(state))
+parser.inline.ruler.before('text', 'steps', (state) => countSteps(state))
 parser.inline.ruler.before('strikethrough', 'run', skipRun)
 parser.inline.ruler.before('escape', 'address', skipAddress)
 
-function lookAtLine(state: StateBlock, _line: number, _end: number, isAhead: boolean): false {
+function countLine(state: StateBlock, _line: number, _end: number, isAhead: boolean): false {
   if (state.level > depthMax) throw new TooComplex()
-  return look(state, isAhead ? 1 : blockLooks)
+  return countSteps(state, isAhead ? 1 : blockSteps)
 }
 
 const delimiterRow = /^[>\s]*[|:-][|:\s-]*$/
@@ -86,7 +86,7 @@ function countCells(state: StateBlock, line: number): false {
   }
   const written = eMarks[line + rows - 1] - bMarks[line]
   if (width > 1 && 2 * width * rows > written) throw new TooComplex()
-  return look(state, width * rows)
+  return countSteps(state, width * rows)
 }
 
 /** Returns the number of cells in a row of a table. */
@@ -102,7 +102,7 @@ function skipRun(state: StateInline, isAhead: boolean): boolean {
   if (mark !== '*' && mark !== '_' && mark !== '~') return false
   let end = pos + 1
   while (end < posMax && src[end] === mark) end += 1
-  if (end - pos <= runMax) return look(state, end - pos)
+  if (end - pos <= runMax) return countSteps(state, end - pos)
   return take(state, end, isAhead)
 }
 
@@ -132,7 +132,7 @@ const markup = /[*_`~[\\<&|]|^[ \t]*(?:[#>+=:-]|\d+[.)])|^(?: {4}| *\t)/m
 /** Renders a text; `pathOf` is as in `linked`. */
 export function markdown(text: string, pathOf: PathOf): Html {
   if (!markup.test(text)) return paragraphs(text, pathOf)
-  const env = { looks: 0 }
+  const env = { steps: 0 }
   let tokens: Token[]
   try {
     tokens = parser.parse(text, env)

@@ -71,14 +71,14 @@ async function logOf(t: Test, records: number): Promise<{ dir: string; journal: 
 
 interface Setting {
   patienceMs?: number
-  word?: number | null
+  beginAt?: number | null
   waits?: string[]
 }
 
 async function placeOf(
   stream: MemoryStream,
   { dir, journal }: { dir: string; journal: Journal },
-  { patienceMs = 0, word = null, waits = [] }: Setting = {},
+  { patienceMs = 0, beginAt = null, waits = [] }: Setting = {},
 ): Promise<HistoryPlace> {
   const store = journal.storeId
   if (stream.messages.length > 0) {
@@ -86,7 +86,7 @@ async function placeOf(
   }
   return new HistoryPlace({
     secret: '',
-    ...{ stream, directory: { disk: realDisk, dir }, node: 'this', word, log, patienceMs },
+    ...{ stream, directory: { disk: realDisk, dir }, node: 'this', beginAt, log, patienceMs },
     begins: { empty: true, log: true },
     beginAfterMs: 0,
     onWait: (why) => waits.push(why),
@@ -101,7 +101,7 @@ interface Beginning {
   hasHistory?: boolean
   /** The position to which another node has followed. */
   followed?: number
-  word?: number
+  beginAt?: number
 }
 
 const term = (node: string, number = 1) => {
@@ -307,8 +307,8 @@ const beginnings: readonly (readonly [string, Beginning, RegExp | null])[] = [
   ['it led last, and nobody later', { records: 3, of: led, hasHistory: true }, null],
   ['it led last, but notes are lost', { records: 3, of: led }, /--begin-stream 3$/],
   ['it followed last', { records: 3, of: unled, hasHistory: true }, /--begin-stream 3$/],
-  ['the operator says so', { records: 3, of: unled, word: 3 }, null],
-  ['the operator meant another end', { records: 3, of: unled, word: 2 }, /3, not 2$/],
+  ['the operator says so', { records: 3, of: unled, beginAt: 3 }, null],
+  ['the operator meant another end', { records: 3, of: unled, beginAt: 2 }, /3, not 2$/],
   ['another has led since', { records: 3, of: led, hasHistory: true, holders: [[5, 2]] }, /term 2/],
   ['another has shown more', { records: 3, of: led, hasHistory: true, followed: 4 }, /has less/],
   ['another has shown as much', { records: 3, of: led, hasHistory: true, followed: 3 }, null],
@@ -318,7 +318,7 @@ const beginnings: readonly (readonly [string, Beginning, RegExp | null])[] = [
   ['nobody has a log', { records: 0, of: unshared }, null],
 ]
 
-for (const [what, { records, of, holders, hasHistory, followed, word }, why] of beginnings) {
+for (const [what, { records, of, holders, hasHistory, followed, beginAt }, why] of beginnings) {
   t.test(`place: no message: ${what}: ${why === null ? 'begins' : 'waits'}`, async (t) => {
     const stream = new LateStream()
     const own = await logOf(t, records)
@@ -329,7 +329,7 @@ for (const [what, { records, of, holders, hasHistory, followed, word }, why] of 
     const note = { version: 1, position: followed, seen: 0 }
     if (followed !== undefined) await stream.notes.write('follower.other', note)
     const waits: string[] = []
-    const place = await placeOf(stream, own, { waits, word: word ?? null })
+    const place = await placeOf(stream, own, { waits, beginAt: beginAt ?? null })
     const base = { store, epoch: store, epochBegin: null, secret: '' }
     if (hasHistory === true) await writeHistory(stream, base)
     const agreeing = place.agree(own.journal, of)

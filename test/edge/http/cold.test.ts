@@ -4,7 +4,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { sliceSteps } from '../../../src/forum/feed/queries.ts'
-import { sliceLooks } from '../../../src/forum/threads/activity-list.ts'
+import { sliceSteps as activitySteps } from '../../../src/forum/threads/activity-list.ts'
 import { SlicedWork } from '../../../src/kernel/sliced-work.ts'
 import { endReads } from '../../../src/node/end-reads.ts'
 import { ColdText } from '../../forum/cold-text.ts'
@@ -161,7 +161,7 @@ t.test(
   'edge: a list that took long to find is parked: later replies wait for the log',
   async (t) => {
     const { node, disk } = aNode()
-    const [first] = [aThread(node, 0), aThread(node, sliceLooks + 1)]
+    const [first] = [aThread(node, 0), aThread(node, activitySteps + 1)]
     disk.chill()
     const read = node.get('/api/threads', 'order=activity&include=excerpt')
     await until('it is parked', () => disk.asked.length > 0)
@@ -172,7 +172,7 @@ t.test(
     node.sync()
     const { threads } = JSON.parse(textOf(read)!)
     const excerpts = threads.map(({ newest }: { newest: { excerpt: string } }) => newest.excerpt)
-    t.strictSame(excerpts, [`reply ${sliceLooks} é😀`, 'meanwhile'])
+    t.strictSame(excerpts, [`reply ${activitySteps} é😀`, 'meanwhile'])
   },
 )
 

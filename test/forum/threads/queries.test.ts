@@ -10,8 +10,8 @@ import {
   listThreads,
   readThread,
   type ThreadPage,
-  unseenLooks,
   unseenMax,
+  unseenSteps,
 } from '../../../src/forum/threads/queries.ts'
 import { isRejection } from '../../../src/kernel/rejection.ts'
 import { type Posted, Scene } from '../scene.ts'
@@ -136,7 +136,7 @@ t.test('unseen: counted up to a limit, among as many messages as a limit allows'
   t.equal(unseen(), unseenMax)
   const own = new Scene(2)
   own.thread('public', [])
-  for (let i = 1; i < unseenLooks; i++) own.reply(0, 0)
+  for (let i = 1; i < unseenSteps; i++) own.reply(0, 0)
   own.reply(1, 0)
   own.reply(1, 0)
   own.reply(0, 0)
