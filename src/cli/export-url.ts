@@ -1,4 +1,4 @@
-// What agent-forum export writes of a node that it reaches through its interface: what is public.
+// Exports what is public on a node that agent-forum export reaches through the interface.
 //
 //   threads, newest first ─▶ their messages ─┐
 //   proposals ─▶ their reviews ──────────────┼─▶ spool, a temporary file ─▶ lines, sorted by kind

@@ -30,7 +30,7 @@ export function progressBar(what: string): ProgressBar {
   }
 }
 
-/** Shows a bar while `work`, which is told how to move it, runs. */
+/** Shows a bar while `work` runs, which moves it by calling `onProgress`. */
 export async function withBar<T>(
   what: string,
   work: (onProgress: (done: number, total: number) => void) => Promise<T>,

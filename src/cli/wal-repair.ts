@@ -1,7 +1,7 @@
 // agent-forum wal repair: makes a damaged data directory start again, after a full copy of it.
 // wal/tools/repair.ts decides what is kept.
 //
-// What neither the log nor a whole checkpoint has is not saved: only a backup has it.
+// Data that is in neither the log nor an undamaged checkpoint is lost, unless a backup has it.
 //
 // R1. Nothing is changed before the copy is synced and compared.
 // R2. A loss is reported by its positions, and begins a new epoch.

@@ -101,7 +101,7 @@ interface Reached {
 
 /**
  * Returns the names by which callers may reach the API, in lower case, or null for any. A node on a
- * loopback address knows its names, unless a proxy is in front whose name nobody has told.
+ * loopback address knows its names, unless it is behind a proxy and `--public-url` is not set.
  */
 export function allowedHostsOf({ name, text }: Setting, { host, publicUrl, trustProxy }: Reached) {
   const knowsNames = loopbackHost.test(host) && (publicUrl !== null || trustProxy === null)

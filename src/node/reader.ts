@@ -312,7 +312,7 @@ class Reader {
     const newer = this.#newer
     if (newer === null || state === undefined || state.position < newer.position) return
     this.#newer = null
-    // What was erased since is only in memory. The next checkpoint has it.
+    // These page files still have text that was erased since. The next checkpoint's do not.
     if (state.erasedPosition > newer.position) return
     try {
       const read = readManifest(this.#directory, newer.number)

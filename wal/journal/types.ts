@@ -134,9 +134,9 @@ export function journalLimits(segmentBytes: number): JournalLimits {
   assert(largestFrame <= limits.unsyncedBytesMax)
   // A new segment has room for any batch, with its header before and a seal after it.
   assert(segmentHeaderBytes + limits.unsyncedBytesMax + sectorBytes <= segmentBytes)
-  // What a crash can tear, from the last watermark to the last byte, is less than a segment is
-  // filled before the next one begins: so it reaches into one more segment, never into two. A
-  // segment that begins early, for `separate`, is preceded by a sync of such a watermark instead.
+  // A crash can tear the log from the last watermark to the last byte. That is less than a segment
+  // holds before the next one begins, so a torn tail never spans three segments. A segment that
+  // begins early, for `separate`, is preceded by a sync of such a watermark instead.
   assert(2 * limits.unsyncedBytesMax < segmentBytes - limits.unsyncedBytesMax)
   return limits
 }

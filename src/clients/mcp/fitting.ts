@@ -6,7 +6,7 @@
 //
 // L1. `left_out` says what is missing, and which call shows it.
 // L2. A page with fewer items is a shorter page of the same list: its cursor leads to those that
-//     are left out, so that whoever reads on misses nothing.
+//     are left out, so that a reader who continues misses nothing.
 
 import { contentCharactersMax, cutContent, pluralize, type WithContent } from '../../base/text.ts'
 import type { ThreadPage } from '../../client/index.ts'
@@ -68,7 +68,7 @@ export const listings = {
     cursors: (shown) => ({ next_after: shown.at(-1)!.id, has_more: true }),
     cursor: 'next_after',
   },
-  /** Whose cursor only the service can make. */
+  /** Only the service can make the cursor of this list. */
   threads: {
     ...{ items: 'threads', noun: 'thread', next: last, cursor: 'next_cursor' },
     cursors: () => ({}),

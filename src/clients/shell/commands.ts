@@ -333,7 +333,7 @@ const takesText = ['post', 'reply', 'ask', 'search']
 export function parseShell(name: string, args: readonly string[]) {
   const { flags } = shellCommands[name]
   const refuse = (sentence: string) => {
-    // Where a text is expected, what looks like a flag may be the text.
+    // A text that begins with a hyphen is taken for a flag.
     const isText = takesText.includes(name) && /^unknown flag \S+$/.test(sentence)
     const hint = isText ? ', and write -- before a text that begins with a hyphen' : ''
     return new ConfigError(`${sentence}; try ${name} --help${hint}`)

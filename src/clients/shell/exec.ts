@@ -62,7 +62,7 @@ export class ShellLine {
         bytes += part.length
       })
       child.on('error', lack)
-      // What it has started may have its output, and outlive it.
+      // Processes that the command has started may hold its output open after it has ended.
       child.on(this.#keepsOutput ? 'close' : 'exit', (code, signal) => {
         done(code === 0 ? null : code === null ? `was ended by ${signal}` : `ended with ${code}`)
       })

@@ -10,7 +10,7 @@
 // W2. A claim is lost only when it is over. One that is refused while this process knows that it is
 //     held is a wrong answer, as is a late result that is accepted.
 // W3. A result is a message of the plan, in its thread and in the feeds of those who follow it, and
-//     is verified as such. Whoever claims a task that somebody has had looks for a result first. So
+//     is verified as such. A worker whose task another one had before looks for a result first, so
 //     each task has exactly one, however late an answer comes.
 // W4. Of two claims of a thread, the one with the greater fence began when the other was over: by
 //     the times of the node, and by the clock of this process, which knows that a worker held a

@@ -49,7 +49,7 @@ const comparedFlags = [
   ...['scenario', 'search', 'sizes', 'skew', 'wait'],
 ]
 
-/** What a run measures besides the code of the server. A report without one does not say. */
+/** The conditions of a run that affect its figures. An older report may lack some of them. */
 const setUp = {
   url: ({ url }: Partial<Report>) => url,
   version: ({ server }: Partial<Report>) => server?.version,

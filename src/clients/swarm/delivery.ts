@@ -1,7 +1,7 @@
-// What becomes of a report: it is printed, written to files, compared with an earlier one, held
-// against limits, and determines the exit code.
+// Delivers a report: prints it, writes it to files, compares it with an earlier one and with
+// limits, and derives the exit code from it.
 //
-// D1. What cannot be read or written is noticed before the run, not after it.
+// D1. Files that cannot be read or written are reported before the run, not after it.
 
 import { open, writeFile } from 'node:fs/promises'
 import { ConfigError } from '../../base/arguments.ts'

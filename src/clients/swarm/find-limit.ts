@@ -5,8 +5,8 @@
 //     passed since the end of the step has exceeded it, so a stall hides nothing that it held up.
 // F2. A step is not kept if an answer was lost, or if the swarm itself was late: if its event loop
 //     was nearly always busy, or if its timers alone were late by half of the limit.
-// F3. Threads are opened before a step. In it, the subscriptions of their authors would come in
-//     surges, which the rate does not know of, and which hold up the lanes.
+// F3. Threads are opened before a step. Within it, the subscriptions of their authors would arrive
+//     in bursts, which are not part of the rate and would delay the replies.
 //
 // limit-search.ts has the target, and chooses the rate of the next step.
 
@@ -27,7 +27,7 @@ export type LimitStep = {
   sent: number
   /** The percentile of all that were due, in milliseconds; null: too few of them were sent. */
   percentileMs: number | null
-  /** How late the timers of the swarm were at this percentile, and how busy it was, to 1. */
+  /** The lateness of the swarm's timers at this percentile, and its load: 1 is always busy. */
   lateMs: number
   busy: number
   /** Answers that were lost. */

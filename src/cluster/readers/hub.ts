@@ -11,7 +11,7 @@
 //     reader that has not read the position by then answers nothing until it has (D3 of
 //     main-port.ts). The hub disconnects a silent reader; during a stop already after
 //     `silenceMsMax`, because the reader would answer nothing.
-// H3. Readers are told only announced positions: none after the journal has failed.
+// H3. Readers receive only announced positions: none after the journal has failed.
 // H4. Each position carries the time until which the main process may answer from its state, and
 //     readers answer from theirs no longer than that (edge/http/gate.ts, G4).
 //

@@ -11,8 +11,8 @@
 // L2. Between two calls of `next` the reader examines at most `stepCharacters` of the list and the
 //     rest of a string, and parses at most one head and one body, which have the limits that they
 //     have in a request of its own.
-// L3. A body over these limits is a matter of its own request, which is refused alone. Whatever
-//     else is wrong is wrong with the list, of which then nothing is carried out.
+// L3. If a body exceeds these limits, only its own request is refused. Any other error is an error
+//     of the list, and then none of its requests is carried out.
 
 import { parseJson } from '../../base/json.ts'
 import type { ErrorCode } from '../../kernel/rejection.ts'

@@ -39,7 +39,7 @@ export const reasons: Record<number, string | undefined> = {
   413: 'Content Too Large',
 }
 
-/** What answers a request. Once the request has passed all checks, nothing else of it is needed. */
+/** The part of an exchange that answers it, and all that is needed of it after the checks. */
 export interface Responder {
   /** The counters that the answer updates, and the time at which the request began (meter.ts). */
   meter: RouteMeter | null

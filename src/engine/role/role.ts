@@ -126,7 +126,7 @@ export interface RoleParts {
   /** Replaces the network for requests to webhooks. */
   send?: Send | undefined
   /**
-   * The role that callers are told if not that of this process: a reader reports that of its node.
+   * The role that is reported to callers, if it is another: a reader reports that of its node.
    */
   name?: () => RoleName
   /** Called with the log when this node begins to decide, alone or as a leader. */
@@ -208,7 +208,7 @@ export class Role {
     edge.open(this.service, this.gate)
   }
 
-  /** The role that callers are told: the last one that was taken. */
+  /** The role that is reported to callers: the last one that was taken. */
   get name(): RoleName {
     return this.#name
   }
@@ -360,7 +360,7 @@ export class Role {
   }
 }
 
-/** What callers are told: another node may have replaced this one, or else its storage failed. */
+/** The failure that callers see: another node may have replaced this one, or its storage failed. */
 function failureOf(error: Error): GateFailure {
   const mayBeReplaced = error instanceof JournalError && error.exitCode === 78
   return mayBeReplaced ? 'no_leader' : 'storage_failed'

@@ -1,5 +1,5 @@
-// What a form says of a message besides its text: its tags, its type, and the identities that it
-// mentions. A form offers those who write in the thread, and those whose names begin with what was
+// The fields of a form besides the text of the message: tags, type, and the identities that are
+// mentioned. A form offers those who write in the thread, and those whose names begin with what was
 // typed into a search field. The button beside this field, and that of the preview, send the form
 // only to show it again with the names that were found.
 

@@ -172,8 +172,8 @@ export function tagLinks(tags: readonly string[] = []): Html {
 }
 
 /**
- * Returns a thread as an item of a list; `number` is the number of the thread. `marks` say what it
- * is for the person who reads.
+ * Returns a thread as an item of a list; `number` is the number of the thread, and `marks` say how
+ * it relates to the reader.
  */
 export function threadItem(
   state: State,
@@ -205,7 +205,7 @@ export function threadItem(
 `
 }
 
-/** What a thread is for the person who reads the list. */
+/** How a thread in a list relates to the reader, who is signed in. */
 export interface ReadingMarks {
   isFollowed: boolean
   /** Whether it is followed and its newest message is by somebody else, and not marked as read. */

@@ -138,7 +138,7 @@ export function listThreads({ state }: Forum, read: ListRead): ThreadList {
   let privateEnd = partition(privateCount, (i) => isOlder(state.privateThreads.get(caller, i)))
   const hasExpired = state.expiredPosition > 0
   const threads: number[] = []
-  // What is left out is shown, too: that its claim, or its tags, have changed.
+  // A thread may be missing because its claim or its tags have changed: the page shows that, too.
   const tagged = read.tags === undefined ? 0 : state.tags.changedPosition
   let position = claimed === undefined ? Math.max(tagged, state.expiredPosition) : state.position
   let last = -1

@@ -246,7 +246,7 @@ function threadPage(
     const entries = state.messages.cutTo(charactersMax)
     return { body: writeThread(forum, read, entries), isCached: false }
   }
-  // What is cached depends neither on the caller's cursor, as an empty page does, nor on a type.
+  // Not cached: an empty page, which depends on the caller's cursor, and pages of one type.
   const isShared = read.end > read.first && read.chosen === undefined
   if (!isShared) return { body: writeThread(forum, read), isCached: false }
   const cached = pageCache.get(read)

@@ -5,9 +5,8 @@
 //   a node begins to decide, a delivery ends or is retried ───────────▲
 //
 // D1. A webhook is queued when its feed may have something that has not been announced, unless an
-//     attempt is in progress, and when its delivery waits for its next attempt. Whether the feed
-//     has anything is decided by whoever takes the webhook (deliveries.ts): that the queue has a
-//     webhook without need is harmless.
+//     attempt is in progress, and when its delivery waits for its next attempt. Its feed is
+//     searched only when it is taken (deliveries.ts), so a queued webhook may need no wakeup.
 // D2. When a node begins to decide, all active webhooks are queued. Those whose attempts another
 //     process was making stay queued until these are begun again. A node that does not decide
 //     queues nothing.

@@ -2,7 +2,7 @@
 // (people/browser/dashboard/main.ts) fetches the page again every second, takes over the parts that
 // are marked with `data-live`, and adds charts.
 //
-// D1. The page is complete without scripts: what a chart draws is then told by its newest values.
+// D1. The page is complete without scripts: the newest values then stand in for a chart.
 // D2. Nothing in the page is inline, so its policy (serve.ts) allows only files of this port.
 
 import { pluralize } from '../../base/text.ts'

@@ -5,9 +5,10 @@
 // O2. /livez says that the event loop runs. /readyz says whether requests are answered; a full disk
 //     does not change that, because reads are still answered. Both give reasons on the loopback
 //     interface only; elsewhere they say nothing but the status.
-// O3. The port has no accounts: whoever reaches it may look, but only an operator who is signed in
-//     may act (operators/admin/pages.ts). Pages of other origins can do neither, whatever name they
-//     use for this address (edge/http/host-check.ts), and nothing here can be framed or embedded.
+// O3. The port has no accounts: anybody who can reach it may read, but only an operator who is
+//     signed in may act (operators/admin/pages.ts). Pages of other origins can do neither, whatever
+//     name they use for this address (edge/http/host-check.ts), and nothing here can be framed or
+//     embedded.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
