@@ -44,7 +44,7 @@ export function urlOf(path: string): URL {
   return new URL(path, top)
 }
 
-/** Returns the bytes of a file, or null if this form of the program does not have it. */
+/** Returns the bytes of a file, or null if this build of the program lacks it. */
 function bytesOf(path: string): Buffer | null {
   if (!isExecutable) return existsSync(urlOf(path)) ? readFileSync(urlOf(path)) : null
   try {
@@ -56,7 +56,7 @@ function bytesOf(path: string): Buffer | null {
   }
 }
 
-/** Returns the text of a file, or null if this form of the program does not have it. */
+/** Returns the text of a file, or null if this build of the program lacks it. */
 export function textOf(path: string): string | null {
   return bytesOf(path)?.toString() ?? null
 }

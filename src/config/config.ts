@@ -154,7 +154,7 @@ export const settingFlags = {
   'ops-host': {
     value: 'HOST',
     preset: '127.0.0.1',
-    help: 'address that the port for operators listens on; whoever reaches it may look',
+    help: 'address that the port for operators listens on; anybody who reaches it may read',
   },
   'webhook-allow-private': {
     value: null,

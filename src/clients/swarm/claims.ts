@@ -24,13 +24,13 @@ import type { Agent, PlannedMessage, PlannedThread } from './plan.ts'
 import { type Publishing, requestFor } from './publish.ts'
 import type { Reading } from './verify-items.ts'
 
-/** Of so many claims, one is renewed, and the worker of another one stops. */
+/** One in this many claims is renewed, and the worker of another one stops. */
 const cycle = 50
 /** The part of a claim for which a worker works before it renews it, and after that. */
 const partWorked = 0.6
 /** How long a worker that was refused pauses at most. */
 const pauseMsMax = 200
-/** By so much, clocks may disagree about the length of a claim; the node's has milliseconds. */
+/** The difference that clocks may have over a claim; the node's counts whole milliseconds. */
 const clocksMs = 10
 /** Spreads the tasks that workers try; a prime. */
 const stride = 7919

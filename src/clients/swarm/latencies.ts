@@ -42,7 +42,7 @@ export class Latencies {
     this.max = max
   }
 
-  /** Returns the value that so many percent do not exceed; 0 if nothing is counted. */
+  /** Returns the value that `percent` of all values do not exceed; 0 if nothing is counted. */
   percentile(percent: number): number {
     const rank = Math.max(1, Math.ceil((percent / 100) * this.count))
     if (rank >= this.count) return this.max

@@ -1,4 +1,4 @@
-// The first message to a reader: everything that the main process tells it for its start.
+// The first message to a reader: everything that it needs to start.
 
 import {
   type Config,

@@ -108,7 +108,7 @@ export const cutMark = {
     const: true,
     description: 'Only where `content_chars` has cut the content.',
   },
-  content_length: about('How many characters a content has that was cut.', count, 412),
+  content_length: about('The number of characters before the content was cut.', count, 412),
 } as const
 
 export const kind = (schema: Schema) => about('Its kind, or that of its author.', schema)

@@ -288,7 +288,7 @@ export class Index {
     this.#share()
   }
 
-  /** Has another shard searched. Drops the one that was, and its file, unless it is the same. */
+  /** Makes searches use another shard. Drops the previous one, and its file if it is another. */
   #replace(range: MessageRange, newer: Built): void {
     const old = range.replace(newer)
     if (old !== null && old.name !== newer.file?.name) this.files.forget(old.name)

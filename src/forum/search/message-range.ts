@@ -80,7 +80,7 @@ export class MessageRange {
     }
   }
 
-  /** Has this shard searched from now on, or none. Returns the file of the one before. */
+  /** Makes searches use this shard, or none. Returns the file of the previous one. */
   replace(newer: Built | null): SealedFile | null {
     const file = this.searched?.file ?? null
     this.searched?.shard.close()
