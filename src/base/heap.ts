@@ -3,7 +3,7 @@
 //   #entries   [ least, …, … ]        the children of i are 2i + 1 and 2i + 2
 //
 // H1. No entry has a smaller key than the first one.
-// H2. The `place` of each entry is its index. Only the heap writes it.
+// H2. The `heapIndex` of each entry is its index. Only the heap writes it.
 
 export interface HeapEntry {
   /** The caller must call `moved` after changing it. */
@@ -45,36 +45,36 @@ export class Heap<E extends HeapEntry> {
 
   #rise(from: number, entry: E): void {
     const entries = this.#entries
-    let place = from
-    while (place > 0) {
-      const parent = entries[(place - 1) >> 1]
+    let index = from
+    while (index > 0) {
+      const parent = entries[(index - 1) >> 1]
       if (parent.key <= entry.key) break
       const above = parent.heapIndex
-      entries[place] = parent
-      parent.heapIndex = place
-      place = above
+      entries[index] = parent
+      parent.heapIndex = index
+      index = above
     }
-    entries[place] = entry
-    entry.heapIndex = place
+    entries[index] = entry
+    entry.heapIndex = index
   }
 
   #sink(from: number, entry: E): void {
     const entries = this.#entries
     const { length } = entries
     const { key } = entry
-    let place = from
+    let index = from
     for (;;) {
-      const left = 2 * place + 1
+      const left = 2 * index + 1
       if (left >= length) break
       let child = entries[left]
       if (left + 1 < length && entries[left + 1].key < child.key) child = entries[left + 1]
       if (child.key >= key) break
       const below = child.heapIndex
-      entries[place] = child
-      child.heapIndex = place
-      place = below
+      entries[index] = child
+      child.heapIndex = index
+      index = below
     }
-    entries[place] = entry
-    entry.heapIndex = place
+    entries[index] = entry
+    entry.heapIndex = index
   }
 }

@@ -67,10 +67,10 @@ export class Feeds {
     return this.followed(identity) - 1
   }
 
-  /** Removes the thread at index `place`. Returns the thread that moved there, or -1. */
-  unfollow(identity: number, place: number, position: number): number {
+  /** Removes the thread at this index. Returns the thread that moved there, or -1. */
+  unfollow(identity: number, index: number, position: number): number {
     this.actors.tell(identity, { type: 'unfollowed', position })
-    return this.#threads.removeAt(identity, place)
+    return this.#threads.removeAt(identity, index)
   }
 
   followed(identity: number): number {

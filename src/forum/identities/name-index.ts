@@ -45,7 +45,7 @@ export class NameIndex {
 
   add(identity: number): void {
     const name = Buffer.from(folded(nameOf(this.#state, identity)))
-    const at = this.#place(name, identity)
+    const at = this.#indexOf(name, identity)
     const entry = this.#identities.push(identity)
     this.#starts.push(this.#keep(name))
     const bucket = this.#buckets[at.bucket]
@@ -58,7 +58,7 @@ export class NameIndex {
   /** Removes an identity that was added. Its folded name stays in memory until a restart. */
   remove(identity: number): void {
     const name = Buffer.from(folded(nameOf(this.#state, identity)))
-    let { bucket, index } = this.#place(name, identity)
+    let { bucket, index } = this.#indexOf(name, identity)
     if (index === this.#buckets[bucket].length) {
       bucket += 1
       index = 0
@@ -74,7 +74,7 @@ export class NameIndex {
     const start = Buffer.from(folded(prefix))
     const last = after === null ? start : Buffer.from(folded(nameOf(this.#state, after)))
     const isLater = Buffer.compare(last, start) >= 0
-    let { bucket, index } = this.#place(isLater ? last : start, isLater ? (after ?? -1) + 1 : 0)
+    let { bucket, index } = this.#indexOf(isLater ? last : start, isLater ? (after ?? -1) + 1 : 0)
     const found: number[] = []
     for (; bucket < this.#buckets.length && found.length < count; index = 0, bucket++) {
       const { entries, length } = this.#buckets[bucket]
@@ -87,13 +87,13 @@ export class NameIndex {
     return found
   }
 
-  /** Returns the place of the first entry that is not less than this one. */
-  #place(name: Buffer, identity: number): { bucket: number; index: number } {
+  /** Returns the bucket and the index of the first entry that is not less than this one. */
+  #indexOf(name: Buffer, identity: number): { bucket: number; index: number } {
     const isLess = (entry: number) => {
       const order = Buffer.compare(this.#nameOf(entry), name)
       return order < 0 || (order === 0 && this.#identities.get(entry) < identity)
     }
-    // Only the last bucket whose first entry is less can have entries on both sides of the place.
+    // Only the last bucket whose first entry is less can have entries on both sides.
     const later = partition(this.#buckets.length, (i) => {
       const { entries, length } = this.#buckets[i]
       return length > 0 && isLess(entries[0])

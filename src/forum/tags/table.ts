@@ -172,23 +172,24 @@ export class Tags {
 
   #list(tag: number, thread: number): void {
     const length = this.#public.length(tag)
-    this.#public.insertAt(tag, this.#index(tag, thread), thread)
+    this.#public.insertAt(tag, this.#threadIndex(tag, thread), thread)
     if (length > 0) return
     const name = this.#names.name(tag)
-    this.#sorted.splice(this.#place(name), 0, name)
+    this.#sorted.splice(this.#nameIndex(name), 0, name)
   }
 
   #unlist(tag: number, thread: number): void {
-    this.#public.deleteAt(tag, this.#index(tag, thread))
-    if (this.#public.length(tag) === 0) this.#sorted.splice(this.#place(this.#names.name(tag)), 1)
+    this.#public.deleteAt(tag, this.#threadIndex(tag, thread))
+    if (this.#public.length(tag) > 0) return
+    this.#sorted.splice(this.#nameIndex(this.#names.name(tag)), 1)
   }
 
-  /** Returns the place of the thread among those that have the tag. */
-  #index(tag: number, thread: number): number {
+  /** Returns the index of the thread among those that have the tag. */
+  #threadIndex(tag: number, thread: number): number {
     return partition(this.#public.length(tag), (i) => this.#public.get(tag, i) < thread)
   }
 
-  #place(name: string): number {
+  #nameIndex(name: string): number {
     return partition(this.#sorted.length, (i) => this.#sorted[i] < name)
   }
 }

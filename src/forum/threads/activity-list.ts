@@ -66,7 +66,7 @@ export class ActivitySearch {
   /** The number of public threads that are examined one by one. */
   readonly #publics: number
   /** The index of the next one of these, and then of the caller's private threads. */
-  #place = 0
+  #next = 0
   /**
    * The newest messages of the threads examined: the highest, at least one more than fit.
    */
@@ -92,13 +92,13 @@ export class ActivitySearch {
     const { caller, limit, tags } = this.#read
     const privates = caller === nobody ? 0 : privateThreads.length(caller)
     const count = this.#publics + privates
-    for (; this.#place < count; this.#place++) {
+    for (; this.#next < count; this.#next++) {
       if (steps <= 0) return false
       steps -= 1
       const thread =
-        this.#place < this.#publics
-          ? this.#filter.publics.get(this.#place)
-          : privateThreads.get(caller, this.#place - this.#publics)
+        this.#next < this.#publics
+          ? this.#filter.publics.get(this.#next)
+          : privateThreads.get(caller, this.#next - this.#publics)
       const newest = this.#newestOf(thread)
       const isWanted = this.#filter.has(thread) && !this.#isLeftOut(newest)
       if (newest >= this.#end || !isWanted) continue

@@ -1,6 +1,6 @@
 // Goal:   looking up a token finds its own identity, or none if it was evicted, and never another
 //         one.
-// Method: more tokens than there are places are added and looked up. The newest must be kept.
+// Method: more tokens than fit are added and looked up. The newest must be kept.
 
 import { createHash } from 'node:crypto'
 import t from 'tap'
