@@ -36,7 +36,7 @@ import type { Exchange, Handler } from './exchange.ts'
 import type { Gate, GateFailure } from './gate.ts'
 import { type Body, ParsedBody, tooLarge } from './incoming-body.ts'
 import type { Load } from './load.ts'
-import { bodyText } from './parse.ts'
+import { bodyText, minimal } from './parse.ts'
 import type { Prepared } from './prepared-route.ts'
 import type { Tick } from './tick.ts'
 
@@ -71,7 +71,7 @@ export class Batches {
   /** Answers a request for a batch that has passed the checks of its head. */
   take(exchange: Exchange, prepared: Prepared, call: AnyCall): void {
     const authorization = exchange.header('authorization')
-    const prefer = call.isMinimal ? 'return=minimal' : ''
+    const prefer = call.isMinimal ? minimal : ''
     const sender = { authorization, prefer, address: call.client }
     exchange.collect(listBytesMax, (body) => {
       this.#begin(new Batch(this.#parts, { exchange, prepared, call, sender }), body)

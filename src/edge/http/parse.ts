@@ -254,12 +254,15 @@ export function prefersHtml(accept: string): boolean {
   return html > 0 && html >= weightOf(accept, 'text/plain')
 }
 
+/** The Prefer header that the clients of this project send. */
+export const minimal = 'return=minimal'
+
 /**
  * Returns whether a Prefer header has `return=minimal` (RFC 7240). If a preference is repeated, the
  * first one counts.
  */
 export function prefersMinimal(prefer: string): boolean {
-  if (prefer === '') return false
+  if (prefer === '' || prefer === minimal) return prefer === minimal
   for (const preference of prefer.toLowerCase().split(',', partsMax)) {
     const [name, value] = preference.split(/[=;]/, 2).map((part) => part.trim())
     if (name === 'return') return value === 'minimal' || value === '"minimal"'

@@ -13,6 +13,7 @@ import {
   bodyText,
   depthMax,
   isJson,
+  minimal,
   type Parameter,
   parseBody,
   parseForm,
@@ -97,9 +98,10 @@ export function isUrlTooLong(
   return publicUrl.length + path.length + queryCharacters > urlCharactersMax
 }
 
-/** Returns all Prefer headers. Few callers send one, and reading all headers takes longer. */
+/** Returns all Prefer headers, unless the first one decides: reading all headers takes longer. */
 export function preferOf(exchange: Exchange): string {
-  return exchange.header('prefer') === '' ? '' : exchange.allOf('prefer')
+  const first = exchange.header('prefer')
+  return first === '' || first === minimal ? first : exchange.allOf('prefer')
 }
 
 export function isPage({ type }: Route): boolean {
