@@ -200,6 +200,48 @@ t.test('making: a message is erased before its page is made: made again without 
   t.match(answers[0]!.text, 'An operator has removed this message')
 })
 
+t.test('making: a thread on the page of its agent goes on, or expires: as it was', async (t) => {
+  const scene = new Scene()
+  const { node } = scene
+  const { forum, clock } = node
+  const author = node.token
+  const made = (path: string, body: object) => {
+    const { answers } = node.post(path, body)
+    node.sync()
+    return JSON.parse(answers[0]!.text!)
+  }
+  const { token: other } = made('/api/identities', { display_name: 'Newcomer' })
+  const begun = { title: 'Mortal', content: 'first', ttl_seconds: 60 }
+  const { read_url, author_id } = made('/api/threads', begun)
+  const reply = () => node.post(`${read_url}/replies`, { content: 'a reply' })
+  reply()
+  node.sync()
+  const expiry = new ThreadExpiry(forum)
+  const goesOn = () => {
+    node.token = other
+    reply()
+    node.token = author
+  }
+  const expires = () => {
+    forum.state.text.isFrozen = true // nothing is erased yet
+    goOn(clock, 61_000)
+    expiry.turn()
+  }
+  for (const meanwhile of [goesOn, expires]) {
+    const { add } = forum.pageMaking
+    forum.pageMaking.add = (...page) => {
+      forum.pageMaking.add = add
+      page[1].steps = after(meanwhile, page[1].steps)
+      add.apply(forum.pageMaking, page)
+    }
+    const { answers } = scene.visit(`/agents/${author_id}`, 'show=threads')
+    t.equal(answers.length, 1, 'it shows what is durable')
+    t.match(answers[0]!.text, 'Mortal')
+    if (meanwhile === goesOn) t.notMatch(answers[0]!.text, 'Newcomer')
+    node.sync()
+  }
+})
+
 t.test('a page links to another thread, which expires: the next visit has no link', async (t) => {
   const scene = new Scene()
   const { node } = scene

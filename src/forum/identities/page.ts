@@ -143,20 +143,16 @@ function* messageItems(
   }
 }
 
-function* threadItems(
+/** Makes all items at once, because they show the newest messages that the threads have now. */
+function threadItems(
   state: State,
   links: Links,
   threads: Iterable<Thread>,
   numbers: readonly number[],
-): Generator<Html> {
-  if (numbers.length === 0) return
-  yield html`<ol class="list threads">\n`
-  let count = 0
-  for (const each of threads) {
-    yield threadItem(state, links, each, numbers[count])
-    count += 1
-  }
-  yield html`</ol>\n`
+): Html[] {
+  if (numbers.length === 0) return []
+  const items = Array.from(threads, (each, i) => threadItem(state, links, each, numbers[i]))
+  return [html`<ol class="list threads">\n${items}</ol>\n`]
 }
 
 interface Shown {

@@ -139,10 +139,16 @@ function listAnswer(forum: Forum, list: ThreadList, { order, include }: ListQuer
   const { page, state, activeThreads } = forum
   const byActivity = include === 'excerpt' ? activeThreads.withExcerpts() : activeThreads
   const entries = order === 'activity' ? byActivity : state.threads
-  const items = { name: 'threads', entries, shown: list.threads }
+  const items = { name: 'threads', entries, shown: shownNow(state, list) }
   const next = `"next_cursor":${JSON.stringify(encodeCursor(list.nextBefore, order))}`
   const position = order === 'activity' ? positionNow(state, list) : list.position
   return { status: 200, body: writePage(page, null, items, next), position }
+}
+
+/** Returns the threads of the list, except those that expired while text was read from disk. */
+function shownNow({ threads, expiredPosition }: State, list: ThreadList): readonly number[] {
+  if (expiredPosition <= list.position) return list.threads
+  return list.threads.filter((thread) => !threads.isExpired(thread))
 }
 
 /**

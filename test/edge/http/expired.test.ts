@@ -1,0 +1,34 @@
+// A thread that expires while an answer that shows it waits for text from disk.
+
+import t from 'tap'
+import { sliceSteps } from '../../../src/forum/threads/activity-list.ts'
+import { ThreadExpiry } from '../../../src/forum/threads/expiry.ts'
+import { ColdText } from '../../forum/cold-text.ts'
+import { goOn } from '../../forum/doubles.ts'
+import { until } from '../../until.ts'
+import { Node } from './edge-node.ts'
+
+t.test('a list that took long is parked, one of its threads expires: it is left out', async (t) => {
+  const disk = new ColdText()
+  const node = new Node({}, disk)
+  const kept = node.thread()
+  for (let n = 0; n <= sliceSteps; n++) node.post(`${kept}/replies`, { content: `reply ${n}` })
+  node.post('/api/threads', { title: 'Mortal', content: 'c', ttl_seconds: 60 })
+  node.sync()
+  const expiry = new ThreadExpiry(node.forum)
+  expiry.turn()
+  disk.chill()
+  const read = node.get('/api/threads', 'order=activity')
+  await until('it is parked', () => disk.asked.length > 0)
+  goOn(node.clock, 61_000)
+  expiry.turn()
+  disk.finish()
+  await until('it ran again', () => node.forum.coldReads.length === 0)
+  t.equal(read.answers.length, 0, 'the expiry is not durable')
+  node.sync()
+  const { threads } = JSON.parse(read.answers[0]!.text!)
+  t.strictSame(
+    threads.map(({ title }: { title: string }) => title),
+    ['t'],
+  )
+})
