@@ -40,7 +40,7 @@ import { publishTail } from './publisher.ts'
 import { StartAgain, StoppedEarly } from './start-again.ts'
 
 const askAgainMs = 500
-/** How long the stream is read again when a message seems to be missing (H2). */
+/** How long a stream that can be reached is read again when a message seems to be missing (H2). */
 const patienceMsDefault = 15_000
 
 interface HistoryPlaceOptions {
@@ -76,6 +76,8 @@ export interface Continuation {
 export class HistoryPlace {
   readonly #options: HistoryPlaceOptions
   readonly #beganMs = performance.now()
+  /** When the stream was last found to be unavailable. */
+  #unavailableMs = Number.NEGATIVE_INFINITY
   #waitsFor = ''
 
   constructor(options: HistoryPlaceOptions) {
@@ -121,14 +123,17 @@ export class HistoryPlace {
     const isRestored = epoch.isOwn && term.began <= epoch.begin!
     const ended = isRestored ? 0 : term.number
     const end = { position, term: term.number, nonce: term.nonce, store }
-    let untilMs = performance.now() + patienceMs
+    let sinceMs = performance.now()
+    const isPatient = () => {
+      return performance.now() - Math.max(sinceMs, this.#unavailableMs) < patienceMs
+    }
     try {
       await this.#ask(() => announce(stream, node, end))
       for (;;) {
         const history = await this.#ask(() => this.#read())
         if (history !== null) await this.#checkStore(journal, history)
         const found = await this.#ask(() => compareWithStream(stream, end))
-        if (!isRestored && this.#seemsMissing(found, term) && performance.now() < untilMs) {
+        if (!isRestored && this.#seemsMissing(found, term) && isPatient()) {
           await this.#pause()
           continue
         }
@@ -138,7 +143,7 @@ export class HistoryPlace {
           why = await this.#whyNotBegin({ ...end, term: ended }, term.node === node, history)
           if (why === null) return null
         } else why = await this.#mend(journal, term, found)
-        if (why === null) untilMs = performance.now() + patienceMs
+        if (why === null) sinceMs = performance.now()
         else await this.#waitFor(why)
       }
     } catch (error) {
@@ -254,6 +259,7 @@ export class HistoryPlace {
         return await work()
       } catch (error) {
         if (!(error instanceof StreamUnavailable)) throw error
+        this.#unavailableMs = performance.now()
         await this.#pause()
       }
     }

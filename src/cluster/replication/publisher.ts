@@ -38,7 +38,7 @@ const inFlightMax = 8
 const oneByOne = 1_000
 /** Waiting frames are merged into one message up to this length. */
 const mergedBytesMax = 128 * 1024
-/** How long the stream may appear to lack messages, because a server may lag. */
+/** How long a stream that can be reached may appear to lack messages: a server may lag. */
 const lostAfterMs = 15_000
 
 interface PublisherOptions {
@@ -186,7 +186,8 @@ export class Publisher {
     this.#state = 'looking'
     const { acknowledged } = this
     const { term, name } = this.#options
-    const lostAtMs = performance.now() + lostAfterMs
+    /** Until when the stream may lack messages; null: it could not be reached before that. */
+    let lostAtMs: number | null = null
     while (this.#state === 'looking') {
       const last = await this.#options.stream.last().catch(lookError)
       if (this.#state !== 'looking') return
@@ -196,11 +197,12 @@ export class Publisher {
           return this.#endWith({ kind: 'fenced', term: last.term })
         }
         if (isOwn && last.last >= acknowledged) return this.#continueAfter(last)
+        lostAtMs ??= performance.now() + lostAfterMs
         if (performance.now() > lostAtMs) {
           const { last: position } = last ?? { last: 0 }
           return this.#endWith(last === null ? { kind: 'emptied' } : { kind: 'lost', position })
         }
-      }
+      } else lostAtMs = null
       await this.#backoff.pause()
     }
   }

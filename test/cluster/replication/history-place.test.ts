@@ -29,8 +29,8 @@ class LateStream extends MemoryStream {
   lateAnswers = 0
 
   override async last(): Promise<StreamMessage | null> {
-    if (this.lateAnswers-- > 0) return this.at(this.messages.length - 1)
-    return super.last()
+    const last = await super.last()
+    return this.lateAnswers-- > 0 ? this.at(this.messages.length - 1) : last
   }
 }
 
@@ -116,6 +116,20 @@ t.test('place: a follower is ahead of a late answer: it asks again, and goes on'
     own.journal,
     term('leader'),
   )
+  t.same(next, { sequence: 3, end: 4 })
+})
+
+t.test('place: the servers cannot be reached, and then one lags: it asks again', async (t) => {
+  const stream = await newStream()
+  const own = await logOf(t, 4)
+  const patienceMs = 2_000
+  const place = await placeOf(stream, own, { patienceMs })
+  stream.isDown = true
+  stream.lateAnswers = 2
+  setTimeout(() => {
+    stream.isDown = false
+  }, patienceMs + 500)
+  const next = await place.agree(own.journal, term('leader'))
   t.same(next, { sequence: 3, end: 4 })
 })
 

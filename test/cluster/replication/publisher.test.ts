@@ -232,3 +232,46 @@ t.test(
     t.same(ended, [{ kind: 'fenced', term: 1 }])
   },
 )
+
+t.test(
+  'publisher: the stream is unreachable for long, then a server lags: it goes on',
+  async (t) => {
+    const time = new VirtualTime(seededRandom(1), 0)
+    time.enter()
+    try {
+      const stream = new MemoryStream()
+      const name = { store, nonce: nonceOf(1) }
+      const bytes = Buffer.alloc(0)
+      const begin = { first: 1, last: 1, term: 1, name: { ...name, previousNonce: '' }, bytes }
+      await stream.publish(begin, 0)
+      await stream.publish({ first: 2, last: 5, term: 1, name, bytes }, 1)
+      const ended: Ended[] = []
+      const publisher = new Publisher({
+        ...{ stream, term: 1, name, sequence: 2, position: 5 },
+        onAcknowledged: () => {},
+        onEnded: (why) => ended.push(why),
+      })
+      const pass = async (ms: number) => {
+        for (let left = ms; left > 0; left -= 100) await time.advance(100)
+      }
+      stream.isDown = true
+      publisher.check()
+      await pass(20_000)
+      const { last } = stream
+      stream.isDown = false
+      stream.last = async () => stream.at(1)
+      await pass(10_000)
+      t.same(ended, [], 'it may come yet')
+      stream.last = last
+      publisher.add(6, 2, frame(6, 2, Math.random))
+      await pass(2_000)
+      t.equal(publisher.acknowledged, 7)
+      stream.last = async () => stream.at(1)
+      publisher.check()
+      await pass(20_000)
+      t.same(ended, [{ kind: 'lost', position: 1 }])
+    } finally {
+      time.leave()
+    }
+  },
+)
