@@ -102,6 +102,7 @@ export function runReader(
     onCheckpoint: (number, position) => reader!.onCheckpoint(number, position),
     onRole: (role) => reader!.onRole(role),
     onSeen: (seen) => reader!.onSeen(seen),
+    onGiveUp: () => reader!.onGiveUp(),
     onFailed: (failure) => reader!.onFailed(failure),
     onStop: () => end(reader?.stop()),
     onLost: () => end(reader?.onLost()),
@@ -191,6 +192,10 @@ class Reader {
 
   onRole(role: RoleName): void {
     this.#nodeRole = role
+  }
+
+  onGiveUp(): void {
+    this.#opened?.role.giveUp()
   }
 
   /** Nothing becomes durable any more, although the main process is alive: refuses what waits. */

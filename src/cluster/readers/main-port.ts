@@ -63,6 +63,8 @@ export interface MainPortEvents {
   onRole(role: RoleName): void
   /** Identities were seen by the main process, or by another reader. */
   onSeen(seen: Seen): void
+  /** What waits now must be refused, because nobody knows when it can be decided. */
+  onGiveUp(): void
   /** Nothing becomes durable any more; what waits must be refused with this reason. */
   onFailed(failure: GateFailure): void
   /** The reader must finish its work and exit. */
@@ -176,6 +178,8 @@ export class MainPort implements LeaderLink {
         return this.#events.onRole(unpacked(payload) as RoleName)
       case kinds.seen:
         return this.#events.onSeen(unpacked(payload) as Seen)
+      case kinds.giveUp:
+        return this.#events.onGiveUp()
       case kinds.failed:
         return this.#events.onFailed(unpacked(payload) as GateFailure)
       case kinds.stop:

@@ -16,6 +16,7 @@
 //   checkpoint  f64 number, f64 position
 //   role        of the node among those that share a log, msgpack
 //   failed      nothing becomes durable any more; the refusal of what waits, msgpack
+//   giveUp      refuse what waits now (edge/http/gate.ts, `giveUp`), msgpack null
 //   seen        when identities were last seen (forum/identities/last-seen.ts), msgpack
 //   stop
 //
@@ -37,6 +38,7 @@ export const kinds = {
   failed: 8,
   outcomes: 9,
   seen: 10,
+  giveUp: 11,
   start: 16,
   request: 17,
   report: 18,

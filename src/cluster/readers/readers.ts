@@ -146,6 +146,11 @@ export class Readers implements ReadersStats, RoleReaders {
     this.#hub.tell(kinds.role, this.#parts.role.name)
   }
 
+  /** Refuses what waits at readers for a position that the node cannot decide on now. */
+  giveUp(): void {
+    this.#hub.tell(kinds.giveUp, null)
+  }
+
   /** Nothing becomes durable any more: refuses what waits for that at readers, too. */
   fail(failure: GateFailure): void {
     this.#hub.tell(kinds.failed, failure)

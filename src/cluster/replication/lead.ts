@@ -54,7 +54,7 @@ export interface LeadParts {
   /** The node's own log, completely applied; nothing else appends to it meanwhile. */
   journal: Journal
   /** Receives the leader's journal and the lease. */
-  role: Pick<Role, 'receive' | 'mayLead' | 'lead'> & { gate: Pick<Role['gate'], 'giveUp'> }
+  role: Pick<Role, 'receive' | 'mayLead' | 'lead' | 'giveUp'>
   forum: Forum
   checkpoints: LeaderCheckpoints
   node: string
@@ -124,7 +124,7 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
   role.lead(replicated, lease)
   parts.checkpoints.useJournal(replicated)
   uploads.begin()
-  const giveUp = () => role.gate.giveUp()
+  const giveUp = () => role.giveUp()
   lease.begin(() => replicated.publisher.check(), giveUp)
   const stopWatching = watchUndecided(() => replicated.publisher.stalledMs, giveUp)
   const stopTending = tend(

@@ -152,6 +152,8 @@ export interface RoleReaders {
    */
   announce(durable: number): void
   useJournal(journal: Journal): void
+  /** Refuses what waits at readers, as `Gate.giveUp` does here. */
+  giveUp(): void
   fail(failure: GateFailure): void
 }
 
@@ -301,6 +303,12 @@ export class Role {
     this.gate.open(position)
     this.#parts.forum.waiting.onDurable(position)
     this.#onShown()
+  }
+
+  /** Refuses what waits for the log now, here and at the readers, but nothing that comes later. */
+  giveUp(): void {
+    this.gate.giveUp()
+    this.#readers?.giveUp()
   }
 
   /** Refuses everything that waits for the log, and rejects `failed`. */

@@ -40,6 +40,7 @@ function scene() {
     ...{ onSetup: note('setup'), onNews: note('news'), onCheckpoint: note('checkpoint') },
     onRole: (role) => events.push(`role ${role}`),
     onSeen: (seen) => events.push(`seen ${seen}`),
+    onGiveUp: note('give up'),
     onFailed: (failure) => events.push(`failed ${failure}`),
     ...{ onStop: note('stop'), onLost: note('lost') },
   })
@@ -118,8 +119,9 @@ t.test('D4: answers come in any order: each to its request; lost: none has one',
 t.test('its role, or its failure: passed on as it is', (t) => {
   const { come, events } = scene()
   come(packedMessage(kinds.role, 'leader'))
+  come(packedMessage(kinds.giveUp, null))
   come(packedMessage(kinds.failed, 'no_leader'))
-  t.same(events, ['role leader', 'failed no_leader'])
+  t.same(events, ['role leader', 'give up', 'failed no_leader'])
   t.end()
 })
 

@@ -50,12 +50,17 @@ class SlowReaders implements RoleReaders {
   told = 0
   taken = 0
   failures: string[] = []
+  givenUp = 0
 
   announce(durable: number): void {
     this.told = durable
   }
 
   useJournal(): void {}
+
+  giveUp(): void {
+    this.givenUp += 1
+  }
 
   fail(failure: string): void {
     this.failures.push(failure)
@@ -261,6 +266,21 @@ t.test('R1: readers lack a durable record: no answer shows it, of any kind', asy
   await nextIteration()
   t.strictSame([written.code, read.code], [201, 200])
   t.match(blocked, { isNew: true })
+})
+
+t.test('role: it gives up: what waits is refused, here and at readers; nothing later is', (t) => {
+  const log = new Log(0)
+  const { role } = new Side(log)
+  t.teardown(() => role.stop())
+  role.leadAlone(log as unknown as Journal)
+  const readers = new SlowReaders()
+  role.useReaders(readers)
+  const left: (string | null)[] = []
+  role.gate.keep(1, (failure) => left.push(failure))
+  role.giveUp()
+  role.gate.keep(1, () => left.push('later'))
+  t.strictSame([left, readers.givenUp], [['no_leader'], 1])
+  t.end()
 })
 
 type Step = (scene: Scene) => void
