@@ -116,7 +116,7 @@ async function exportUrl(
     if (error instanceof ForumError) throw commandErrorOf(error, url)
     throw isOfSystem(error) ? storageError('write a temporary file', error) : error
   } finally {
-    content?.remove()
+    content?.close()
   }
 }
 

@@ -29,10 +29,19 @@ interface Lines {
   length: number[]
 }
 
+/** Opens a temporary file without a name: nothing of it is left, however the process ends. */
+function openUnnamed(): number {
+  const directory = mkdtempSync(join(tmpdir(), 'agent-forum-export-'))
+  try {
+    return openSync(join(directory, 'lines'), 'wx+', 0o600)
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+}
+
 /** Sorts more lines than fit into the memory: of each, only three numbers are held. */
 class Spool {
-  readonly #directory = mkdtempSync(join(tmpdir(), 'agent-forum-export-'))
-  readonly #file = openSync(join(this.#directory, 'lines'), 'wx+', 0o600)
+  readonly #file = openUnnamed()
   readonly #kinds = new Map<string, Lines>()
   #bytes = 0
 
@@ -67,9 +76,8 @@ class Spool {
     return lines
   }
 
-  remove(): void {
+  close(): void {
     closeSync(this.#file)
-    rmSync(this.#directory, { recursive: true })
   }
 }
 
@@ -116,8 +124,8 @@ export class PublicContent {
     return this.#spool.count(kind)
   }
 
-  remove(): void {
-    this.#spool.remove()
+  close(): void {
+    this.#spool.close()
   }
 
   /** Returns the seq of the thread's first message. */

@@ -1,9 +1,14 @@
 // What an export through the interface has of threads that go on, or expire, while it reads them.
 
+import { once } from 'node:events'
+import { mkdirSync, readdirSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { PublicContent } from '../../src/cli/export-url.ts'
 import { ForumError } from '../../src/client/errors.ts'
 import type { AgentForum } from '../../src/client/forum.ts'
+import { dataDirectory, Program } from '../api/process.ts'
 
 const createdAt = 1_790_000_000_000
 const ttlMs = 3_600_000
@@ -58,7 +63,7 @@ async function linesOf(threads: Record<string, Shown>): Promise<Record<string, u
     await content.read(() => {})
     return Array.from(content.lines(), (line) => JSON.parse(line))
   } finally {
-    content.remove()
+    content.close()
   }
 }
 
@@ -74,4 +79,23 @@ t.test('export: a thread expires meanwhile: left out, or as far as it was read',
     thr_2: { listed: 2, read: 2, expiresAfter: 1 },
   })
   t.match(lines, [{ identity: {} }, { thread: { id: 'thr_2' } }, { message: { seq: 1 } }])
+})
+
+t.test('export: a signal ends it: no temporary file is left', async (t) => {
+  const server = createServer((request, response) => {
+    response.setHeader('content-type', 'application/json')
+    if (request.url === '/api/status') response.end('{"position":2,"capabilities":{}}')
+    else server.emit('asked') // and never answered
+  })
+  t.teardown(() => server.close())
+  t.teardown(() => server.closeAllConnections())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  const directory = dataDirectory(t)
+  mkdirSync(directory)
+  const environment = { TMPDIR: directory }
+  const exporting = new Program(['export', '--url', `http://127.0.0.1:${port}`], environment)
+  await once(server, 'asked')
+  t.match(await exporting.stop('SIGTERM'), { signal: 'SIGTERM', stdout: '' })
+  t.same(readdirSync(directory), [])
 })
