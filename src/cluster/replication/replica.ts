@@ -87,8 +87,8 @@ export class Replica {
 
   /** Stops appending, and publishes the rest of the log. Call it before the last checkpoint. */
   async quiesce(): Promise<void> {
-    await this.#standby?.stop()
-    await this.#following?.stop()
+    // At once, because a takeover may wait for room in the log (following.ts, O2).
+    await Promise.all([this.#standby?.stop(), this.#following?.stop()])
     this.#answering?.stop()
     await this.#leading?.drain()
   }

@@ -3,6 +3,7 @@
 // Method: a leader in memory whose log is published to a stream in memory; a follower with a real
 //         journal on a simulated disk, which can be killed.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { answerCalls } from '../../../src/cluster/replication/call-link.ts'
@@ -308,3 +309,38 @@ t.test(
     t.same(told, ['no_leader'])
   },
 )
+
+t.test('replica: stopped while a takeover waits for room in the log: it ends', async (t) => {
+  const stream = new MemoryStream()
+  const leader = new Leader(stream)
+  await leader.begin(1)
+  const { token, thread } = await leader.begun()
+  await stream.lease.hold({ version: 1, node: 'leader', term: 1, since: 0 })
+  const { role, forum, load, edge } = new Side(new KeptLog())
+  const disk = begin(new SimulatedDisk(9))
+  const journal = await openJournal({ dir, disk, segmentBytes: 1 << 20, onRecord: () => {} })
+  const replica = new Replica({
+    ...{ stream, node: 'follower', role, forum, load, edge, journal, trustProxy: null },
+    log: pino({ level: 'silent' }),
+    config: { leads: false, isStandby: true, takeoverMs: 100 } as ReplicaParts['config'],
+    lives: new Lives(new Promise(() => {})),
+    // Only leaders need these.
+    history: null as never,
+    checkpoints: null as never,
+  })
+  await replica.begin({ sequence: 1, end: leader.log.position })
+  let isFull = true
+  Object.defineProperty(journal, 'health', { get: () => (isFull ? 'storage_full' : 'ok') })
+  // When the standby sees that it has everything, a further record is on its way.
+  const newest = await stream.last()
+  leader.side.post(`/api/threads/${thread}/replies`, { content: 'c' }, token, newKey())
+  await leader.publish()
+  stream.last = async () => newest
+  await stream.lease.release('leader')
+  await until('the takeover', () => stream.lease.holder?.node === 'follower')
+  await sleep(100)
+  await role.stop()
+  const isOver = Promise.race([replica.quiesce().then(() => true), sleep(5_000, false)])
+  t.ok(await isOver)
+  isFull = false
+})
