@@ -6,8 +6,8 @@
 //   … ──a quarter of an hour at most──▶ thread.erased, for some of its messages, until it has none
 //
 // E1. Only a record ends a thread: until then everybody sees it, and a reply prolongs its life.
-// E2. A turn ends at most `threadsPerTurn` threads, and erases at most `messagesPerTurn` messages.
-//     A record erases messages in at most `pagesPerTurn` pages of text, which may be on disk.
+// E2. A turn ends at most `threadsPerTurn` threads, and erases at most `messagesPerTurn` messages,
+//     in at most `pagesPerTurn` pages of text, which may be on disk.
 // E3. Threads are erased in waves, because erased text leaves the disk with two checkpoints, which
 //     follow at once (engine/storage/checkpoints.ts, T2). A wave begins a segment of the log, so
 //     that the segments before it can go (forum/moderation/commands.ts, E1). It erases nothing
@@ -109,9 +109,11 @@ export class ThreadExpiry {
       this.#wave = this.#expired
       this.#expired = []
     }
+    const pages = new Set<number>()
     for (let left = messagesPerTurn; left > 0 && this.#wave.length > 0; ) {
       const thread = this.#wave.at(-1)!
-      const messages = this.#portion(thread, left)
+      const messages = this.#portion(thread, left, pages)
+      if (messages === 0 && pages.size > pagesPerTurn) return true
       const permit = admitOwn(this.#forum)
       if (messages === 0 || isRejection(permit)) return false
       commit(this.#forum, permit, { type: 'thread.erased', at: permit.at, thread, messages })
@@ -145,13 +147,15 @@ export class ThreadExpiry {
     return Math.min(ownEnd, newest + retentionDays * dayMs)
   }
 
-  /** Returns how many of the thread's newest messages can be erased now (E2, E3). */
-  #portion(thread: number, messagesMax: number): number {
+  /**
+   * Returns how many of the thread's newest messages can be erased now (E2, E3). Adds their pages
+   * to those of this turn, and one more if that would be too many.
+   */
+  #portion(thread: number, messagesMax: number, pages: Set<number>): number {
     const { threads, messages, text } = this.#forum.state
     if (text.isFrozen) return 0
     if (text.erased.size >= erasedPagesMax && !text.pages.hasRoom) return 0
     const count = threads.messageCount(thread)
-    const pages = new Set<number>()
     let portion = 0
     for (; portion < Math.min(count, messagesMax); portion++) {
       pages.add(pageOf(messages.address(threads.message(thread, count - 1 - portion))))

@@ -140,6 +140,24 @@ t.test('E2, E3: 3,000 messages: hidden by one record, erased by many, in waves',
   t.same(withoutKeys(forum.state), withoutKeys(replayed(rows)), 'a start finds the same')
 })
 
+t.test('E2: messages in many pages of text: a turn erases those of eight', async (t) => {
+  const { forum, rows, clock, expiry } = start()
+  const { text } = forum.state
+  const count = 20
+  for (let i = 0; i < count; i++) {
+    begin(forum, 60)
+    text.append('x'.repeat(text.pageBytes))
+  }
+  goOn(clock, 61_000)
+  const turns: number[] = []
+  for (let isMore = true; isMore; ) {
+    const from = rows.position
+    isMore = expiry.turn() === 0
+    turns.push(rows.records(from).filter(({ type }) => type === 'thread.erased').length)
+  }
+  t.same(turns, [8, 8, 4])
+})
+
 t.test('a restart between hidden and erased: it is erased afterwards', async (t) => {
   const { forum, rows, clock, expiry } = start()
   const thread = begin(forum, 60)
