@@ -31,7 +31,14 @@ import {
   type StreamMessage,
   StreamUnavailable,
 } from './log-stream.ts'
-import { type FollowerNote, followerKeys, type History, hasHistory, writeHistory } from './notes.ts'
+import {
+  type FollowerNote,
+  followerKey,
+  followerKeys,
+  type History,
+  hasHistory,
+  writeHistory,
+} from './notes.ts'
 
 /** The checkpoints of a node, as its leader part uses them. */
 export interface LeaderCheckpoints {
@@ -223,12 +230,16 @@ export class Uploads {
     onNotice({ event: 'stream_trimmed', position, below })
   }
 
-  /** Returns the positions of the followers whose notes have changed within the last hour. */
+  /**
+   * Returns the positions of the followers whose notes have changed within the last hour. This node
+   * may have such a note from before it led.
+   */
   async #followers(): Promise<number[]> {
-    const { notes } = this.#options.stream
+    const { stream, node } = this.#options
+    const { notes } = stream
     const positions: number[] = []
     for (const key of await notes.keys(followerKeys)) {
-      const note = await notes.read(key)
+      const note = key === followerKey(node) ? null : await notes.read(key)
       if (note === null) continue
       if (this.#isSilent(key, note)) await notes.remove(key, note.revision)
       else positions.push((note.value as FollowerNote).position)

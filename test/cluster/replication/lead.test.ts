@@ -148,6 +148,8 @@ t.test('uploads: trimmed behind the checkpoint, but for what a follower needs', 
   await node.lead(stream)
   for (let n = 0; n < 5; n++) await node.write(`message ${n}`)
   await stream.notes.write('follower.b', { version: 1, position: 3 })
+  const own = loadNodeId({ disk: realDisk, dir: node.dir })
+  await stream.notes.write(`follower.${own}`, { version: 1, position: 1 }) // before it took over
   await node.checkpoints.take()
   await until('the trim', () => node.notices.includes('stream_trimmed'))
   t.equal(stream.at((await stream.firstSequence()) as number)!.first, 4)
