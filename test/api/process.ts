@@ -25,7 +25,7 @@ const coldEnvironment = isCold ? { AGENT_FORUM_TEXT_MEMORY_MB: '1' } : {}
 const smallSegments = { AGENT_FORUM_SEGMENT_MB: '16' }
 
 /** As in `npm start`. With V8's usual four helper threads a start costs a sixth more. */
-const nodeFlags = ['--v8-pool-size=1']
+export const nodeFlags = ['--v8-pool-size=1']
 
 /** With TEST_READERS=N, nodes have N readers, which answer most of the requests. */
 const readersOfTests = Number(process.env.TEST_READERS ?? '0')

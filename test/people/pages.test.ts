@@ -8,8 +8,10 @@ import { browserAccept, linkOf, seqsOf, textsOf, type Visit, visit } from './bro
 
 const unknownId = (prefix: string) => `${prefix}_${'0'.repeat(32)}`
 
+/** The forum of the tests that need no empty one, and no flags. */
+const forum = await startForum(t)
+
 t.test('/: a browser gets a page; programs get the text as before', async (t) => {
-  const forum = await startForum(t)
   const ofAccept = async (headers: Record<string, string>, method = 'GET') => {
     const response = await fetch(`${forum.url}/`, { method, headers })
     return `${response.headers.get('content-type')} ${response.headers.get('vary')}`
@@ -81,7 +83,6 @@ t.test('/: by activity: a reply moves a thread to the top, with its author', asy
 })
 
 t.test('/m: a message alone: its source, its id, its place; never a private one', async (t) => {
-  const forum = await startForum(t)
   const ana = await forum.identity({ display_name: 'ana' })
   const content = '*a* <b>\n\n- b'
   const open = await publishedThread(ana, { title: 'open', content })
@@ -101,7 +102,6 @@ t.test('/m: a message alone: its source, its id, its place; never a private one'
 })
 
 t.test('ids in a text: links to public threads, messages, agents and proposals', async (t) => {
-  const forum = await startForum(t)
   const [ana, silent] = [await forum.identity(), await forum.identity()]
   const open = await publishedThread(ana)
   const hidden = await publishedThread(ana, { visibility: 'private' })
@@ -118,7 +118,6 @@ t.test('ids in a text: links to public threads, messages, agents and proposals',
 })
 
 t.test('thread: a message that mentions somebody: with links to them', async (t) => {
-  const forum = await startForum(t)
   const ana = await forum.identity()
   const ben = await forum.identity({ display_name: 'ben' })
   const id = await publishedThread(ana, { mention_ids: [ben.id] })
@@ -133,7 +132,6 @@ t.test('thread: a message that mentions somebody: with links to them', async (t)
 })
 
 t.test('thread: a message of a type: with it, there and on its own page', async (t) => {
-  const forum = await startForum(t)
   const ana = await forum.identity()
   const id = await publishedThread(ana, { type: 'bug-report' })
   const [{ id: message }] = (await ana.messages(id)) as unknown as [{ id: string }]
@@ -143,7 +141,6 @@ t.test('thread: a message of a type: with it, there and on its own page', async 
 })
 
 t.test('thread: 50 messages a page, each with its anchor, and links between pages', async (t) => {
-  const forum = await startForum(t)
   const ana = await forum.identity({ display_name: 'ana', kind: 'persistent' })
   const id = await publishedThread(ana, { title: 'Title & <b>', content: 'the first' })
   await Promise.all(Array.from({ length: 119 }, (_, n) => ana.reply(id, `reply ${n}`)))
@@ -198,7 +195,6 @@ t.test('thread: 50 messages a page, each with its anchor, and links between page
 })
 
 t.test('private, absent, malformed: the same 404 page, whoever asks', async (t) => {
-  const forum = await startForum(t)
   const [ana, ben] = [
     await forum.identity({ display_name: 'ana' }),
     await forum.identity({ display_name: 'ben' }),
@@ -240,7 +236,6 @@ t.test('private, absent, malformed: the same 404 page, whoever asks', async (t) 
 })
 
 t.test('agent: its public messages, newest first, never its private ones', async (t) => {
-  const forum = await startForum(t)
   const [ana, ben] = [
     await forum.identity({ display_name: 'ana' }),
     await forum.identity({ display_name: 'ben' }),
@@ -281,7 +276,6 @@ t.test('agent: its public messages, newest first, never its private ones', async
 })
 
 t.test('entity tag: the page is not sent again until it has changed', async (t) => {
-  const forum = await startForum(t)
   const ana = await forum.identity({ display_name: 'ana' })
   const id = await publishedThread(ana, {})
   const other = await publishedThread(ana, {})
@@ -303,7 +297,6 @@ t.test('entity tag: the page is not sent again until it has changed', async (t) 
 })
 
 t.test('thread read often: from the cache: the same page until a reply', async (t) => {
-  const forum = await startForum(t)
   const ana = await forum.identity({ display_name: 'ana' })
   const id = await publishedThread(ana, { content: 'the first' })
   const read = async () => (await visit(forum, `/t/${id}`)).text
@@ -314,7 +307,6 @@ t.test('thread read often: from the cache: the same page until a reply', async (
 })
 
 t.test('files of pages: a hash in their path, cached forever, and small', async (t) => {
-  const forum = await startForum(t)
   const { elements } = await visit(forum, '/')
   const paths = elements.flatMap(({ name, attributes: { href, src } }) =>
     name === 'link' ? [href!] : name === 'script' ? [src!] : [],
@@ -355,7 +347,6 @@ t.test('--title: the name of the forum on every page; another name: another page
 })
 
 t.test('/governance: linked as soon as there is a proposal', async (t) => {
-  const forum = await startForum(t)
   const ana = await forum.identity()
   const before = await visit(forum, '/')
   t.equal(linkOf(before, 'Proposals'), null)
@@ -377,7 +368,6 @@ t.test('--no-pages: their paths are unknown, and / is the text for everybody', a
 })
 
 t.test('tags: of a thread: each a link to the list of those that have it', async (t) => {
-  const forum = await startForum(t)
   const ana = await forum.identity()
   const id = await publishedThread(ana, { title: 'one', tags: ['a:b', 'infra'] })
   await publishedThread(ana, { title: 'two', tags: ['infra'] })

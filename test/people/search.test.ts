@@ -40,6 +40,9 @@ async function pathsOf(ana: Client): Promise<string[]> {
   return ['/', `/t/${thread}`, `/agents/${ana.id}`, '/governance', '/search?q=word', '/nothing']
 }
 
+/** The forum of the tests that need no flags. Each searches for words of its own. */
+const forum = await searchedForum(t)
+
 t.test('search page: on every page: a box; without a search: none', async (t) => {
   const forum = await searchedForum(t)
   const ana = await forum.identity()
@@ -67,7 +70,6 @@ t.test('search page: on every page: a box; without a search: none', async (t) =>
 })
 
 t.test('search page: no words, or none that could be found: what to do', async (t) => {
-  const forum = await searchedForum(t)
   await publishedThread(await forum.identity(), { content: 'a word' })
   await indexed(forum)
   for (const path of ['/search', '/search?q=', '/search?q=+%20']) {
@@ -91,7 +93,6 @@ t.test('search page: no words, or none that could be found: what to do', async (
 })
 
 t.test('search page: results: newest first, marked, in pages, with links', async (t) => {
-  const forum = await searchedForum(t)
   const ana = await forum.identity({ display_name: 'ana' })
   const thread = await publishedThread(ana, { title: 'A <b>tale</b>', content: 'word 0' })
   for (let n = 1; n < 45; n++) await ana.reply(thread, `Wörd ${n} & <i>tale</i>`)
@@ -141,7 +142,6 @@ t.test('search page: results: newest first, marked, in pages, with links', async
 })
 
 t.test('search page: a message is removed: it is found no more', async (t) => {
-  const forum = await searchedForum(t)
   const ana = await forum.identity()
   const thread = await publishedThread(ana, { content: 'first' })
   await ana.reply(thread, 'a secretword')
@@ -164,7 +164,6 @@ async function searchFor(t: Test, forum: Forum, text: string): Promise<void> {
 }
 
 t.test('search page: hostile queries, and hits: shown as they are', async (t) => {
-  const forum = await searchedForum(t)
   const texts = hostileTexts.map((text) => text.toWellFormed())
   for (const [n, text] of texts.entries()) {
     const author = await forum.anonymous.post('/api/identities', { display_name: text })

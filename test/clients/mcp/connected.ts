@@ -4,7 +4,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import type { Test } from 'tap'
-import { Program, program } from '../../api/process.ts'
+import { nodeFlags, Program, program } from '../../api/process.ts'
 import { until } from '../../until.ts'
 
 /** The protocol versions that clients use today. */
@@ -70,7 +70,7 @@ export async function connected(
     transport === 'stdio'
       ? new StdioClientTransport({
           command: process.execPath,
-          args: [program, 'mcp', ...args],
+          args: [...nodeFlags, program, 'mcp', ...args],
           env: environment,
         })
       : new StreamableHTTPClientTransport(await served(t, args, environment)),

@@ -22,6 +22,9 @@ import { run } from '../../api/process.ts'
 import { Person } from '../shell/person.ts'
 import { connected, stdio } from './connected.ts'
 
+/** The node of the tests that need no flags. */
+const forum = await startForum(t)
+
 function fileFor(t: Test): string {
   const directory = mkdtempSync(join(tmpdir(), 'agent-forum-mcp-'))
   t.teardown(() => rmSync(directory, { recursive: true }))
@@ -40,7 +43,6 @@ async function identityOf(
 }
 
 t.test('identity: no file: registered and kept; the next one is the same', async (t) => {
-  const forum = await startForum(t)
   const file = fileFor(t)
   const id = await identityOf(t, forum, file)
   t.equal(statSync(file).mode & 0o777, 0o600)
@@ -51,7 +53,6 @@ t.test('identity: no file: registered and kept; the next one is the same', async
 })
 
 t.test('identity: a guest, where that is asked for: replaced when it has expired', async (t) => {
-  const forum = await startForum(t)
   const file = fileFor(t)
   const id = await identityOf(t, forum, file, 'ana', ['--kind', 'guest'])
   const kept = JSON.parse(readFileSync(file, 'utf8'))
@@ -65,7 +66,6 @@ t.test('identity: a guest, where that is asked for: replaced when it has expired
 })
 
 t.test('identity: a guest that expires while the server runs: another one', async (t) => {
-  const forum = await startForum(t)
   const file = fileFor(t)
   const identity = { kind: 'guest' } as const
   const agent = new Agent({ url: forum.url, file, identity })
@@ -83,7 +83,7 @@ t.test('identity: a guest that expires while the server runs: another one', asyn
 })
 
 t.test('shell: an identity that has expired: the node is still that of its file', async (t) => {
-  const { url } = await startForum(t)
+  const { url } = forum
   const ana = new Person(t)
   const [made] = await ana.json(['register', '--url', url, '--name', 'ana', '--kind', 'guest'])
   const kept = JSON.parse(readFileSync(ana.file, 'utf8'))
@@ -109,14 +109,12 @@ t.test('identity: a file left over by a process that was killed: kept all the sa
 })
 
 t.test('identity: several servers with a new file at once: one identity', async (t) => {
-  const forum = await startForum(t)
   const file = fileFor(t)
   const ids = await Promise.all([1, 2].map(() => identityOf(t, forum, file)))
   t.equal(ids[0], ids[1])
 })
 
 t.test('identity: registered at the start: a feed can be read before any write', async (t) => {
-  const forum = await startForum(t)
   const file = fileFor(t)
   const agent = await connected(t, stdio, ['--url', forum.url, '--identity', file])
   t.same((await agent.get('check_feed')).notifications, [])
@@ -125,7 +123,6 @@ t.test('identity: registered at the start: a feed can be read before any write',
 t.test(
   'identity: its token is replaced: the one in the file is used, without a restart',
   async (t) => {
-    const forum = await startForum(t)
     const file = fileFor(t)
     const agent = await connected(t, stdio, ['--url', forum.url, '--identity', file])
     const { id } = await agent.get('whoami')

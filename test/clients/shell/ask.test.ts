@@ -2,27 +2,27 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import t from 'tap'
-import { startForum } from '../../api/harness.ts'
-import { program } from '../../api/process.ts'
+import t, { type Test } from 'tap'
+import { type Forum, publishedThread, startForum } from '../../api/harness.ts'
+import { nodeFlags, program } from '../../api/process.ts'
 import { until } from '../../until.ts'
 import { Person } from './person.ts'
 
-/** A node with two people, and a command that ana has running. */
-async function scene(t: Parameters<typeof startForum>[0]) {
-  const forum = await startForum(t)
-  const at = { AGENT_FORUM_URL: forum.url }
-  const [ana, ben] = [new Person(t, at), new Person(t, at)]
-  await Promise.all([
-    ana.get(['register', '--name', 'ana']),
-    ben.get(['register', '--name', 'ben']),
-  ])
-  return { forum, ana, ben, idOf: async (person: Person) => (await person.json(['whoami']))[0].id }
+/** Ana, who asks in a shell and is a client, too, and ben, on a new node unless one is given. */
+async function scene(t: Test, there?: Forum) {
+  const forum = there ?? (await startForum(t))
+  const ana = await forum.identity({ kind: 'persistent', display_name: 'ana' })
+  const ben = await forum.identity({ display_name: 'ben' })
+  const shell = new Person(t, { AGENT_FORUM_URL: forum.url, AGENT_FORUM_TOKEN: ana.token })
+  return { forum, ana, ben, shell }
 }
+
+/** The node of the tests that do not count its threads. */
+const shared = await startForum(t)
 
 /** Begins a command of a person; resolves when the question has been published. */
 async function asking(person: Person, args: readonly string[]) {
-  const child = spawn(process.execPath, [program, 'ask', ...args], {
+  const child = spawn(process.execPath, [...nodeFlags, program, 'ask', ...args], {
     env: person.environment,
     cwd: person.home,
   })
@@ -41,25 +41,24 @@ async function asking(person: Person, args: readonly string[]) {
 }
 
 t.test('ask: a new thread: prints the first message by somebody else', async (t) => {
-  const { ana, ben } = await scene(t)
-  const { thread, ended } = await asking(ana, ['--title', 'Flaky test', 'Who has seen E42?'])
-  await ana.get(['reply', thread, 'It came again.'])
-  await ben.get(['reply', thread, 'Clear the cache.'])
-  await ben.get(['reply', thread, 'Then restart.'])
+  const { ana, ben, shell } = await scene(t, shared)
+  const { thread, ended } = await asking(shell, ['--title', 'Flaky test', 'Who has seen E42?'])
+  await ana.reply(thread, 'It came again.')
+  await ben.reply(thread, 'Clear the cache.')
+  await ben.reply(thread, 'Then restart.')
   const { code, stdout } = await ended
   t.equal(code, 0)
   t.match(stdout, /^#\d+ [\d-]+ [\d:]+ agt_\w+ ben\n {2}Clear the cache\.\n$/)
 })
 
 t.test('ask: a thread with messages, and --mention: only whom it names answers', async (t) => {
-  const { ana, ben, idOf, forum } = await scene(t)
-  const cyn = new Person(t, { AGENT_FORUM_URL: forum.url })
-  await cyn.get(['register', '--name', 'cyn'])
-  const thread = await ben.get(['post', 'Release', 'Before the question, and so no answer.'])
-  const args = [thread, 'May I merge?', '--mention', `${await idOf(cyn)}`]
-  const { ended } = await asking(ana, args)
-  await ben.get(['reply', thread, 'I think so.'])
-  await cyn.get(['reply', thread, 'no'])
+  const { ben, shell } = await scene(t, shared)
+  const cyn = await shared.identity({ display_name: 'cyn' })
+  const content = 'Before the question, and so no answer.'
+  const thread = await publishedThread(ben, { title: 'Release', content })
+  const { ended } = await asking(shell, [thread, 'May I merge?', '--mention', cyn.id])
+  await ben.reply(thread, 'I think so.')
+  await cyn.reply(thread, 'no')
   const { code, stdout } = await ended
   t.equal(code, 0)
   t.match(stdout, / cyn\n {2}no\n$/)
@@ -68,41 +67,41 @@ t.test('ask: a thread with messages, and --mention: only whom it names answers',
 t.test(
   'ask: nobody answers: 75; again with its key: the answer, and no new question',
   async (t) => {
-    const { ana, ben } = await scene(t)
+    const { forum, ben, shell } = await scene(t)
     const args = ['ask', '--title', 'Q', 'Anybody?', '--key', 'ask-again-1', '--seconds', '1']
-    const first = await ana.run(args)
+    const first = await shell.run(args)
     t.strictSame([first.code, first.stdout], [75, ''])
     const thread = /nobody has answered in 1 s; the thread is (thr_\w+)\n$/.exec(first.stderr)![1]
-    await ben.get(['reply', thread, 'Me.'])
-    const second = await ana.run(args)
+    await ben.reply(thread!, 'Me.')
+    const second = await shell.run(args)
     t.equal(second.code, 0)
     t.match(second.stdout, / ben\n {2}Me\.\n$/)
-    t.equal((await ana.json(['threads'])).length, 1)
+    t.equal((await forum.anonymous.get('/api/threads')).body.threads.length, 1)
   },
 )
 
 t.test('ask: a question far back in a long thread is found by its key', async (t) => {
-  const { ana, ben } = await scene(t)
-  const thread = await ben.get(['post', 'Long', 'Begin.'])
+  const { ana, ben, shell } = await scene(t, shared)
+  const thread = await publishedThread(ben, { title: 'Long', content: 'Begin.' })
   const args = ['ask', thread, 'Anybody?', '--key', 'ask-long-1', '--seconds', '1']
-  t.equal((await ana.run(args)).code, 75)
-  const mine = (await ana.json(['read', thread])).at(-1)!
-  for (let i = 0; i < 3; i++) await ana.get(['reply', thread, `More ${i}.`])
-  await ben.get(['reply', thread, 'Yes.'])
-  const { code, stdout } = await ana.run([...args, '--json'])
+  t.equal((await shell.run(args)).code, 75)
+  const mine = (await ana.messages(thread)).at(-1)!
+  for (let i = 0; i < 3; i++) await ana.reply(thread, `More ${i}.`)
+  await ben.reply(thread, 'Yes.')
+  const { code, stdout } = await shell.run([...args, '--json'])
   t.equal(code, 0)
   const answer = JSON.parse(stdout)
-  t.ok(answer.seq > (mine.seq as number))
+  t.ok(answer.seq > mine.seq)
   t.equal(answer.content, 'Yes.')
 })
 
 t.test('ask: flags and words that cannot be used: 64, and nothing is published', async (t) => {
-  const { ana } = await scene(t)
+  const { forum, shell } = await scene(t)
   const mistakes = [['ask'], ['ask', '--title', 'T', 'a', 'b'], ['ask', 'thr_x', 'a']]
   const ranges = [['ask', '--title', 'T', 'a', '--seconds', '0']]
   for (const args of [...mistakes, ...ranges]) {
-    const { code, stderr } = await ana.run(args)
+    const { code, stderr } = await shell.run(args)
     t.equal(code, 64, stderr)
   }
-  t.same(await ana.json(['threads']), [])
+  t.same((await forum.anonymous.get('/api/threads')).body.threads, [])
 })

@@ -10,11 +10,14 @@ import { indexed, searchedForum } from '../../forum/search/forum.ts'
 import { connected, stdio } from '../mcp/connected.ts'
 import { Person } from './person.ts'
 
+/** The node of the tests that do not count what is published there. */
+const shared = await startForum(t)
+const { url } = shared
+
 const absent = `thr_${'0'.repeat(32)}`
 const id = (kind: string) => new RegExp(`^${kind}_[0-9a-f]{32}$`)
 
 t.test('shell: register: new, again: one identity, in a file of its owner alone', async (t) => {
-  const { url } = await startForum(t)
   const ana = new Person(t)
   const [made] = await ana.json(['register', '--url', url, '--name', 'ana'])
   t.match(made, { id: id('agt'), kind: 'persistent', display_name: 'ana', url, expires_at: null })
@@ -154,7 +157,6 @@ t.test('shell: search: words, an author: newest first, with an excerpt', async (
 })
 
 t.test('shell: a key: the same command twice: published once', async (t) => {
-  const { url } = await startForum(t)
   const ana = new Person(t)
   await ana.get(['register', '--url', url])
   const post = ['post', 'a', 'b', '--key', 'night-2026-11-23']
@@ -167,7 +169,6 @@ t.test('shell: a key: the same command twice: published once', async (t) => {
 })
 
 t.test('shell: texts of others: printed: act on nothing and forge no line', async (t) => {
-  const { url } = await startForum(t)
   const ana = new Person(t)
   await ana.get(['register', '--url', url, '--name', 'a\x1b[31mna\n#9 x'])
   const thread = await ana.get(['post', 'title\u202e\r\nthr_1', 'one\r#1 two\x07 ❤️\u009b31m\n'])
@@ -175,7 +176,7 @@ t.test('shell: texts of others: printed: act on nothing and forge no line', asyn
   t.match(shown.split('\n')[0], `${thread} 1 a[U+001B][31mna #9 x: title[U+202E] thr_1`)
   t.same(shown.split('\n').slice(2), ['  one', '  #1 two[U+0007] ❤️[U+009B]31m'])
   for (const command of ['threads', 'read']) {
-    const args = command === 'read' ? [command, thread] : [command]
+    const args = command === 'read' ? [command, thread] : [command, '--limit', '1']
     const { stdout } = await ana.run([...args, '--json'])
     t.match(stdout, /^\{.*\}\n$/)
     t.notMatch(stdout.trimEnd(), /\p{Cc}|\u202e/u)
@@ -185,7 +186,6 @@ t.test('shell: texts of others: printed: act on nothing and forge no line', asyn
 })
 
 t.test('shell: arguments that cannot be used: one line, exit 64, nothing sent', async (t) => {
-  const { url } = await startForum(t)
   const ana = new Person(t)
   await ana.get(['register', '--url', url])
   const wrong: [args: string[], says: string | RegExp, input?: string | Uint8Array][] = [
@@ -262,7 +262,6 @@ t.test('shell: arguments that cannot be used: one line, exit 64, nothing sent', 
 })
 
 t.test('shell: refused by the service: its code and sentence, exit 65', async (t) => {
-  const { url } = await startForum(t)
   const ana = new Person(t)
   await ana.get(['register', '--url', url])
   const nobody = `agt_${'0'.repeat(32)}`
@@ -290,7 +289,7 @@ t.test('shell: refused by the service: its code and sentence, exit 65', async (t
 })
 
 t.test('shell: another node than that of the identity: is read as anybody does', async (t) => {
-  const [own, other] = [await startForum(t), await startForum(t)]
+  const [own, other] = [shared, await startForum(t)]
   const ana = new Person(t)
   await ana.get(['register', '--url', own.url, '--name', 'Ana'])
   const thread = await publishedThread(await other.identity(), { title: 'elsewhere' })
@@ -328,13 +327,13 @@ t.test('shell: whoami: asks the node: a replaced token, and a node that is away'
 })
 
 t.test('shell: an identity file that cannot be made: nobody is registered', async (t) => {
-  const { url } = await startForum(t)
   const ana = new Person(t)
   writeFileSync(join(ana.home, 'file'), '')
   const args = ['register', '--url', url, '--identity', 'file/identity.json']
+  const position = async () => (await shared.anonymous.get('/api/status')).body.position
+  const before = await position()
   t.match(await ana.run(args), { code: 64, stderr: 'file is not a directory' })
-  const { position } = (await (await fetch(`${url}/api/status`)).json()) as { position: number }
-  t.equal(position, 0)
+  t.equal(await position(), before)
 })
 
 t.test('shell: help of each command: examples, flags and exit codes, on stdout', async (t) => {

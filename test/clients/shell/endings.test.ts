@@ -59,7 +59,7 @@ t.test('shell: output: nobody reads on, between two pages: ends without a word',
   const forum = await startForum(t)
   const ben = await forum.identity()
   const thread = await publishedThread(ben, { title: 'a' })
-  for (let n = 0; n < 220; n++) await ben.reply(thread, 'x'.repeat(2000))
+  await Promise.all(Array.from({ length: 220 }, () => ben.reply(thread, 'x'.repeat(2000))))
   const { environment: env } = new Person(t, { AGENT_FORUM_URL: forum.url })
   const script = `'${process.execPath}' '${program}' read ${thread} --limit 220 | head -n 1`
   const { stdout, stderr } = spawnSync('sh', ['-c', script], { env, encoding: 'utf8' })

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { program } from '../../api/process.ts'
+import { nodeFlags, program } from '../../api/process.ts'
 
 export interface Ran {
   code: number | null
@@ -32,7 +32,7 @@ export class Person {
 
   /** Runs a command to completion, with this standard input. */
   async run(args: readonly string[], input: string | Uint8Array = ''): Promise<Ran> {
-    const child = spawn(process.execPath, [program, ...args], {
+    const child = spawn(process.execPath, [...nodeFlags, program, ...args], {
       env: this.environment,
       cwd: this.home,
     })

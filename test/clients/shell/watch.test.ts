@@ -5,7 +5,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import {
-  type Client,
+  Client,
   type Forum,
   newKey,
   publishedThread,
@@ -39,9 +39,10 @@ class Conversation {
     const ana = await forum.identity({ display_name: 'ana' })
     const thread = await publishedThread(ana, { title: 'Flaky test', content: 'first' })
     const ben = new Person(t)
-    const [{ id }] = (await ben.json(['register', '--url', proxy.url])) as [{ id: string }]
-    await ben.get(['follow', thread])
-    return new Conversation(ana, ben, id, thread, proxy)
+    await ben.get(['register', '--url', proxy.url])
+    const { token, id } = JSON.parse(readFileSync(ben.file, 'utf8')) as Record<string, string>
+    await new Client(forum, token, id).subscribe(thread)
+    return new Conversation(ana, ben, id!, thread, proxy)
   }
 
   /** Publishes a reply, which may mention ben. */
@@ -73,8 +74,11 @@ function contents(lines: string): string[] {
 
 const started = /^agent-forum: the command/m
 
+/** The node of the tests that neither stop nor kill it. */
+const shared = await startForum(t)
+
 t.test('watch: prints a line for each message, as it comes, and goes on behind it', async (t) => {
-  const talk = await Conversation.begin(t, await startForum(t))
+  const talk = await Conversation.begin(t, shared)
   const first = talk.watch(t)
   await until('the first message', () => contents(first.stdout).length === 1)
   await talk.say('a\u202e\nb')
@@ -124,7 +128,7 @@ t.test('watch --exec: watch, the command and the node are killed: all, in order'
 })
 
 t.test('watch --exec: a failing command: again after a pause, and nothing is lost', async (t) => {
-  const talk = await Conversation.begin(t, await startForum(t))
+  const talk = await Conversation.begin(t, shared)
   const { home } = talk.ben
   await talk.say('second')
   writeFileSync(join(home, 'down'), '')
@@ -148,7 +152,7 @@ t.test('watch --exec: a failing command: again after a pause, and nothing is los
 })
 
 t.test('watch --exec: too many open files: again after a pause', async (t) => {
-  const talk = await Conversation.begin(t, await startForum(t))
+  const talk = await Conversation.begin(t, shared)
   const watching = talk.watch(t, '--exec', 'cat >>"$HOME/log"')
   await until('the first message', () => talk.handled().length === 1)
   limitFiles(watching.child.pid!, 3) // its connection stays open
@@ -160,7 +164,7 @@ t.test('watch --exec: too many open files: again after a pause', async (t) => {
 })
 
 t.test('watch --exec: a signal: the command gets it, and decides on its message', async (t) => {
-  const talk = await Conversation.begin(t, await startForum(t))
+  const talk = await Conversation.begin(t, shared)
   const script = (code: number) =>
     `cd "$HOME"; trap 'exit ${code}' TERM; cat >>log; while :; do sleep 0.05; done`
   const refusing = talk.watch(t, '--exec', script(1))
@@ -177,7 +181,7 @@ t.test('watch --exec: a signal: the command gets it, and decides on its message'
 })
 
 t.test('watch --exec: a command that ignores the signal: the second one kills it', async (t) => {
-  const talk = await Conversation.begin(t, await startForum(t))
+  const talk = await Conversation.begin(t, shared)
   const script = `cd "$HOME"; trap 'echo >told' TERM; echo $$ >pid; while :; do sleep 0.05; done`
   const program = talk.watch(t, '--exec', script)
   const file = join(talk.ben.home, 'pid')
@@ -191,7 +195,7 @@ t.test('watch --exec: a command that ignores the signal: the second one kills it
 })
 
 t.test('watch --mentions: only what mentions the identity; the command acts as it', async (t) => {
-  const talk = await Conversation.begin(t, await startForum(t))
+  const talk = await Conversation.begin(t, shared)
   await talk.say('for all')
   await talk.say('for ben', true)
   const reply = `cat >>"$HOME/log"; '${process.execPath}' '${program}' reply ${talk.thread} 'Seen'`

@@ -8,7 +8,12 @@ import { run } from '../../api/process.ts'
 import { small, swarm } from '../../clients/swarm/run.ts'
 import { freePort } from '../../free-port.ts'
 import { until } from '../../until.ts'
-import { barriersOn, noChromium, problemsOf, startChromium } from './chromium.ts'
+import { barriersOn, type Chromium, noChromium, problemsOf, startChromium } from './chromium.ts'
+
+let chromium: Chromium
+t.before(async () => {
+  if (noChromium === false) chromium = await startChromium(t)
+})
 
 /** Returns the text of the first element that matches the selector. */
 async function textOf(page: Page, selector: string): Promise<string> {
@@ -29,7 +34,6 @@ t.test(
   async (t) => {
     const port = await freePort()
     const forum = await startForum(t, ['--ops-port', `${port}`])
-    const chromium = await startChromium(t)
     const page = await chromium.open()
     await page.goto(`http://127.0.0.1:${port}/`)
 
@@ -128,7 +132,6 @@ t.test(
     const forum = await startForum(t, ['--ops-port', `${port}`])
     const ana = await forum.identity({ display_name: `Ana ${'of a long name '.repeat(4)}` })
     const { thread_id, message_id } = (await ana.thread()).body
-    const chromium = await startChromium(t)
     for (const colorScheme of ['light', 'dark'] as const) {
       const page = await chromium.open({ colorScheme, viewport: phone })
       const isGood = async (name: string, heading: string) => {

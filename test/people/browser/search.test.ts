@@ -6,11 +6,16 @@ import t from 'tap'
 import { publishedThread } from '../../api/harness.ts'
 import { chosenSeed } from '../../depth.ts'
 import { indexed, searchedForum } from '../../forum/search/forum.ts'
-import { barriersOn, noChromium, problemsOf, startChromium } from './chromium.ts'
+import { barriersOn, type Chromium, noChromium, problemsOf, startChromium } from './chromium.ts'
 import { publishDemo } from './demo.ts'
 import { dialogsOf, harmOn, payloads, unharmed } from './hostile-page.ts'
 
 const needsChromium = { skip: noChromium } // if it is not installed
+
+let chromium: Chromium
+t.before(async () => {
+  if (noChromium === false) chromium = await startChromium(t)
+})
 
 const textsOf = (page: Page, selector: string) =>
   page.evaluate<string[]>(
@@ -34,7 +39,6 @@ const foreign = `img, svg, math, iframe, object, embed, textarea, style, base, n
   input:not(header.site > form > input), a:not([href^="/"], [href^="#"])`
 
 t.test('search: in Chromium: a person finds a message', needsChromium, async (t) => {
-  const chromium = await startChromium(t)
   const forum = await searchedForum(t)
   const demo = await publishDemo(forum)
   const ana = await forum.identity({ display_name: 'ana' })
@@ -92,7 +96,6 @@ t.test('search: in Chromium: a person finds a message', needsChromium, async (t)
 
 t.test('search: in Chromium: hostile queries and hits: stay text', needsChromium, async (t) => {
   t.comment(`TEST_SEED=${chosenSeed}`)
-  const chromium = await startChromium(t)
   const forum = await searchedForum(t)
   for (const [n, text] of payloads.entries()) {
     const made = await forum.anonymous.post('/api/identities', { display_name: text })
