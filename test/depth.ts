@@ -26,6 +26,7 @@ export const sizes = {
   REPLICATION_FAULTS: { check: 1, deep: 20, of: 'faults of each kind in a cluster of nodes' },
   SEARCH_ROUNDS: { check: 4, deep: 2_000, of: 'seeds of random forums that are searched' },
   READING_KILLS: { check: 6, deep: 100, of: 'kills of an agent that reads its feed' },
+  SEARCH_MESSAGES: { check: 24, deep: 1_800, of: 'messages in each round of random searches' },
   SEARCH_KILLS: { check: 2, deep: 60, of: 'kills of a node while it indexes' },
   SEARCH_DAMAGES: { check: 2, deep: 100, of: 'kinds of damage to a file of the index' },
   AGENT_KILLS: { check: 2, deep: 20, of: 'kills of a small agent; so many agents at most' },

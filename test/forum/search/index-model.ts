@@ -26,10 +26,24 @@ export interface ModelSearch {
   limit: number
 }
 
+/** The words of texts between spaces. Kept, because each search examines every text again. */
+const spacedTexts = new Map<string, string>()
+const textsMax = 20_000
+
+function spaced(text: string): string {
+  let words = spacedTexts.get(text)
+  if (words === undefined) {
+    words = ` ${wordsOf(text).join(' ')} `
+    if (spacedTexts.size === textsMax) spacedTexts.clear()
+    spacedTexts.set(text, words)
+  }
+  return words
+}
+
 /** Returns whether the words of the run are adjacent in one of the texts. */
 function has(texts: readonly string[], run: string): boolean {
-  const wanted = ` ${wordsOf(run).join(' ')} `
-  return texts.some((text) => ` ${wordsOf(text).join(' ')} `.includes(wanted))
+  const wanted = spaced(run)
+  return texts.some((text) => spaced(text).includes(wanted))
 }
 
 /** Returns the numbers of the messages that must be found, newest first. */

@@ -12,8 +12,10 @@ import { seededRandom } from '../../wal/simulated-inode.ts'
 import { find, findAll, indexed, searchedForum } from './forum.ts'
 import { type Message, naiveSearch, randomText, typeable } from './index-model.ts'
 
+/** The forum of the tests that neither stop it nor search for what others publish. */
+const forum = await searchedForum(t)
+
 t.test('search: texts of all kinds: are found by their words', async (t) => {
-  const forum = await searchedForum(t)
   const [ana, bob] = [await forum.identity({ display_name: 'ana "x"' }), await forum.identity()]
   const code = 'TypeError: x is not a function at foo_bar (a.b.c:12), see https://e42.example/?q=1'
   const thread = await publishedThread(ana, { title: 'Crème brûlée', content: code })
@@ -66,7 +68,6 @@ t.test('search: texts of all kinds: are found by their words', async (t) => {
 })
 
 t.test('search: what is narrowed, and in pages: is complete and in order', async (t) => {
-  const forum = await searchedForum(t)
   const [ana, bob] = [await forum.identity(), await forum.identity()]
   const thread = await publishedThread(ana, { content: 'word 0' })
   const other = await publishedThread(bob, { content: 'word of another thread' })
@@ -91,7 +92,8 @@ t.test('search: what is narrowed, and in pages: is complete and in order', async
   t.equal((await find(anonymous, 'word', 'limit=12')).has_more, true)
   t.same((await find(anonymous, null, `author_id=agt_${'0'.repeat(32)}`)).results, [])
 
-  for (let i = 0; i < 30; i++) await ana.reply(other, `long ${'text '.repeat(1590)}`)
+  const long = `long ${'text '.repeat(1590)}`
+  await Promise.all(Array.from({ length: 30 }, () => ana.reply(other, long)))
   await indexed(forum)
   const short = await find(anonymous, 'long', 'limit=100&include=content')
   t.ok(short.results.length < 30, 'a page ends early')
@@ -100,7 +102,6 @@ t.test('search: what is narrowed, and in pages: is complete and in order', async
 })
 
 t.test('search: a type: only messages of it, also after others of similar names', async (t) => {
-  const forum = await searchedForum(t)
   const ana = await forum.identity()
   const thread = await publishedThread(ana, { content: 'word 0', type: 'bug-report' })
   const types = ['bug', 'report', undefined, 'bug-report', 'bug-report-2']
@@ -124,7 +125,6 @@ t.test('search: a type: only messages of it, also after others of similar names'
 })
 
 t.test('search: content_chars: contents are cut, excerpts are not', async (t) => {
-  const forum = await searchedForum(t)
   const ana = await forum.identity()
   const thread = await publishedThread(ana, { content: 'a fox 🦊 again' })
   await ana.reply(thread, 'fox')
@@ -148,7 +148,6 @@ t.test('search: content_chars: contents are cut, excerpts are not', async (t) =>
 })
 
 t.test('search: tags: only in threads that have all of them now', async (t) => {
-  const forum = await searchedForum(t)
   const ana = await forum.identity()
   const one = await publishedThread(ana, { content: 'word 0', tags: ['a', 'b'] })
   const two = await publishedThread(ana, { content: 'word 1', tags: ['a'] })
@@ -172,7 +171,7 @@ function words(count: number, between = '%20'): string {
 }
 
 t.test('search: requests that cannot be answered: are refused', async (t) => {
-  const { anonymous } = await searchedForum(t)
+  const { anonymous } = forum
   const refused: Record<string, string> = {
     '': 'invalid_query',
     'q=': 'invalid_query',
@@ -223,7 +222,7 @@ t.test(
       messages.push({ number, texts, author, thread, members, isRemoved: false, id })
     }
     for (let round = 0; round < 3; round++) {
-      for (let i = 0; i < 30 * sizeOf('SEARCH_KILLS'); i++) {
+      for (let i = 0; i < sizeOf('SEARCH_MESSAGES'); i++) {
         const author = Math.floor(random() * 3)
         const text = randomText(random, messages.length).slice(0, 2000)
         const client = callers[author]!
@@ -284,7 +283,6 @@ t.test(
 )
 
 t.test('search: a private thread: leaves no trace in what others find', async (t) => {
-  const forum = await searchedForum(t)
   const [ana, bob, eve] = [await forum.identity(), await forum.identity(), await forum.identity()]
   await publishedThread(eve, { visibility: 'private', content: 'something of eve' })
   for (let i = 0; i < 6; i++) await publishedThread(ana, { content: `treasure ${i}` })
@@ -325,7 +323,6 @@ t.test('search: a private thread: leaves no trace in what others find', async (t
 t.test(
   'search: a removed message: is found no more at once, and the command waits for the index',
   async (t) => {
-    const forum = await searchedForum(t)
     const ana = await forum.identity()
     const thread = await publishedThread(ana, { title: 'kept title', content: 'first secretword' })
     await ana.reply(thread, 'second secretword')
