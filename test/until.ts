@@ -4,7 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Longer than any test needs on a busy machine: only a condition that never holds takes it. */
 const patienceMs = 60_000
-const pauseMs = 20
+/** Pauses grow with the time waited: a look may be a request to a node, or a process. */
+const [shortestPauseMs, longestPauseMs] = [20, 100]
+const pausePart = 0.05
 const tooLate = Symbol('too late')
 
 /**
@@ -16,12 +18,14 @@ export async function until<T>(
   look: () => T | Promise<T>,
 ): Promise<Exclude<T, false | null | undefined>> {
   const late = sleep(patienceMs, tooLate, { ref: false })
+  const begun = performance.now()
   for (;;) {
     const found = await Promise.race([look(), late])
     if (found === tooLate) throw new Error(`waited ${patienceMs} ms in vain for ${what}`)
     if (found !== false && found !== null && found !== undefined) {
       return found as Exclude<T, false | null | undefined>
     }
-    await sleep(pauseMs)
+    const part = (performance.now() - begun) * pausePart
+    await sleep(Math.min(Math.max(part, shortestPauseMs), longestPauseMs))
   }
 }

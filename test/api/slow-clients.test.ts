@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { freePort } from '../free-port.ts'
+import { until } from '../until.ts'
 import { publishedThread, startForum } from './harness.ts'
 import { sample } from './operators.ts'
 import { requestText, type Wire, wire } from './wire.ts'
@@ -48,11 +49,15 @@ t.test('slow: a byte per second, silence, no reading: all are disconnected', asy
     cut('a page nobody reads', async (connection) => {
       connection.socket.pause()
       // One at a time, until the kernel's buffer is full.
+      const waitingBytes = () => sample(ops, 'agent_forum_queue_bytes{what="answers"}')
       do {
         await connection.write(requestText('GET', `/api/threads/${thread}?limit=100`))
         await sleep(100)
-      } while ((await sample(ops, 'agent_forum_queue_bytes{what="answers"}')) === 0)
-      await sleep(14_000)
+      } while ((await waitingBytes()) === 0)
+      await until('the page to be given up', async () => {
+        await sleep(500)
+        return (await waitingBytes()) === 0
+      })
       connection.socket.resume()
     }),
   ])

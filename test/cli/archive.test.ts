@@ -17,6 +17,7 @@ import { readState } from '../../src/engine/storage/stored-state.ts'
 import { startForum, startForumOn } from '../api/harness.ts'
 import { dataDirectory, run } from '../api/process.ts'
 import { ask, atTime, type Expected } from '../fixtures/asking.ts'
+import { freePort } from '../free-port.ts'
 
 const fixture = join(import.meta.dirname, '../../../test/fixtures/release-1.0')
 const flagsOf = (out: string, more: string[] = []) => ['--out', out, ...more]
@@ -29,6 +30,9 @@ function withStore(t: Test): { store: string; at: (name: string) => string } {
   cpSync(join(fixture, 'store'), at('store'), { recursive: true })
   return { store: at('store'), at }
 }
+
+// It tries for a minute, in which the other tests run.
+const unanswered = freePort().then((port) => run(['export', '--url', `http://127.0.0.1:${port}`]))
 
 t.test('export: imported: a node on it: answers as the first one, and goes on', async (t) => {
   const { store, at } = withStore(t)
@@ -167,7 +171,6 @@ t.test('export: of a running node: what is public, as its directory has it', asy
   t.match(await run(['import', out!, '--data', `${node.data}-2`]), { code: 0, stderr: '' })
   await run(['export', '--data', `${node.data}-2`, '--out', `${out}-2`])
   t.equal(readFileSync(`${out}-2`, 'utf8'), readFileSync(out!, 'utf8'))
-  t.match(await run(['export', '--url', node.url]), { code: 69, stderr: /no answer from / })
 })
 
 t.test('export, import: what cannot be done: an exit code, and nothing is left', async (t) => {
@@ -269,4 +272,8 @@ t.test('import: more text than is held: saved meanwhile; exported from the disk'
   )
   t.match(await run(['export', '--data', data!, ...flagsOf(second!)]), { code: 0, stderr: '' })
   t.ok(readFileSync(second!).equals(readFileSync(first!)), 'the same bytes')
+})
+
+t.test('export: nobody answers at that address: exit 69', async (t) => {
+  t.match(await unanswered, { code: 69, stderr: /no answer from / })
 })

@@ -118,7 +118,7 @@ for (const http of ['auto', 'node']) {
     await until('a slow disk', async () => (await readyz()).text.includes('disk: slow'))
     t.match(await readyz(), { status: 200, text: /^degraded: queues: full, 50 answers wait/ })
     // Readiness may have reported it slightly before the sync had lasted a second.
-    await sleep(begun + 1500 - performance.now())
+    await sleep(begun + 1100 - performance.now())
 
     forum.disk.manual = false
     while (forum.disk.pending > 0) forum.disk.completeOne()
