@@ -9,8 +9,8 @@
 //
 // A file that starts no process of its own often runs for a shorter time than it takes to start
 // Node and to load tap and what the file imports, which is 0.3 to 0.5 s of processor time. So most
-// of these files share a process with others (`shared`), and so do short files of the API, whose
-// nodes are processes of their own.
+// of these files share a process with others (`shared`), and so do short files of the API, of
+// commands and of clients, whose nodes are processes of their own.
 
 import { readdirSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
@@ -33,13 +33,17 @@ export const testsDirectory = import.meta.dirname
 const first = [
   ...[
     'clients/mcp/',
+    'cli/archive', // waits for a minute
     'cluster/replication/fault',
+    'cluster/replication/histories', // waits longer than it works, as its neighbours do
     'cluster/replication/nodes',
     'install',
     'people/reader',
+    'readme',
     'simulate/',
     'soak/', // sleeps through most of its minute
   ],
+  ...['forum/search/', 'clients/shell/', 'histories/', 'people/browser/dashboard'],
   ...[
     'group ',
     'faults/',
@@ -173,6 +177,9 @@ const shared = [
   ['base', 'cluster/readers', 'cluster/replication', 'engine/storage', 'histories', 'wal'],
   ['engine/role', 'forum/search', 'node', 'operators/admin', 'people', 'people/html'],
   ['api'],
+  ['cli'],
+  ['client'],
+  ['clients/mcp', 'clients/shell'],
 ]
 
 /**
@@ -198,6 +205,13 @@ const alone: Record<string, readonly string[]> = {
     ...['other-protocols', 'proposal-hash', 'quotas', 'restart', 'slow-clients', 'tokens'],
     ...['waiting', 'wakeups', 'webhooks'],
   ],
+  cli: ['archive', 'completion', 'first-minute', 'forms', 'unprivileged', 'wal-command'],
+  client: [
+    ...['agents', 'package', 'python', 'python-connections', 'python-gatherer', 'python-manual'],
+    ...['patience', 'runtimes', 'simulations'],
+  ],
+  'clients/mcp': ['clients', 'setup', 'triage'],
+  'clients/shell': ['ask', 'commands', 'watch', 'work'],
   documents: ['webhook-receiver'],
   'cluster/readers': ['readers'],
   'cluster/replication': [

@@ -2,7 +2,8 @@
 // process or in one with others (jobs.ts). It runs two processes more at a time than there are
 // processors, because many tests mostly wait: for a limit of the node to pass, a disk to sync or
 // another process to start. While processors are idle all the same, it starts more, up to twice as
-// many. Arguments are the files to run; without them it runs the part that TEST_PART names.
+// many. Arguments are the files to run; without them it runs the part that TEST_PART names: change,
+// system, or all.
 //
 // A process prints TAP and ends with a line that counts its assertions. The output of a file that
 // fails is printed, indented; of the others only the skipped tests are listed. The last line is the
@@ -154,10 +155,11 @@ function idleShare(): () => number {
   }
 }
 
-function part(): Part {
-  const { TEST_PART = 'change' } = process.env
-  if (TEST_PART === 'change' || TEST_PART === 'system') return TEST_PART
-  throw new Error(`TEST_PART is change or system, not ${TEST_PART}`)
+function partsToRun(): Part[] {
+  const { TEST_PART = isDeep ? 'all' : 'change' } = process.env
+  if (TEST_PART === 'all') return ['change', 'system']
+  if (TEST_PART === 'change' || TEST_PART === 'system') return [TEST_PART]
+  throw new Error(`TEST_PART is change, system or all, not ${TEST_PART}`)
 }
 
 if (isDeep) {
@@ -167,10 +169,9 @@ if (isDeep) {
 }
 const begun = performance.now()
 const named = process.argv.slice(2)
-const parts: Part[] = isDeep ? ['change', 'system'] : [part()]
 const jobs =
   named.length === 0
-    ? jobsOfParts(parts)
+    ? jobsOfParts(partsToRun())
     : jobsOf(named.map((file) => relative(testsDirectory, file)))
 const { total, pass, fail } = await runAll(jobs)
 const minutes = ((performance.now() - begun) / 60_000).toFixed(1)
