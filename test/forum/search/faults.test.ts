@@ -281,8 +281,8 @@ t.test(
         'it is found no more at once',
       )
     }
-    const [first] = (await ana.messages(thread)).filter(({ removed }) => removed)
-    const done = await run(['admin', 'remove-message', '--yes', first!.id, '--data', forum.data])
+    const last = (await ana.messages(thread)).findLast(({ removed }) => removed)!
+    const done = await run(['admin', 'remove-message', '--yes', last.id, '--data', forum.data])
     t.match(done.stdout, /search index/)
     const pid = await until('the process of the index', () => indexProcess(forum) ?? null)
     t.match(copiesIn(pid, word), { own: 0, ofV8: 0 })
