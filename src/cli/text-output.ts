@@ -1,9 +1,14 @@
 // Where a command writes what it exports: to a new file, or to standard output.
 //
+//   FILE.partial is created ─▶ written ─▶ synced ─▶ renamed to FILE
+//
 // O1. A file is never overwritten, and only its owner can read it, because it may have private
 //     threads.
+// O2. FILE is whole: an export that a signal ends leaves only FILE.partial.
 
-import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { realDisk, syncDirectory } from '../../wal/disk.ts'
 import { codeOf, storageError } from '../../wal/errors.ts'
 import { ConfigError } from '../base/arguments.ts'
 
@@ -29,14 +34,10 @@ export class TextOutput {
   readonly #file: number
   #text = ''
 
-  /** Creates the file `out`, if it is given. Throws a ConfigError if it cannot. */
+  /** Creates the partial file of `out`, if it is given. Throws a ConfigError if it cannot. */
   constructor(out: string | undefined) {
     this.#out = out
-    try {
-      this.#file = out === undefined ? standardOutput : openSync(out, 'wx', 0o600)
-    } catch (error) {
-      throw new ConfigError(`--out takes a file that is not there yet: ${(error as Error).message}`)
-    }
+    this.#file = out === undefined ? standardOutput : createPartial(out)
   }
 
   write(text: string): void {
@@ -44,21 +45,25 @@ export class TextOutput {
     if (this.#text.length > pieceBytes) this.#flush()
   }
 
-  /** Writes the rest; a file is then durable. */
+  /** Writes the rest; a file then has its name, durably. */
   end(): void {
     this.#flush()
-    if (this.#out === undefined) return
+    const out = this.#out
+    if (out === undefined) return
     try {
       fsyncSync(this.#file)
       closeSync(this.#file)
+      refuseFile(out) // another program may have made it meanwhile
+      realDisk.rename(partialOf(out), out)
+      syncDirectory(realDisk, dirname(out))
     } catch (error) {
-      throw new OutputError('cannot write', { cause: error })
+      throw error instanceof ConfigError ? error : new OutputError('cannot write', { cause: error })
     }
   }
 
-  /** Removes the file, which would prevent the next attempt. */
+  /** Removes the partial file, which would prevent the next attempt. */
   remove(): void {
-    if (this.#out !== undefined) rmSync(this.#out, { force: true })
+    if (this.#out !== undefined) rmSync(partialOf(this.#out), { force: true })
   }
 
   #flush(): void {
@@ -73,4 +78,24 @@ export class TextOutput {
       }
     }
   }
+}
+
+function partialOf(out: string): string {
+  return `${out}.partial`
+}
+
+function createPartial(out: string): number {
+  refuseFile(out)
+  const partial = partialOf(out)
+  try {
+    return openSync(partial, 'wx', 0o600)
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw new ConfigError(`--out: ${(error as Error).message}`)
+    throw new ConfigError(`${partial} is left over from an interrupted export; remove it`)
+  }
+}
+
+/** Throws a ConfigError if there is such a file (O1). */
+function refuseFile(out: string): void {
+  if (existsSync(out)) throw new ConfigError(`--out takes a file that is not there yet, not ${out}`)
 }

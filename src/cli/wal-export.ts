@@ -27,18 +27,16 @@ export async function exportLog(data: string, out: string | undefined): Promise<
       },
       onProgress: bar.at,
     })
-    output.end()
     bar.stop()
     if (error !== null && count === 0) throw error
+    output.end()
     const summary = `${pluralize(count, 'record')}, up to position ${last}`
     if (error !== null) process.stderr.write(`agent-forum: ${summary}; then ${error.message}\n`)
     else if (out !== undefined) process.stdout.write(`${out}: ${summary}\n`)
     return error?.exitCode ?? 0
   } catch (error) {
-    if (!(error instanceof OutputError)) {
-      if (count === 0) output.remove()
-      throw error
-    }
+    output.remove()
+    if (!(error instanceof OutputError)) throw error
     if (error.isClosed) return 0
     throw error.asStorageError(out)
   } finally {

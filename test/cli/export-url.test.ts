@@ -4,11 +4,12 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import t from 'tap'
 import { PublicContent } from '../../src/cli/export-url.ts'
 import { ForumError } from '../../src/client/errors.ts'
 import type { AgentForum } from '../../src/client/forum.ts'
-import { dataDirectory, Program } from '../api/process.ts'
+import { dataDirectory, Program, run } from '../api/process.ts'
 
 const createdAt = 1_790_000_000_000
 const ttlMs = 3_600_000
@@ -81,7 +82,7 @@ t.test('export: a thread expires meanwhile: left out, or as far as it was read',
   t.match(lines, [{ identity: {} }, { thread: { id: 'thr_2' } }, { message: { seq: 1 } }])
 })
 
-t.test('export: a signal ends it: no temporary file is left', async (t) => {
+t.test('export: a signal ends it: leaves the partial file, under its own name', async (t) => {
   const server = createServer((request, response) => {
     response.setHeader('content-type', 'application/json')
     if (request.url === '/api/status') response.end('{"position":2,"capabilities":{}}')
@@ -94,8 +95,13 @@ t.test('export: a signal ends it: no temporary file is left', async (t) => {
   const directory = dataDirectory(t)
   mkdirSync(directory)
   const environment = { TMPDIR: directory }
-  const exporting = new Program(['export', '--url', `http://127.0.0.1:${port}`], environment)
+  const out = join(directory, 'out')
+  const args = ['export', '--url', `http://127.0.0.1:${port}`, '--out', out]
+  const exporting = new Program(args, environment)
   await once(server, 'asked')
   t.match(await exporting.stop('SIGTERM'), { signal: 'SIGTERM', stdout: '' })
-  t.same(readdirSync(directory), [])
+  t.same(readdirSync(directory), ['out.partial'])
+  const stderr =
+    /^agent-forum: \S+\/out\.partial is left over from an interrupted export; remove it\n$/
+  t.match(await run(args, environment), { code: 64, stdout: '', stderr })
 })
