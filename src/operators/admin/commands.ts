@@ -4,7 +4,7 @@
 import type { Subject } from '../../base/named-subjects.ts'
 import { partition } from '../../base/partition.ts'
 import { writePage } from '../../edge/api/item-page.ts'
-import type { Gate } from '../../edge/http/gate.ts'
+import type { Gate, GateFailure } from '../../edge/http/gate.ts'
 import type { Erasure } from '../../engine/storage/checkpoints.ts'
 import type { Forum, Positioned } from '../../forum/forum.ts'
 import type { Invitation } from '../../forum/invitations/table.ts'
@@ -45,6 +45,11 @@ export interface Administered {
   refusedCallers: Forum['refusedCallers']
   /** Resolves with the text of the message with this number. */
   textOf(message: number): Promise<string | Rejection>
+  /**
+   * Resolves with null when everything that the state has now is durable, or with a rejection when
+   * it cannot become so. Nothing of the state is shown before.
+   */
+  whenDurable(): Promise<Rejection | null>
 }
 
 /** The answer to a command: its HTTP status and its body. */
@@ -116,7 +121,7 @@ function messageJson({ messages, threads, identities }: State, message: number):
   }
 }
 
-function refusal({ rejected, detail }: Rejection): Answer {
+export function refusal({ rejected, detail }: Rejection): [status: number, body: ErrorJson] {
   const { status }: ErrorKind = errors[rejected]
   return [status, { error: rejected, ...(detail !== undefined && { message: detail }) }]
 }
@@ -188,18 +193,23 @@ function refusedByFollower({ state: { term } }: Forum): Rejection {
   return { rejected: 'no_leader', detail: `${detail}; run the command there` }
 }
 
-function durable<T extends Positioned>(
-  { journal }: Forum,
+async function durable<T extends Positioned>(
+  forum: Forum,
   gate: Gate,
   outcome: T | Rejection,
 ): Promise<T | Rejection> {
   const { position = 0 } = outcome
-  if (position <= journal.durable) {
-    return Promise.resolve(gate.mayDecide ? outcome : { rejected: 'no_leader' })
-  }
-  return new Promise((resolve) => {
-    gate.keep(position, (failure) => {
-      resolve(failure === null ? outcome : { rejected: failure })
-    })
-  })
+  if (position <= forum.journal.durable && !gate.mayDecide) return { rejected: 'no_leader' }
+  return (await whenDurable(forum, gate, position)) ?? outcome
+}
+
+/** Resolves with null when the position is durable, or with a rejection if it may be lost. */
+export async function whenDurable(
+  { journal }: Forum,
+  gate: Gate,
+  position: number,
+): Promise<Rejection | null> {
+  if (position <= journal.durable) return null
+  const failure = await new Promise<GateFailure | null>((resolve) => gate.keep(position, resolve))
+  return failure === null ? null : { rejected: failure }
 }

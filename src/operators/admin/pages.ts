@@ -10,6 +10,7 @@
 // D1. Only a browser of the owner of the data directory is signed in (browser-sessions.ts).
 // D2. A form must come from a page of this port: its origin and its form token are checked.
 // D3. A command that cannot be undone runs only if the box in its form is ticked.
+// D4. A page is shown when everything in the state is durable, as the lists of the socket are.
 
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Logger } from 'pino'
@@ -186,7 +187,19 @@ export class OperatorPages {
     problem: Problem | null,
   ): Promise<PageAnswer> {
     if (this.#opened === null) return shown(503, sentence(notServing))
-    const { node, publicUrl } = this.#opened
+    const { node } = this.#opened
+    const page = await this.#render(this.#opened, session, fields, problem)
+    const rejection = await node.whenDurable()
+    if (rejection === null) return page
+    return shown(503, sentence(sentences[rejection.rejected] ?? busy))
+  }
+
+  async #render(
+    { node, publicUrl }: Opened,
+    session: BrowserSession,
+    fields: URLSearchParams,
+    problem: Problem | null,
+  ): Promise<PageAnswer> {
     const id = fields.get('id')?.trim() ?? ''
     // A code of an invitation belongs to a form on the first page.
     const found = id === '' || id.startsWith('inv_') ? null : await findSubject(node, id)

@@ -28,12 +28,15 @@ import {
   administer,
   isCommand,
   moderate,
+  refusal,
   runCommand,
   textOf,
   unusable,
+  whenDurable,
 } from './commands.ts'
 import {
   type ActsPage,
+  type ErrorJson,
   type InvitesJson,
   type SignInJson,
   socketPath,
@@ -118,10 +121,11 @@ async function answer(
     const parameter = name === 'acts' ? 'after' : 'position'
     const position = Number(searchParams.get(parameter) ?? 0)
     if (!Number.isSafeInteger(position)) return unusable(`${parameter} must be a position.`)
-    return [200, name === 'acts' ? actsPage(node.state, position) : node.erasure(position)]
+    if (name === 'erasure') return [200, node.erasure(position)]
+    return shown(node, actsPage(node.state, position))
   }
   if (request.method === 'GET' && name === 'invites') {
-    return [200, { invites: node.invitations().map(invitationJson) }]
+    return shown(node, { invites: node.invitations().map(invitationJson) })
   }
   if (request.method === 'POST' && name === 'sign-in') {
     const url = node.signInUrl()
@@ -136,6 +140,12 @@ async function answer(
   const sent = parseJson(body)
   if (sent === undefined) return unusable('The body is not JSON.')
   return runCommand(node, name, (sent ?? {}) as Record<string, unknown>)
+}
+
+/** Resolves with what was read from the state, once that is durable. */
+async function shown<T>(node: OverSocket, read: T): Promise<[number, T | ErrorJson]> {
+  const rejection = await node.whenDurable()
+  return rejection === null ? [200, read] : refusal(rejection)
 }
 
 const noPort = 'the node has no port for operators; start it with --ops-port 8788'
@@ -196,6 +206,7 @@ export function startAdmin(forum: Forum, gate: Gate, options: AdminOptions): Adm
     erasure,
     findMessage: (id) => findMessage(forum, ownWork, id),
     textOf: (message) => textOf(forum, message),
+    whenDurable: () => whenDurable(forum, gate, forum.state.position),
   }
   pages?.open(administered, publicUrl)
   socket?.open({ ...administered, signInUrl: () => pages?.signInUrl() ?? null })

@@ -44,6 +44,7 @@ const withoutAccess = {
   administer: async () => assertNever(),
   findMessage: async () => -1,
   textOf: async () => '',
+  whenDurable: async () => null,
   signInUrl: () => null,
 }
 
