@@ -10,8 +10,8 @@
 // R2. At most `parkedMax` requests are parked, and they hold at most `bytesMax` of blocks and
 //     bodies. Each caller has a share of both limits (base/shares.ts). A request beyond a limit is
 //     rejected as `overloaded`. A request that is alone always fits.
-// R3. Callers take turns; all anonymous callers count as one. Blocks are loaded for one request at
-//     a time, so that about one parked request at most runs again in each event-loop iteration, and
+// R3. Callers take turns; all anonymous callers count as one, and the operators as another. Blocks
+//     are loaded for one request at a time, so that about one parked request at most runs again in each event-loop iteration, and
 //     requests that need no text from disk keep most of their rate (docs/performance.md).
 // R4. `stop` ends every request with `shutting_down`. A request whose caller has hung up ends when
 //     its turn comes.
@@ -20,7 +20,7 @@
 // blocks.
 
 import assert from 'node:assert/strict'
-import { Shares } from '../../base/shares.ts'
+import { type Holder, Shares } from '../../base/shares.ts'
 import { BlockLoads, type Loaded, type TextSource } from './block-loads.ts'
 import { blockBytes, type ColdReadsLimits, coldPageBytesMax } from './blocks.ts'
 
@@ -38,7 +38,7 @@ interface ReadRejection {
 
 /** The caller of a parked request, and the size of its body. */
 interface Parking {
-  caller: number
+  caller: Holder
   connection: { readonly isGone: boolean }
   /** The size in bytes of the request's body, which stays in memory. */
   bodyBytes: number
@@ -63,7 +63,7 @@ export class ColdReads {
   readonly #source: TextSource
   readonly #loads: BlockLoads
   /** Waiting requests by caller, with the callers in the order of their turns. */
-  readonly #waiting = new Map<number, Parked[]>()
+  readonly #waiting = new Map<Holder, Parked[]>()
   readonly #parked = new Set<Parked>()
   readonly #places: Shares
   /** The bytes of blocks and bodies that requests hold, including those that are running again. */

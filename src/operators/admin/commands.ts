@@ -16,8 +16,8 @@ import {
 } from '../../forum/moderation/commands.ts'
 import type { Act } from '../../forum/moderation/table.ts'
 import type { State } from '../../forum/state.ts'
-import { nobody } from '../../kernel/network.ts'
 import { type ErrorKind, errors, isRejection, type Rejection } from '../../kernel/rejection.ts'
+import { ownWork } from '../../kernel/sliced-work.ts'
 import { type AccessAnswer, type Administer, answerAccess, isAccessCommand } from './access.ts'
 import {
   type ActJson,
@@ -148,7 +148,7 @@ function actJson(state: State, { kind, subject, position, at, reason }: Act): Ac
 export function textOf(forum: Forum, message: number): Promise<string | Rejection> {
   const { page, state, coldReads } = forum
   const items = { name: 'items', entries: state.messages, shown: [message] }
-  const parking = { caller: nobody, connection: { isGone: false }, bodyBytes: 0 }
+  const parking = { caller: ownWork, connection: { isGone: false }, bodyBytes: 0 }
   return new Promise((resolve) => {
     const read = () => {
       if (state.isGone(message)) return resolve({ rejected: 'not_found' })

@@ -338,6 +338,20 @@ t.test('operators: a text on disk: is read, or said to be damaged', async (t) =>
   }
 })
 
+t.test('operators: anonymous callers have their share of reads: a text is read', async (t) => {
+  const disk = new ColdText()
+  const node = new Node({}, disk)
+  const path = node.thread()
+  disk.chill()
+  node.token = ''
+  const { coldReads } = node.forum
+  for (let n = 0; n < coldReads.limits.parkedMax && coldReads.refused === 0; n++) node.get(path)
+  t.equal(coldReads.refused, 1)
+  const read = textOf(node.forum, 0)
+  disk.finish()
+  t.equal(await read, 'first')
+})
+
 t.test('sessions of operators: end by their time, and are bounded', async (t) => {
   let now = 0
   const sessions = new BrowserSessions(() => now)
