@@ -140,9 +140,9 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
     },
     async drain() {
       stopWatching()
-      await stopTending()
-      await uploads.stop()
-      await replicated.drain(drainMs)
+      // At once: tending may wait for a checkpoint, and that for the stream, for which there is a
+      // limit.
+      await Promise.all([stopTending(), uploads.stop(), replicated.drain(drainMs)])
     },
     stop: () => lease.stop(),
   }

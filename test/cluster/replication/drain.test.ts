@@ -1,0 +1,52 @@
+// A leader that stops during an outage of the stream.
+
+import { mock } from 'node:test'
+import t from 'tap'
+import { StreamUnavailable } from '../../../src/cluster/replication/log-stream.ts'
+import { until } from '../../until.ts'
+import { LeadingNode, newDirectory } from './leading-node.ts'
+import { MemoryStream } from './memory-stream.ts'
+
+t.test('lead: stops while a lost checkpoint is taken again, without the stream', async (t) => {
+  const stream = new MemoryStream()
+  const dir = newDirectory(t)
+  const first = await new LeadingNode(dir).open()
+  await first.lead(stream)
+  await first.write('one')
+  await first.close()
+  await stream.trim(stream.messages.length) // no checkpoint covers what is missing
+  const node = await new LeadingNode(dir).open()
+  const { get } = stream
+  let look = () => {}
+  const looked = new Promise<void>((resolve) => {
+    look = resolve
+  })
+  let isHeld = false
+  stream.get = async (sequence) => {
+    isHeld = true
+    await looked
+    return get.call(stream, sequence)
+  }
+  const { take } = node.checkpoints
+  let isTaking = false
+  node.checkpoints.take = () => {
+    isTaking = true
+    return take.call(node.checkpoints)
+  }
+  t.equal(await node.lead(stream), true)
+  await until('it to look for the checkpoint', () => isHeld)
+  stream.publish = () => Promise.reject(new StreamUnavailable('no majority'))
+  const writing = node.write('two').catch(() => {})
+  look()
+  await until('a checkpoint', () => isTaking)
+  mock.timers.enable({ apis: ['setTimeout'] })
+  let isDrained = false
+  void node.leading!.drain().then(() => {
+    isDrained = true
+  })
+  mock.timers.tick(10_000)
+  mock.timers.reset()
+  await until('the leader to give up', () => isDrained)
+  await writing
+  await node.close()
+})
