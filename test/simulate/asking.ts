@@ -59,50 +59,89 @@ export function refused(code: ErrorCode, newest = 0): Expected {
   return { status, newest, body: (body) => assert.equal(JSON.parse(body).error, code) }
 }
 
-/**
- * Sends the request. `forecast` is called each time before the node runs it: a request that was
- * parked is answered by the state at its last run. `then` receives the body of an answer that is
- * not a refusal. Returns the connection, whose client may hang up.
- */
-export function ask(
-  machine: Machine,
-  request: Request,
-  forecast: () => Forecast,
-  then: (body: string) => void = () => {},
-): SimulatedExchange {
-  const { method, path, query } = request
-  const name = `${method} ${path}${query === undefined ? '' : `?${query}`}`
-  machine.trace(() => `${name} ${JSON.stringify(request.body ?? '')} by ${request.address}`)
-  let expected: Expected | DeferredCheck | null = null
-  let answered: { status: number; body: string } | null = null
-  const compare = () => {
+/** A request, and what is known about its outcome. */
+export interface Asking {
+  request: Request
+  /**
+   * Called each time before the node runs the request: one that was parked is answered by the state
+   * at its last run.
+   */
+  forecast: () => Forecast
+  /** Receives the body of an answer that is not a refusal. */
+  then?: ((body: string) => void) | undefined
+}
+
+/** What the requests to the node belong to, by the connections as the node sees them. */
+export const askedBy = new WeakMap<object, Asked>()
+
+/** A request that has been sent. */
+export class Asked {
+  readonly #machine: Machine
+  readonly #asking: Asking
+  readonly #name: string
+  readonly #place: string
+  readonly #reports: readonly ((status: number, body: string) => void)[]
+  /** Null until the node has run the request. */
+  #expected: Expected | DeferredCheck | null = null
+  #answered: { status: number; body: string } | null = null
+
+  /** `place` says where it is sent, if it is not sent alone. */
+  constructor(machine: Machine, asking: Asking, place = '') {
+    const { request } = asking
+    const { method, path, query, body = '', address } = request
+    this.#machine = machine
+    this.#asking = asking
+    this.#place = place
+    this.#name = `${method} ${path}${query === undefined ? '' : `?${query}`}`
+    machine.trace(() => `${this.#name} ${JSON.stringify(body)} by ${address}`)
+    this.#reports = [machine.seen.sent(request), machine.seenClaims.sent(request)]
+  }
+
+  /** Has the node run the request, or refuse a parked one, and compares what it does. */
+  watch(run: () => void): void {
+    const machine = this.#machine
+    this.#expected = null
+    machine.fresh = []
+    const predicted = this.#asking.forecast()
+    run()
+    if (this.#expected !== null) return // it was parked again, and then refused at once
+    const isRefused = machine.isStopping && !('judge' in predicted)
+    this.#expected = isRefused ? refused('shutting_down') : outcomeOf(machine, predicted)
+    this.#compare()
+  }
+
+  answer(status: number, body: string): void {
+    assert.equal(this.#answered, null, 'a request is answered once')
+    for (const report of this.#reports) report(status, body)
+    this.#answered = { status, body }
+    this.#compare()
+  }
+
+  /** Called if it has no answer of its own. */
+  lose(): void {
+    for (const report of this.#reports) report(503, '')
+  }
+
+  #compare(): void {
+    const [machine, expected, answered] = [this.#machine, this.#expected, this.#answered]
     if (expected === null || answered === null) return
     const { status, body } = answered
-    machine.trace(() => `  ${name} → ${status} ${body}`)
+    machine.trace(() => `  ${this.#name} → ${status} ${body}`)
     if ('judge' in expected) machine.promise(expected.judge(status, body))
     else if (isFailing(machine, expected, answered)) return
-    else check(machine, name, expected, answered)
-    machine.count(outcomeName(request, status, body))
-    if (status < 300) then(body)
+    else check(machine, this.#name, expected, answered)
+    machine.count(this.#place + outcomeName(this.#asking.request, status, body))
+    if (status < 300) this.#asking.then?.(body)
   }
-  const reports = [machine.seen.sent(request), machine.seenClaims.sent(request)]
-  const exchange = new SimulatedExchange(request, (status, body) => {
-    assert.equal(answered, null, 'a request is answered once')
-    for (const report of reports) report(status, body)
-    answered = { status, body }
-    compare()
-  })
-  exchange.watch = (run) => {
-    expected = null
-    machine.fresh = []
-    const predicted = forecast()
-    run()
-    if (expected !== null) return // it was parked again, and then refused at once
-    const isRefused = machine.isStopping && !('judge' in predicted)
-    expected = isRefused ? refused('shutting_down') : outcomeOf(machine, predicted)
-    compare()
-  }
-  exchange.watch(() => machine.handler(exchange))
+}
+
+/** Sends the request. Returns the connection, whose client may hang up. */
+export function ask(machine: Machine, asking: Asking): SimulatedExchange {
+  const asked = new Asked(machine, asking)
+  const answer = (status: number, body: string) => asked.answer(status, body)
+  const exchange = new SimulatedExchange(asking.request, answer)
+  askedBy.set(exchange, asked)
+  asked.watch(() => machine.handler(exchange))
   return exchange
 }
 
@@ -160,8 +199,6 @@ function isFailing(
 
 export class SimulatedExchange implements Exchange {
   isGone = false
-  /** Has the node run the request, or refuse a parked one, and compares what it does. */
-  watch: (run: () => void) => void = (run) => run()
   meter: RouteMeter | null = null
   startedMs = 0
   moreHeaders = ''

@@ -1,8 +1,10 @@
 // The agents that use the forum: their identities, how they send requests, and the outcome that the
 // model predicts.
 
+import assert from 'node:assert/strict'
 import { tokenDigest } from '../../src/forum/identities/commands.ts'
-import { ask, type Forecast, type Request, refused } from './asking.ts'
+import { type Asking, ask, type Forecast, type Request, refused } from './asking.ts'
+import { Batches } from './batches.ts'
 import { pageOfThread, shown } from './forecasting.ts'
 import { Forecasts, type Who } from './forecasts.ts'
 import type { Machine } from './machine.ts'
@@ -25,11 +27,15 @@ export class Callers {
   readonly tokens: { id: string; token: string }[] = []
   keys = 0
   #contents = 0
+  readonly batches: Batches
+  /** The requests of the batch that is being made, and the address from which it comes. */
+  #together: { address: string; asking: Asking[] } | null = null
   /** Whether most messages are long, so that the log fills its segments quickly. */
   readonly isWordy: boolean
 
   constructor(machine: Machine) {
     this.machine = machine
+    this.batches = new Batches(machine)
     this.isWordy = machine.chance(0.3)
   }
 
@@ -106,13 +112,26 @@ export class Callers {
     return isActive ? forecast : this.forecasts().token(agent)
   }
 
+  /** Sends the request, alone or with the others of a batch. */
   ask(
-    request: Partial<Request> & { path: string },
+    { method = 'get', ...rest }: Partial<Request> & { path: string },
     forecast: () => Forecast,
     then?: (body: string) => void,
-  ) {
-    const address = request.address ?? this.address()
-    ask(this.machine, { method: 'get', ...request, address }, forecast, then)
+  ): void {
+    const request = { method, ...rest, address: rest.address ?? this.address() }
+    const asking = { request, forecast, then }
+    if (this.#together === null) ask(this.machine, asking)
+    else this.#together.asking.push(asking)
+  }
+
+  /** Sends the requests that `act` makes as one batch. */
+  inBatch(act: () => void): void {
+    assert.equal(this.#together, null, 'a batch is in no other one')
+    const together = { address: this.address(), asking: [] }
+    this.#together = together
+    act()
+    this.#together = null
+    if (together.asking.length > 0) this.batches.send(together.asking)
   }
 
   at(): number {
@@ -160,7 +179,7 @@ export class Callers {
   }
 
   address(): string {
-    return `192.0.2.${1 + this.below(3)}`
+    return this.#together?.address ?? `192.0.2.${1 + this.below(3)}`
   }
 
   text(): string {

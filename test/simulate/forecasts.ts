@@ -311,8 +311,10 @@ export class Forecasts {
     return proposal === undefined ? refused('not_found') : shown(pages.proposalPage(proposal))
   }
 
-  /** The agent gets a new token, and the previous one is accepted for `seconds` more. */
-  rotate(agent: Agent, seconds: number): Forecast {
+  /** The agent gets a new token, and this one is accepted for `seconds` more. */
+  rotate(agent: Agent, token: string, seconds: number): Forecast {
+    const isPresent = tokenDigest(token) === agent.tokenDigest
+    if (!isPresent) return refused('invalid_token', agent.rotated)
     const endsAt = this.at + seconds * 1000
     const fields = {
       ...{ by: agent.number, identity: agent.number, reason: '' },

@@ -130,6 +130,13 @@ export class Machine {
     return this.#node !== null && this.failure === null
   }
 
+  /** Whether all records are durable, and nothing happens until time passes or somebody acts. */
+  get isIdle(): boolean {
+    const { time, disk, journal } = this
+    if (!this.isUp || journal === null || journal.failure !== null) return false
+    return !time.isBusy && disk.pending === 0 && journal.durable >= this.model.position
+  }
+
   get handler(): Handler {
     return this.#handler!
   }

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { ColdReads } from '../../src/kernel/text/cold-reads.ts'
 import type { SimulatedDisk } from '../wal/simulated-disk.ts'
-import { SimulatedExchange } from './asking.ts'
+import { askedBy } from './asking.ts'
 import { settled, type VirtualTime } from './virtual-time.ts'
 
 const stepsMax = 20_000
@@ -30,8 +30,9 @@ ColdReads.prototype.runAgain = function (this: ColdReads, read, run): void {
 }
 
 function watched(connection: object, run: () => void): void {
-  if (connection instanceof SimulatedExchange) connection.watch(run)
-  else run()
+  const asked = askedBy.get(connection)
+  if (asked === undefined) run()
+  else asked.watch(run)
 }
 
 /**

@@ -100,7 +100,7 @@ export class Receivers {
       assert.notEqual(status, 200, 'it is rate limited')
       return this.#judge(status, body, ['rate_limited', ...refusals])
     }
-    ask(this.#machine, request, () => (isOpen ? { judge } : forecast))
+    ask(this.#machine, { request, forecast: () => (isOpen ? { judge } : forecast) })
   }
 
   #judge(status: number, body: string, refusals: readonly string[]): number {

@@ -99,7 +99,7 @@ async function live(machine: Machine, callers: Workload): Promise<void> {
   if (machine.isUp && machine.chance(0.2)) await machine.stop()
   machine.disk.capacityBytes = Number.POSITIVE_INFINITY
   machine.crash(machine.chance(0.6) ? 'power' : 'kill')
-  callers.polls.forget()
+  callers.forget()
   stepTheClock(machine)
 }
 
@@ -146,7 +146,7 @@ async function takeStep(machine: Machine, callers: Workload, quiet: number): Pro
   else if (drawn < 23) void machine.checkpoint()
   else [stepTheClock, changeCapacity, () => {}][machine.below(3)](machine)
   await settled()
-  callers.polls.check()
+  callers.check()
 }
 
 async function checkpointInFull(machine: Machine): Promise<void> {
@@ -166,7 +166,7 @@ async function rest(machine: Machine, callers: Workload): Promise<void> {
     else if (disk.pending > 0) disk.completeOne()
     else break
   }
-  callers.polls.check()
+  callers.check()
 }
 
 /** Begins a checkpoint, and lets it proceed for a random number of steps. */
@@ -215,6 +215,7 @@ async function deliverAll(machine: Machine, callers: Workload): Promise<void> {
   }
   if (machine.isVast) await checkpointInFull(machine) // so that the full pages leave memory
   await readAndRetry(machine, callers)
+  await rest(machine, callers)
   callers.readAll()
   await finishParked(machine)
   await rest(machine, callers)

@@ -50,12 +50,11 @@ export class WaitingPolls {
     const ofFeed = threadId === null ? this.#choice(after) : {}
     const query = queryOf({ ...asked, wait: seconds, ...ofFeed })
     const token = this.#callers.tokenOf(agent)
-    const request = { method: 'get', path, query, address: this.#callers.address() } as const
+    const request = { method: 'get', path, query, token, address: this.#callers.address() } as const
     const isActive = model.isActive(agent, this.#callers.at())
     if (!isActive || (threadId !== null && model.visible(agent, threadId) === undefined)) {
-      ask(this.#machine, { ...request, token }, () => {
-        return this.#callers.as(agent, absent(model, threadId ?? ''), token)
-      })
+      const forecast = () => this.#callers.as(agent, absent(model, threadId ?? ''), token)
+      ask(this.#machine, { request, forecast })
       return
     }
     const page = (model: Model) =>
@@ -67,7 +66,7 @@ export class WaitingPolls {
     const poll: WaitingPoll = { ...about, since: model.position, exchange: null }
     this.#waiting.add(poll)
     const judge = (status: number, body: string) => this.#judge(poll, status, body)
-    poll.exchange = ask(this.#machine, { ...request, token }, () => ({ judge }))
+    poll.exchange = ask(this.#machine, { request, forecast: () => ({ judge }) })
     if (this.#waiting.has(poll)) this.#machine.count('poll: waits')
   }
 
@@ -104,9 +103,8 @@ export class WaitingPolls {
 
   /** Checks W3, if nothing is left to do. */
   check(): void {
-    const { time, disk, journal, model, isUp } = this.#machine
-    if (!isUp || journal === null || journal.failure !== null) return
-    if (time.isBusy || disk.pending > 0 || journal.durable < model.position) return
+    const { time, model, isIdle } = this.#machine
+    if (!isIdle) return
     for (const poll of this.#waiting) {
       const { agentId, until, since } = poll
       const { isBlocked, rotated, before } = model.agentBy(agentId)!

@@ -1,5 +1,5 @@
-// The workload: in each step one agent sends a random request, for which the model predicts the
-// answer.
+// The workload: in each step one agent sends a random request, or several of them in a batch. The
+// model predicts the answers.
 
 import { decisions } from '../../src/forum/governance/machine.ts'
 import type { Request } from './asking.ts'
@@ -16,9 +16,14 @@ import { Receivers } from './receivers.ts'
 import { WaitingPolls } from './waiting-polls.ts'
 
 const threadsMax = 30
+/** Fewer pages of a thread than fit into the answer to a batch. */
+const batchMax = 16
 
 /** Sends a write again, with the same key. */
 type Again = (who: Who) => void
+
+/** What may be done, each with its weight. */
+type Actions = readonly [number, () => void][]
 
 export class Workload extends Callers {
   readonly receivers: Receivers
@@ -39,7 +44,37 @@ export class Workload extends Callers {
     if (this.tokens.length === 0 || (this.tokens.length < agentsMax && this.one(9))) {
       return this.#createIdentity()
     }
-    const actions: [number, () => void][] = [
+    this.#choose([
+      ...this.#requests(),
+      [4, () => this.inBatch(() => this.#several())],
+      [5, () => this.#wait()],
+      [3, () => this.#publish()],
+      [6, () => this.operators.act()],
+    ])
+  }
+
+  /** Drops what waits for an answer, because the node is dead and will not answer. */
+  forget(): void {
+    this.polls.forget()
+    this.batches.forget()
+  }
+
+  /** Checks that whatever still waits for an answer does so rightly. */
+  check(): void {
+    this.polls.check()
+    this.batches.check()
+  }
+
+  #several(): void {
+    const reads: Actions = [[1, () => read(this, this.#threadId())]]
+    const all: Actions = [[1, () => this.#createIdentity()], ...this.#requests()]
+    const actions = this.one(4) ? reads : all
+    for (let n = this.below(batchMax); n >= 0; n--) this.#choose(actions)
+  }
+
+  /** Returns what is sent alone or in a batch. */
+  #requests(): Actions {
+    return [
       [2, () => (this.one(2) ? this.#rotate() : this.#readAsBefore())],
       [4, () => this.#createThread()],
       [18, () => this.#reply()],
@@ -48,14 +83,14 @@ export class Workload extends Callers {
       [3, () => this.#tag()],
       [4, () => this.#tryAgain()],
       [6, () => read(this, this.#threadId())],
-      [5, () => this.#wait()],
       [5, () => this.#mark()],
       [2, () => this.#ticket()],
-      [3, () => this.#publish()],
       [8, () => this.#webhook()],
       [2, () => this.#governance()],
-      [6, () => this.operators.act()],
     ]
+  }
+
+  #choose(actions: Actions): void {
     let drawn = this.below(actions.reduce((sum, [weight]) => sum + weight, 0))
     for (const [weight, action] of actions) {
       drawn -= weight
@@ -67,7 +102,11 @@ export class Workload extends Callers {
    * Retries the newest keys: each must get its earlier answer, or a new one if the write was lost.
    */
   tryAllAgain(): void {
-    for (const { by, run } of this.#again.slice(-12)) this.#retry(by, run)
+    const retry = () => {
+      for (const { by, run } of this.#again.slice(-12)) this.#retry(by, run)
+    }
+    if (this.one(3)) this.inBatch(retry)
+    else retry()
   }
 
   #createIdentity(): void {
@@ -91,7 +130,8 @@ export class Workload extends Callers {
     const { id } = who.agent
     const token = this.tokenOf(who.agent)
     if (token === undefined) return
-    const forecast = () => this.as(who.agent, this.forecasts().rotate(who.agent, seconds), token)
+    const rotated = () => this.forecasts().rotate(who.agent, token, seconds)
+    const forecast = () => this.as(who.agent, rotated(), token)
     const request = { method: 'post', path, body, token, address: who.address } as const
     this.ask(request, forecast, (answer) => {
       this.tokens.push({ id, token: JSON.parse(answer).token })
