@@ -17,6 +17,8 @@
 //
 // W5. Where both are processes of one node, the follower makes the checks, and the leader decides
 //     (edge/http/checked-request.ts). Between nodes, which may run different versions, W1 holds.
+// W6. A forwarded poll does not wait for news at the leader, which would not notice that its caller
+//     hangs up. It is forwarded only because its token is new here, where the next one waits.
 //
 // Neighbours: edge/http/handle.ts decides which requests are forwarded. The channel is trusted
 // (W1), so only a socket of this user or an authenticated connection may carry these messages.
@@ -349,6 +351,11 @@ class ForwardedExchange extends RemoteResponder implements Exchange {
   collect(_bytesMax: number, done: (body: Body) => void): void {
     const { body } = this.#request
     done(body === null ? Buffer.alloc(0) : bodyOf(body))
+  }
+
+  /** Ends the wait at once (W6). */
+  onWait(end: () => void): void {
+    end()
   }
 
   answer(status: number, type: string, headers: string, body: string | Uint8Array | null): void {

@@ -68,8 +68,8 @@ export interface Responder {
    */
   shows?(position: number): void
   /**
-   * For a request of a batch: called when it begins to wait for news, with a function that ends the
-   * wait.
+   * For a request of a batch or of another node: called when it begins to wait for news, with a
+   * function that ends the wait.
    */
   onWait?(end: () => void): void
 }

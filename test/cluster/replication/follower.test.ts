@@ -251,6 +251,22 @@ t.test('W1: a token that the follower does not know yet: the leader decides', as
   t.same(guesses, [0, 1], 'only what the leader does not know either is a guess')
 })
 
+t.test('W6: a poll with a token that the follower does not know: no wait there', async (t) => {
+  const { pair } = begunPair()
+  const created = pair.leader.post('/api/identities', { kind: 'guest' })
+  pair.sync()
+  const { token } = bodyOf(created)
+  const poll = () => pair.follower.get('/api/notifications', token, 'wait=50')
+  const first = poll()
+  t.equal(pair.leader.forum.waiting.length, 0)
+  pair.settle()
+  t.equal(first.code, 200)
+  const second = poll()
+  t.equal(pair.follower.forum.waiting.length, 1, 'the next one waits here')
+  await pair.follower.forum.waiting.stop()
+  t.equal(second.code, 200)
+})
+
 t.test('W3: a write without a leader: 503 no_leader with Retry-After', async (t) => {
   const { pair, token, thread } = begunPair()
   pair.link = 'lost'
