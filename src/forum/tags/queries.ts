@@ -5,6 +5,7 @@
 // L2. `position` covers the creation and the expiry of all threads, and all changes of tags
 //     (threads/queries.ts, Q1).
 
+import { partition } from '../../base/partition.ts'
 import { nobody } from '../../kernel/network.ts'
 import type { Rejection } from '../../kernel/rejection.ts'
 import type { Forum, Positioned } from '../forum.ts'
@@ -49,7 +50,8 @@ class PrivateCounts {
   readonly counts = new Map<string, number>()
   readonly #state: State
   readonly #caller: number
-  #next = 0
+  /** The thread that was examined last, or -1. */
+  #last = -1
 
   constructor(state: State, caller: number) {
     this.#state = state
@@ -61,9 +63,13 @@ class PrivateCounts {
     if (this.#caller === nobody) return true
     const { privateThreads, tags } = this.#state
     const count = privateThreads.length(this.#caller)
-    const end = Math.min(count, this.#next + sliceThreads)
-    for (; this.#next < end; this.#next++) {
-      for (const tag of tags.of(privateThreads.get(this.#caller, this.#next))) {
+    const threadAt = (index: number) => privateThreads.get(this.#caller, index)
+    // A thread that has expired since the last slice is no longer in the list.
+    const begin = partition(count, (i) => threadAt(i) <= this.#last)
+    const end = Math.min(count, begin + sliceThreads)
+    for (let index = begin; index < end; index++) {
+      this.#last = threadAt(index)
+      for (const tag of tags.of(this.#last)) {
         this.counts.set(tag, (this.counts.get(tag) ?? 0) + 1)
       }
     }

@@ -113,7 +113,13 @@ export class Tags {
 
   /** Returns the public threads that have the tag now, oldest first. */
   publicThreads(tag: number): Ordered {
-    return { length: this.#public.length(tag), get: (index) => this.#public.get(tag, index) }
+    const threads = this.#public
+    return {
+      get length() {
+        return threads.length(tag)
+      },
+      get: (index) => threads.get(tag, index),
+    }
   }
 
   /** Returns the property that shows the tags, after a comma; '' if there are none. */

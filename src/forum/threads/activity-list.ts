@@ -8,17 +8,20 @@
 //     Where claimed threads are left out, a page passes over at most `passedMax` of them, so that
 //     it may be shorter than its limit, or empty, although there is a next one.
 // L2. A page is exact as of the instant of its last slice. Only if very many threads are examined,
-//     it may be shorter, when some of them have moved or changed their tags between two slices.
+//     it may be shorter, when some of them have moved or changed their tags between two slices. A
+//     slice continues after the thread that was examined last, since threads before it may have
+//     left the list.
 // L3. `position` is at least that of the newest message of all, which may have moved a thread off
 //     the page that is shown (queries.ts, Q1).
 
+import { partition } from '../../base/partition.ts'
 import { holderOf, nobody } from '../../kernel/network.ts'
 import type { Rejection } from '../../kernel/rejection.ts'
 import { listClaimed } from '../claims/queries.ts'
 import type { Forum } from '../forum.ts'
 import { mayStillAct, rejectToken } from '../identities/commands.ts'
 import type { State } from '../state.ts'
-import type { TagFilter } from '../tags/table.ts'
+import type { Ordered, TagFilter } from '../tags/table.ts'
 import type { Activity } from './activity.ts'
 import { firstBefore, type ListRead, type ThreadList, taggedOf } from './queries.ts'
 
@@ -63,10 +66,10 @@ export class ActivitySearch {
   /** The number of messages when the search began. */
   readonly #begun: number
   readonly #filter: TagFilter
-  /** The number of public threads that are examined one by one. */
-  readonly #publics: number
-  /** The index of the next one of these, and then of the caller's private threads. */
-  #next = 0
+  /** The lists of threads that are yet to be examined one by one, each oldest first. */
+  readonly #lists: Ordered[] = []
+  /** The thread in the first of them that was examined last, or -1. */
+  #last = -1
   /**
    * The newest messages of the threads examined: the highest, at least one more than fit.
    */
@@ -75,7 +78,7 @@ export class ActivitySearch {
   #floor = -1
 
   constructor(state: State, activity: Activity, read: ListRead) {
-    const { before } = read
+    const { before, caller, tags } = read
     const isFirst = before > state.position // or the cursor is from before a restore
     this.#state = state
     this.#activity = activity
@@ -83,32 +86,35 @@ export class ActivitySearch {
     this.#end = isFirst ? Number.POSITIVE_INFINITY : firstBefore(state, before)
     this.#begun = state.messages.count
     this.#filter = taggedOf(state, read)
-    this.#publics = read.tags === undefined ? 0 : this.#filter.publics.length
+    if (tags !== undefined) this.#lists.push(this.#filter.publics)
+    if (caller !== nobody) this.#lists.push(privateThreadsOf(state, caller))
   }
 
   /** Does one slice of the search. Returns whether it is finished. */
   step(steps = sliceSteps): boolean {
-    const { privateThreads } = this.#state
-    const { caller, limit, tags } = this.#read
-    const privates = caller === nobody ? 0 : privateThreads.length(caller)
-    const count = this.#publics + privates
-    for (; this.#next < count; this.#next++) {
-      if (steps <= 0) return false
-      steps -= 1
-      const thread =
-        this.#next < this.#publics
-          ? this.#filter.publics.get(this.#next)
-          : privateThreads.get(caller, this.#next - this.#publics)
-      const newest = this.#newestOf(thread)
-      const isWanted = this.#filter.has(thread) && !this.#isLeftOut(newest)
-      if (newest >= this.#end || !isWanted) continue
-      this.#found.push(newest)
-      if (this.#found.length === 2 * (limit + 1)) this.#cut()
+    const { limit, tags } = this.#read
+    for (const lists = this.#lists; lists.length > 0; lists.shift(), this.#last = -1) {
+      const [threads] = lists
+      let index = partition(threads.length, (i) => threads.get(i) <= this.#last)
+      for (const { length } = threads; index < length; index++) {
+        if (steps <= 0) return false
+        steps -= 1
+        this.#last = threads.get(index)
+        this.#examine(this.#last)
+      }
     }
     if (tags !== undefined) return true
     const isLeavingOut = this.#read.claimed === false
     const leftOut = isLeavingOut ? Math.min(this.#state.claims.count, passedMax + 1) : 0
     return this.#activity.cover(this.#end, limit + 1 + leftOut, steps)
+  }
+
+  #examine(thread: number): void {
+    const newest = this.#newestOf(thread)
+    const isWanted = this.#filter.has(thread) && !this.#isLeftOut(newest)
+    if (newest >= this.#end || !isWanted) return
+    this.#found.push(newest)
+    if (this.#found.length === 2 * (this.#read.limit + 1)) this.#cut()
   }
 
   /** Returns the page. Must be called right after the last step. */
@@ -178,5 +184,14 @@ export class ActivitySearch {
     this.#found.sort((a, b) => b - a)
     this.#found.length = this.#read.limit + 1
     this.#floor = this.#found.at(-1)!
+  }
+}
+
+function privateThreadsOf({ privateThreads }: State, caller: number): Ordered {
+  return {
+    get length() {
+      return privateThreads.length(caller)
+    },
+    get: (index) => privateThreads.get(caller, index),
   }
 }

@@ -103,6 +103,20 @@ t.test('L2: the private threads of a page move while it is found: it is shorter'
   }
 })
 
+t.test('L2: a thread expires while a page is found: no other one is left out', async (t) => {
+  for (const tags of [undefined, ['bug']]) {
+    const made = new Scene(2)
+    for (let i = 0; i < 6; i++) made.thread(tags ? 'public' : 'private', [1], '', tags)
+    const { forum } = made
+    const read = { caller: 1, before: Number.POSITIVE_INFINITY, limit: 9, tags }
+    const search = new ActivitySearch(forum.state, forum.activity, read)
+    t.notOk(search.step(3))
+    made.expire(0)
+    while (!search.step());
+    t.same(search.list().threads, [5, 4, 3, 2, 1])
+  }
+})
+
 t.test('L2: a walk while threads move: none twice, and each that stays is shown', async (t) => {
   const made = scene()
   const { state } = made.forum
