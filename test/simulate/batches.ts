@@ -28,6 +28,7 @@ interface Batch {
 
 /** The batch whose exchange was last asked whether its client is gone. */
 let lookedAt: Batch | null = null
+/** Decides, before the next step of a batch, whether it has to wait. */
 let mayPause: () => boolean = () => false
 
 const { handle } = Edge.prototype
@@ -45,7 +46,9 @@ Tick.prototype.addSlices = function (this: Tick, slice): void {
       elapsedMs += mayPause() ? pauseMs : 0
       return elapsedMs
     }
-    if (slice(now)) setImmediate(() => this.addSlices(slice))
+    const isMore = slice(now)
+    if (isMore && elapsedMs === 0) this.addSlices(slice)
+    else if (isMore) setImmediate(() => this.addSlices(slice))
     return false
   })
 }
@@ -105,6 +108,7 @@ export class Batches {
   /** Drops all batches, because the node is dead and will not answer them. */
   forget(): void {
     this.#open.clear()
+    mayPause = () => false
   }
 
   /** Checks N4, if nothing is left to do. */

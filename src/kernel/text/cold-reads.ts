@@ -11,8 +11,9 @@
 //     bodies. Each caller has a share of both limits (base/shares.ts). A request beyond a limit is
 //     rejected as `overloaded`. A request that is alone always fits.
 // R3. Callers take turns; all anonymous callers count as one, and the operators as another. Blocks
-//     are loaded for one request at a time, so that about one parked request at most runs again in each event-loop iteration, and
-//     requests that need no text from disk keep most of their rate (docs/performance.md).
+//     are loaded for one request at a time, so that about one parked request at most runs again in
+//     each event-loop iteration, and requests that need no text from disk keep most of their rate
+//     (docs/performance.md).
 // R4. `stop` ends every request with `shutting_down`. A request whose caller has hung up ends when
 //     its turn comes.
 //
