@@ -84,7 +84,6 @@ t.test('list and read: numbers out of range or both cursors: refused', async (t)
     t.equal(g.outcome(await anonymous.get(`${read_url}?${query}`)), '400 invalid_number', query)
   }
   t.equal(g.outcome(await anonymous.get(`${g.path}?before=9&after=0`)), '400 invalid_cursor')
-  t.equal(g.outcome(await anonymous.get(`${g.path}?before=9&after=x`)), '400 invalid_number')
   t.equal(g.outcome(await anonymous.get(`${g.path}/${g.absent}`)), '404 not_found')
   t.equal(g.outcome(await anonymous.get(`${g.path}/gov_1`)), '400 invalid_id')
 })

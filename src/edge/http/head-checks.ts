@@ -121,14 +121,16 @@ function readQuery(prepared: Prepared, text: string): Read {
     if (detail !== null) return refuse({ code: 'invalid_query', detail })
   }
   const query = route.query === undefined ? blankQuery : parseQuery(text, parameters, blankQuery)
-  const hasBoth =
+  if (
     exclusive !== undefined &&
     query[exclusive.parameter] !== undefined &&
     exclusive.others.some((name) => query[name] !== undefined) // defaults are not filled in yet
-  const refusal = checkQuery(query)
-  if (refusal !== null || !hasBoth) return { query, refusal }
-  const detail = `${exclusive.parameter} cannot be given together with ${exclusive.others.join(' or ')}.`
-  return refuse({ code: exclusive.code ?? 'invalid_query', detail })
+  ) {
+    const others = exclusive.others.join(' or ')
+    const detail = `${exclusive.parameter} cannot be given together with ${others}.`
+    return refuse({ code: exclusive.code ?? 'invalid_query', detail })
+  }
+  return { query, refusal: checkQuery(query) }
 }
 
 /** Returns the sentence about a parameter that is badly encoded, unknown or repeated, or null. */
