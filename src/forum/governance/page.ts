@@ -35,7 +35,7 @@ export const proposalList: Route = page<{ after?: number; before?: number; limit
     const newest = list.proposals.map((proposal) => newestPosition.get(proposal))
     const position = Math.max(list.position, ...newest)
     const isFirst = before === Number.MAX_SAFE_INTEGER
-    const state = `${position}-${list.proposals[0]}-${list.proposals.length}-${isFirst}`
+    const state = `${position}-${list.proposals[0] ?? ''}-${list.proposals.length}-${isFirst}`
     return answerPage(service, call, { name: 'proposals', state, position }, () => {
       const proposals = headsOf(forum, list.proposals)
       if (proposals === null) return null
@@ -114,7 +114,7 @@ export const proposalPage: Route = page<{ after: number; limit: number; source?:
     const hasReviews = proposals.actors.columns.reviewCount.get(found.proposal) > 0
     const isFirst = !hasReviews || reviews[0] === proposals.review(found.proposal, 0)
     const isSource = query.source !== undefined
-    const state = `${position}-${reviews[0]}-${reviews.length}${isSource ? '-source' : ''}`
+    const state = `${position}-${reviews[0] ?? ''}-${reviews.length}${isSource ? '-source' : ''}`
     return answerPage(service, call, { name: 'proposal', state, position }, () => {
       const about = entriesOf<Proposal>(forum, proposals, [found.proposal])
       const shown = entriesOf<Review>(forum, texts, reviews)

@@ -75,7 +75,7 @@ function answerList(
   const { changedPosition } = forum.state.threads.actors.columns
   const newest = Math.max(0, ...threads.map((thread) => changedPosition.get(thread)))
   const tagged = tags.length === 0 ? '' : `-${forum.state.tags.changedPosition}-${tags}`
-  const list = `${threads[0]}-${threads.length}-${nextBefore}-${isFirst}`
+  const list = `${threads[0] ?? ''}-${threads.length}-${nextBefore}-${isFirst}`
   const state = `${order}-${newest}-${list}${tagged}`
   const reader = readerOf(call)
   const ownPosition =
