@@ -13,9 +13,9 @@
 //     that the segments before it can go (forum/moderation/commands.ts, E1). It erases nothing
 //     while a checkpoint is being taken, or while too many pages wait in memory for one.
 // E4. A clock that is wrong must not end everything at once. After a jump of forum time, or a pause
-//     of the node, nothing expires that was not due before, until an hour later; no restart or
-//     takeover ends that hour. Records may keep forum time ahead after the clock is set back:
-//     threads expire by forum time or by the clock, whichever is earlier.
+//     of the node, nothing expires that was not due before, until an hour later; no earlier jump,
+//     restart or takeover shortens that hour. Records may keep forum time ahead after the clock is
+//     set back: threads expire by forum time or by the clock, whichever is earlier.
 //
 // The threads that are due are found by a heap that is derived from the state, on the node that
 // decides; where no thread has an end, it is empty.
@@ -58,10 +58,11 @@ export class ThreadExpiry {
   #nextWave = Number.NEGATIVE_INFINITY
   /** The number of threads whose end has been looked up. */
   #seen = 0
-  /** The time that is believed, when it was read, and since when it is doubted (E4). */
+  /** The last reading of the time, and when it was read (E4). */
   #time: number
   #elapsed: number
-  #doubtedSince: number | null = null
+  /** The jumps of the last hour that have not been taken back, with what each was ahead by. */
+  readonly #jumps: { since: number; ms: number }[] = []
 
   constructor(forum: Forum) {
     this.#forum = forum
@@ -164,30 +165,45 @@ export class ThreadExpiry {
     return portion
   }
 
-  /** Returns the time, or after a jump what it would be without the jump, for an hour (E4). */
+  /** Returns what the time would be without the jumps of the last hour (E4). */
   #believedTime(): number {
     const { clock } = this.#forum.stamps
     const at = Math.min(timeOf(this.#forum), clock.wall())
     const elapsed = clock.elapsed()
-    const expected = this.#time + (elapsed - this.#elapsed)
-    const isDoubted = at - expected >= notableMs
-    this.#doubtedSince = isDoubted ? (this.#doubtedSince ?? elapsed) : null
-    if (isDoubted && elapsed - this.#doubtedSince! < doubtMs) return expected
-    this.#doubtedSince = null
+    this.#noteStep(at - this.#time - (elapsed - this.#elapsed), elapsed)
     this.#time = at
     this.#elapsed = elapsed
-    return at
+    while (this.#jumps.length > 0 && elapsed - this.#jumps[0].since >= doubtMs) this.#jumps.shift()
+    return this.#jumps.reduce((believed, { ms }) => believed - ms, at)
+  }
+
+  /** Notes a jump ahead, or takes the newest ones back as far as the time was set back. */
+  #noteStep(ms: number, since: number): void {
+    if (ms >= notableMs) this.#jumps.push({ since, ms })
+    for (let back = -ms; back > 0 && this.#jumps.length > 0; ) {
+      const newest = this.#jumps.at(-1)!
+      const taken = Math.min(back, newest.ms)
+      newest.ms -= taken
+      back -= taken
+      if (newest.ms === 0) this.#jumps.pop()
+    }
   }
 }
 
 /**
  * Returns the time of the last record; or, if its last hour began with a gap of an hour or more in
  * the times of messages, the time before that gap, which may have been a jump of the clock (E4).
+ * That time is as doubtful as the last if its own hour began with a gap, and so on.
  */
 function undoubted({ messages, now }: State): number {
-  const later = partition(messages.count, (each) => messages.createdAt(each) <= now - doubtMs)
-  if (later === 0) return now
-  const before = messages.createdAt(later - 1)
-  const after = later < messages.count ? messages.createdAt(later) : now
-  return after - before < doubtMs ? now : before
+  let time = now
+  for (let end = messages.count; ; ) {
+    const later = partition(end, (each) => messages.createdAt(each) <= time - doubtMs)
+    if (later === 0) return time
+    const before = messages.createdAt(later - 1)
+    const after = later < end ? messages.createdAt(later) : time
+    if (after - before < doubtMs) return time
+    time = before
+    end = later
+  }
 }

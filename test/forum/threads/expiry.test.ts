@@ -253,6 +253,48 @@ t.test(
   },
 )
 
+t.test('E4: two jumps within an hour: each is doubted for an hour', async (t) => {
+  const { forum, clock, expiry } = start(30)
+  const { threads } = forum.state
+  const [short, long] = [begin(forum, 3_600), begin(forum)]
+  run(expiry)
+  clock.now += 2 * hourMs
+  run(expiry)
+  goOn(clock, hourMs / 2)
+  clock.now += 365 * dayMs
+  run(expiry)
+  goOn(clock, hourMs / 2)
+  run(expiry)
+  t.same([threads.isExpired(short), threads.isExpired(long)], [true, false])
+  clock.now -= 2 * dayMs
+  run(expiry)
+  goOn(clock, hourMs / 2 - 1)
+  run(expiry)
+  t.notOk(threads.isExpired(long))
+  goOn(clock, 1)
+  run(expiry)
+  t.ok(threads.isExpired(long))
+})
+
+t.test('E4: two jumps, with a message after each: a start believes neither', async (t) => {
+  const { forum, clock } = start(30)
+  const [old, other] = [begin(forum), begin(forum)]
+  for (let jumps = 0; jumps < 2; jumps++) {
+    clock.now += 31 * dayMs
+    answer(forum, other)
+    goOn(clock, 60_000)
+  }
+  const restarted = new ThreadExpiry(forum)
+  run(restarted)
+  goOn(clock, hourMs - 1)
+  run(restarted)
+  t.notOk(forum.state.threads.isExpired(old))
+  goOn(clock, 1)
+  run(restarted)
+  t.ok(forum.state.threads.isExpired(old))
+  t.notOk(forum.state.threads.isExpired(other))
+})
+
 t.test('a poll waits for the thread: it is woken', async (t) => {
   const { forum, clock, expiry } = start()
   const thread = begin(forum, 60)
