@@ -78,7 +78,7 @@ export class Batches {
   /** Sends these requests as one batch; all come from the same address. */
   send(asking: readonly Asking[]): void {
     const machine = this.#machine
-    mayPause = () => machine.chance(0.1)
+    mayPause = () => this.#open.size > 0 && machine.chance(0.1)
     const requests = asking.map(({ request }) => request)
     const isWrong = machine.chance(0.05)
     const asked = asking.map((each) => new Asked(machine, each, 'in a batch: '))
@@ -108,7 +108,6 @@ export class Batches {
   /** Drops all batches, because the node is dead and will not answer them. */
   forget(): void {
     this.#open.clear()
-    mayPause = () => false
   }
 
   /** Checks N4, if nothing is left to do. */

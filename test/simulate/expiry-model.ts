@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import type { RecordOf } from '../../src/forum/records.ts'
+import { dayMs } from '../forum/doubles.ts'
 import { endClaim } from './claim-model.ts'
 import type { ActInEffect, Thread } from './model-types.ts'
 import { forget } from './moderation-model.ts'
@@ -9,6 +10,7 @@ import { forget } from './moderation-model.ts'
 type Subjects = Parameters<typeof forget>[0] & {
   readonly acts: ActInEffect[]
   readonly threads: readonly Thread[]
+  readonly retentionDays: number
   expiredPosition: number
   erasedPosition: number
 }
@@ -17,8 +19,9 @@ type Subjects = Parameters<typeof forget>[0] & {
 export const alive = { isExpired: false, expired: 0, left: 0 }
 
 /** Returns when the thread expires if no reply comes, or Infinity. */
-export function endOf({ ttlSeconds, messages }: Thread): number {
-  return ttlSeconds === 0 ? Number.POSITIVE_INFINITY : messages.at(-1)!.at + ttlSeconds * 1000
+export function endOf({ ttlSeconds, messages }: Thread, retentionDays = 0): number {
+  const lives = [ttlSeconds * 1000, retentionDays * dayMs].filter((life) => life > 0)
+  return messages.at(-1)!.at + Math.min(...lives)
 }
 
 /** Applies a record of the expiry of a thread. */
@@ -38,7 +41,8 @@ function expireThread(
   { thread: number, at }: RecordOf<'thread.expired'>,
 ): void {
   const thread = of.threads[number]
-  assert.ok(!thread.isExpired && endOf(thread) <= at, 'no thread expires before its time, or twice')
+  assert.ok(!thread.isExpired, 'no thread expires twice')
+  assert.ok(endOf(thread, of.retentionDays) <= at, 'no thread expires before its time')
   thread.isExpired = true
   thread.expired = position
   thread.left = thread.messages.length

@@ -26,6 +26,7 @@ import { ticksThat } from '../edge/http/ticks.ts'
 import { readingOf } from '../kernel/text/simulated-reading.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
 import { useSecret } from './keys.ts'
+import { Lifetimes } from './lifetimes.ts'
 import { Model } from './model.ts'
 import type { Fact, Operation } from './model-types.ts'
 import { SeenClaims } from './seen-claims.ts'
@@ -34,6 +35,12 @@ import { settled, VirtualTime } from './virtual-time.ts'
 
 const begins = Date.UTC(2026, 8, 20)
 const stepsMax = 20_000
+
+interface MachineOptions {
+  limits: QuotaLimits
+  durability: string
+  retentionDays: number
+}
 
 /** A request to a webhook that has not been answered yet. */
 export interface Calling {
@@ -64,7 +71,7 @@ export class Machine {
   /** Whether most messages are vast, so that their text does not fit in memory. */
   readonly isVast: boolean
   disk: SimulatedDisk
-  model = new Model()
+  model: Model
   facts: Fact[] = []
   promised = 0
   /** The records that the current step has appended. */
@@ -89,6 +96,7 @@ export class Machine {
   })
   /** What callers saw of the claims of threads. */
   readonly seenClaims = new SeenClaims()
+  readonly lifetimes = new Lifetimes(this)
   /** The number of occurrences of each outcome, by name. */
   readonly outcomes = new Map<string, number>()
   /** The position that survives a loss of power in every durability mode. */
@@ -103,7 +111,7 @@ export class Machine {
 
   constructor(
     random: () => number,
-    { limits, durability }: { limits: QuotaLimits; durability: string },
+    { limits, durability, retentionDays }: MachineOptions,
     trace: (line: () => string) => void,
   ) {
     this.random = random
@@ -114,6 +122,8 @@ export class Machine {
     this.isVast = this.chance(0.2)
     this.#durability = durability
     const args = ['--data', '/simulated', '--durability', durability, '--text-memory-mb', '1']
+    args.push('--retention-days', `${retentionDays}`)
+    this.model = new Model([], retentionDays)
     this.config = { ...parseConfig(args, {}), limits }
     running = this
   }
@@ -160,6 +170,7 @@ export class Machine {
     assert.equal(position, this.facts.length + 1)
     this.facts.push(fact)
     this.fresh.push(fact)
+    if (record.type === 'thread.expired') this.lifetimes.check(record)
     this.model.add(fact)
     if (record.at > this.#slowedTime) this.#timeFrom(record.at)
   }
@@ -351,7 +362,7 @@ export class Machine {
     assert.ok(position <= length, `${length} records were appended, ${position} came back`)
     if (position < length) this.count('restart: the newest records were lost')
     this.facts.length = position
-    this.model = new Model(this.facts)
+    this.model = new Model(this.facts, this.config.retentionDays)
     this.#timeFrom(this.model.now)
     // Before a start is complete, it syncs what it has replayed.
     this.promised = this.#base = position

@@ -11,6 +11,7 @@ import assert from 'node:assert/strict'
 import type { ForumRecord, RecordOf } from '../../src/forum/records.ts'
 import { claimBy, endClaim, expireClaims, grantedJson } from './claim-model.ts'
 import { alive, endThread } from './expiry-model.ts'
+import { follow, followTag, unfollow } from './follow-model.ts'
 import { InvitationModel } from './invitation-model.ts'
 import type {
   ActInEffect,
@@ -24,7 +25,7 @@ import type {
   Thread,
   Ticket,
 } from './model-types.ts'
-import { followTag, forget, moderate, tag } from './moderation-model.ts'
+import { forget, moderate, tag } from './moderation-model.ts'
 import { WebhookModel } from './webhook-model.ts'
 
 type Posted = RecordOf<'thread.posted'> | RecordOf<'reply.posted'>
@@ -58,7 +59,11 @@ export class Model {
   /** The position of the newest record that listed an identity or ended that. */
   listedPosition = 0
 
-  constructor(facts: readonly Fact[] = []) {
+  /** After how many days without a message every thread expires; 0: never. */
+  readonly retentionDays: number
+
+  constructor(facts: readonly Fact[] = [], retentionDays = 0) {
+    this.retentionDays = retentionDays
     for (const fact of facts) this.add(fact)
   }
 
@@ -137,9 +142,9 @@ export class Model {
         this.taggedPosition = position
         return tag(this.threads[record.thread], this.agents[record.by], position, record)
       case 'thread.subscribed':
-        return this.#follow(this.agents[record.by], this.threads[record.thread], position)
+        return follow(this.agents[record.by], this.threads[record.thread], position)
       case 'thread.unsubscribed':
-        return this.#unfollow(this.agents[record.by], this.threads[record.thread], position)
+        return unfollow(this.agents[record.by], this.threads[record.thread], position)
       case 'tag.subscribed':
       case 'tag.unsubscribed':
         return followTag(this.agents[record.by], position, record)
@@ -243,8 +248,8 @@ export class Model {
     if (record.type === 'thread.posted') {
       const named = record.participants.map((number) => this.agents[number])
       const thread = this.#open(record, author, named)
-      for (const member of thread.members) this.#follow(member, thread, position)
-      for (const member of named) this.#follow(member, thread, position)
+      for (const member of thread.members) follow(member, thread, position)
+      for (const member of named) follow(member, thread, position)
       const { title, visibility } = record
       const ids = named.map(({ id }) => id)
       const message = this.#say(position, thread, author, record)
@@ -253,7 +258,7 @@ export class Model {
     } else {
       const thread = this.threads[record.thread]
       assert.ok(!thread.isLocked, 'a locked thread takes no replies')
-      this.#follow(author, thread, position)
+      follow(author, thread, position)
       const message = this.#say(position, thread, author, record)
       const request = JSON.stringify(['reply', thread.id, said, record.details])
       author.uses.set(key, { request, position, made: message })
@@ -368,19 +373,6 @@ export class Model {
         return newest()
       },
     })
-  }
-
-  #follow(agent: Agent, thread: Thread, position: number): void {
-    if (agent.follows.has(thread)) return
-    agent.follows.add(thread)
-    agent.followsChanged = position
-    agent.followed.set(thread, position)
-  }
-
-  #unfollow(agent: Agent, thread: Thread, position: number): void {
-    if (!agent.follows.delete(thread)) return
-    agent.followsChanged = position
-    agent.followed.set(thread, position)
   }
 
   #markRead(position: number, { by, through }: RecordOf<'feed.read'>): void {

@@ -1,7 +1,7 @@
 // The effects of operators' acts on the model.
 
 import assert from 'node:assert/strict'
-import type { ForumRecord, RecordOf } from '../../src/forum/records.ts'
+import type { ForumRecord } from '../../src/forum/records.ts'
 import { endClaim } from './claim-model.ts'
 import type { ActInEffect, Agent, Message, Thread } from './model-types.ts'
 
@@ -78,16 +78,4 @@ export function tag(
 export function forget({ acts }: Subjects, kind: ActInEffect['kind'], id: string): void {
   const index = acts.findIndex((act) => act.kind === kind && act.id === id)
   if (index !== -1) acts.splice(index, 1)
-}
-
-/** Applies the record with which an agent begins or ceases to follow a tag. */
-export function followTag(
-  agent: Agent,
-  position: number,
-  { type, tag }: RecordOf<'tag.subscribed'> | RecordOf<'tag.unsubscribed'>,
-): void {
-  assert.equal(agent.followedTags.has(tag), type === 'tag.unsubscribed', 'it changes something')
-  if (type === 'tag.subscribed') agent.followedTags.set(tag, position)
-  else agent.followedTags.delete(tag)
-  agent.followsChanged = position
 }

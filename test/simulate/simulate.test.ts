@@ -106,6 +106,8 @@ const mustHappen = [
   'history: an append',
   'history: an append without an answer',
   'parked for text on disk',
+  'a thread expired',
+  'a thread expired by the retention of the node',
   'wakeup: first',
   'wakeup: again',
   'post /api/governance/proposals/gov_…/reviews 201',

@@ -166,7 +166,8 @@ export class WaitingPolls {
     // The oldest state with this page promises the least: later records may have left no trace on
     // the page.
     for (let position = poll.since; position <= facts.length; position++) {
-      const then = position === facts.length ? model : new Model(facts.slice(0, position))
+      const then =
+        position === facts.length ? model : new Model(facts.slice(0, position), model.retentionDays)
       const page = poll.page(then)
       if (page.body === pages.withoutEpoch(body)) return page.newest
     }
