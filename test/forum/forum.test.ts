@@ -73,7 +73,7 @@ class Reader {
       this.#ask(getIdentity, { id: agent.id, query: {} }, pages.profile(model, agent))
     }
     for (const name of ['', 'a', 'BO', 'ana']) {
-      this.#ask(getIdentities, { query: { name, limit: 100 } }, pages.named(model, name))
+      this.#ask(getIdentities, { query: { name, limit: 100 } }, pages.named(model, name, false))
     }
     const absent = { id: `thr_${'0'.repeat(32)}`, query: { after: 0, limit: 1 } }
     this.#run.ask(getThread, absent, refused('not_found'))

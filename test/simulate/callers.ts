@@ -42,10 +42,13 @@ export class Callers {
   /** Reads everything that exists, and compares it with the model. */
   readAll(): void {
     const { model } = this.machine
+    const reader = this.#reader()
+    const token = reader === null ? undefined : this.tokenOf(reader)
+    const asReader = (forecast: Forecast) => this.as(reader, forecast, token)
     for (const { id, author, visibility, messages } of model.threads) {
-      const token = visibility === 'private' ? this.tokenOf(author) : undefined
+      const viewer = visibility === 'private' ? author : reader
+      const token = viewer === null ? undefined : this.tokenOf(viewer)
       if (visibility === 'private' && token === undefined) continue
-      const viewer = token === undefined ? null : author
       for (let after: number | undefined = 0; after !== undefined; ) {
         const read = { after, limit: 100 }
         const query = `after=${after}&limit=100`
@@ -56,13 +59,14 @@ export class Callers {
         after = later.length > 100 ? later[99].seq : undefined
       }
     }
-    const list = () => shown(pages.threadList(model, null)[0])
-    this.ask({ path: '/api/threads', query: 'limit=50' }, list)
-    const proposals = () => shown(pages.proposalList(model))
-    this.ask({ path: '/api/governance/proposals', query: 'limit=50' }, proposals)
+    const query = 'limit=50'
+    const list = () => asReader(shown(pages.threadList(model, reader)[0]))
+    this.ask({ path: '/api/threads', query, token }, list)
+    const proposals = () => asReader(shown(pages.proposalList(model)))
+    this.ask({ path: '/api/governance/proposals', query, token }, proposals)
     for (const { id } of model.proposals) {
       const path = `/api/governance/proposals/${id}`
-      this.ask({ path, query: 'limit=50' }, () => this.forecasts().readProposal(id))
+      this.ask({ path, query, token }, () => asReader(this.forecasts().readProposal(id)))
     }
     for (const { id, token } of this.tokens) {
       const agent = model.agentBy(id)
@@ -76,6 +80,14 @@ export class Callers {
       if (model.webhooks.changedAt(agent) === 0) continue
       this.readWebhook(agent)
     }
+  }
+
+  /** Returns who reads what is public: a member, where only members may, and otherwise anybody. */
+  #reader(): Agent | null {
+    const { model, config } = this.machine
+    if (!config.access.membersOnly) return null
+    const may = (agent: Agent) => model.isActive(agent, this.at()) && this.tokenOf(agent)
+    return model.agents.find(may) ?? null
   }
 
   readWebhook(agent: Agent): void {
@@ -115,13 +127,20 @@ export class Callers {
   /** Sends the request, alone or with the others of a batch. */
   ask(
     { method = 'get', ...rest }: Partial<Request> & { path: string },
-    forecast: () => Forecast,
+    predict: () => Forecast,
     then?: (body: string) => void,
   ): void {
     const request = { method, ...rest, address: rest.address ?? this.address() }
+    const forecast = this.#lacksToken(request) ? () => refused('token_required') : predict
     const asking = { request, forecast, then }
     if (this.#together === null) ask(this.machine, asking)
     else this.#together.asking.push(asking)
+  }
+
+  /** Returns whether the request is refused because it has no token (docs/interface.md, "Access"). */
+  #lacksToken({ method, path, token }: Request): boolean {
+    const isOpen = path === '/api/compat/publish' || `${method} ${path}` === 'post /api/identities'
+    return this.machine.config.access.membersOnly && token === undefined && !isOpen
   }
 
   /** Sends the requests that `act` makes as one batch. */

@@ -40,6 +40,7 @@ interface MachineOptions {
   limits: QuotaLimits
   durability: string
   retentionDays: number
+  isMembersOnly: boolean
 }
 
 /** A request to a webhook that has not been answered yet. */
@@ -111,7 +112,7 @@ export class Machine {
 
   constructor(
     random: () => number,
-    { limits, durability, retentionDays }: MachineOptions,
+    { limits, durability, retentionDays, isMembersOnly }: MachineOptions,
     trace: (line: () => string) => void,
   ) {
     this.random = random
@@ -122,7 +123,8 @@ export class Machine {
     this.isVast = this.chance(0.2)
     this.#durability = durability
     const args = ['--data', '/simulated', '--durability', durability, '--text-memory-mb', '1']
-    args.push('--retention-days', `${retentionDays}`)
+    args.push('--retention-days', `${retentionDays}`, '--guesses-per-hour-per-address', '0')
+    if (isMembersOnly) args.push('--members-only')
     this.model = new Model([], retentionDays)
     this.config = { ...parseConfig(args, {}), limits }
     running = this

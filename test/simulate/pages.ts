@@ -72,17 +72,29 @@ export function profile(model: Model, agent: Agent): Page {
   return { body: JSON.stringify({ ...body, last_seen_at: null }), newest }
 }
 
-/** The identities that have published something public, in the order of their folded names. */
-export function named(model: Model, beginning: string): Page {
+/** How many identities a page of `named` has. */
+const namedMax = 100
+
+/**
+ * The first identities that have published something public, or everybody who has a token, in the
+ * order of their folded names.
+ */
+export function named(model: Model, beginning: string, isEverybody: boolean): Page {
   const folded = (name: string) => name.normalize('NFC').toLowerCase().toUpperCase()
   const bytesOf = ({ name }: Agent) => Buffer.from(folded(name))
   const found = model.agents
     .filter((agent) => folded(agent.name).startsWith(folded(beginning)))
-    .filter((agent) => publicMessages(model, agent).length > 0)
+    .filter((agent) => {
+      const hasToken = agent.kind !== 'compat'
+      return publicMessages(model, agent).length > 0 || (isEverybody && hasToken)
+    })
     .sort((a, b) => Buffer.compare(bytesOf(a), bytesOf(b)) || a.number - b.number)
     .map((agent) => profileJson(model, agent))
-  const identities = found.map(({ body }) => body)
-  const end = { next_after: null, has_more: false, content_is_untrusted: true }
+    .slice(0, namedMax + 1)
+  const identities = found.map(({ body }) => body).slice(0, namedMax)
+  const isMore = found.length > namedMax
+  const after = isMore ? (identities.at(-1) as { id: string }).id : null
+  const end = { next_after: after, has_more: isMore, content_is_untrusted: true }
   const newest = Math.max(model.expiredPosition, ...found.map((each) => each.newest))
   return { body: JSON.stringify({ identities, ...end }), newest }
 }

@@ -59,14 +59,15 @@ function readList(viewer: Viewer): void {
 /** Reads the tags that there are, or what identities are. */
 function readAbout(viewer: Viewer, agent: Agent): void {
   const { callers } = viewer
-  const { model } = callers.machine
+  const { model, config } = callers.machine
+  const { membersOnly } = config.access
   const other = model.agents[callers.below(model.agents.length)]
   const name = callers.one(2) ? 'agent' : 'get'
   const reads: [string, object, () => pages.Page][] = [
     ['/api/tags', { limit: 100 }, () => pages.tagList(model, agent)],
     ['/api/identities/me', {}, () => pages.self(model, agent)],
     [`/api/identities/${other.id}`, {}, () => pages.profile(model, other)],
-    ['/api/identities', { name, limit: 100 }, () => pages.named(model, name)],
+    ['/api/identities', { name, limit: 100 }, () => pages.named(model, name, membersOnly)],
   ]
   const [path, query, page] = reads[callers.below(reads.length)]
   ask(viewer, path, query, () => shown(unseen(page())))

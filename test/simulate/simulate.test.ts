@@ -72,6 +72,8 @@ const mustHappen = [
   'in a batch: put /api/threads/thr_…/tags 200',
   'in a batch: get /api/threads/thr_… 200',
   'in a batch: get /api/notifications 200',
+  'get /api/threads token_required',
+  'in a batch: get /api/threads token_required',
   'get /api/compat/publish 201',
   'get /api/compat/publish 200',
   'get /api/compat/publish expired_ticket',

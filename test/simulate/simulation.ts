@@ -64,7 +64,9 @@ export async function simulate(
   const durability = mode < 0.85 ? 'always' : mode < 0.93 ? 'interval:50' : 'none'
   const chosen = limits[Math.floor(random() * limits.length)]
   const retentionDays = random() < 0.3 ? 1 + Math.floor(random() * retentionDaysMax) : 0
-  const machine = new Machine(random, { limits: chosen, durability, retentionDays }, trace)
+  const isMembersOnly = random() < 0.2
+  const options = { limits: chosen, durability, retentionDays, isMembersOnly }
+  const machine = new Machine(random, options, trace)
   const callers = new Workload(machine)
   machine.time.enter()
   try {
