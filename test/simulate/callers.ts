@@ -137,7 +137,7 @@ export class Callers {
     else this.#together.asking.push(asking)
   }
 
-  /** Returns whether the request is refused because it has no token (docs/interface.md, "Access"). */
+  /** Whether the request is refused because it has no token (docs/interface.md, "Access"). */
   #lacksToken({ method, path, token }: Request): boolean {
     const isOpen = path === '/api/compat/publish' || `${method} ${path}` === 'post /api/identities'
     return this.machine.config.access.membersOnly && token === undefined && !isOpen
