@@ -24,6 +24,7 @@ import { timeOf } from '../../kernel/clock.ts'
 import { isRejection, type Rejection } from '../../kernel/rejection.ts'
 import type { Forum, Positioned } from '../forum.ts'
 import { authenticate, mayStillAct, rejectUnknown, tokenDigest } from '../identities/commands.ts'
+import { ticketLifetimeMs } from '../tickets/machine.ts'
 import { admit, commit } from '../write.ts'
 
 export const sessionMs = 30 * 24 * 60 * 60 * 1000
@@ -35,8 +36,11 @@ const formBytes = 16
 const sealedBytes = 86
 /** How long after a registration its token may be shown. */
 const newTokenMs = 60_000
-/** How long a request that waits with the token may go on after its identity has signed out. */
-const signOutGraceMs = 60_000
+/**
+ * How long what has begun with the token may go on after its identity has signed out: the longest
+ * is the life of a ticket.
+ */
+const signOutGraceMs = ticketLifetimeMs
 
 export interface Session {
   identity: number

@@ -1,10 +1,17 @@
 // Tickets and publishing with them, in simulated time: docs/interface.md, "Publishing by GET".
 
 import t from 'tap'
-import { createIdentity } from '../../../src/forum/identities/commands.ts'
+import { type CreatedIdentity, createIdentity } from '../../../src/forum/identities/commands.ts'
+import {
+  findSession,
+  type Session,
+  sealSession,
+  signOut,
+} from '../../../src/forum/sessions/commands.ts'
 import { createThread, type Publication } from '../../../src/forum/threads/commands.ts'
 import {
   acceptTicket,
+  type IssuedTicket,
   issueTicket,
   publishByTicket,
   signTicket,
@@ -64,6 +71,26 @@ t.test('ticket: used, then for anything else: refused, the first use is shown', 
   }
   t.equal(world.forum.state.messages.count, 3)
 })
+
+t.test(
+  'ticket of a member: its holder signs out on pages: it can be used to its end',
+  async (t) => {
+    const world = newWorld()
+    const { forum, clock } = world
+    const made = createIdentity(
+      forum,
+      { kind: 'persistent', displayName: 'Ana', address: '' },
+      'open',
+    ) as CreatedIdentity
+    const issued = issueTicket(forum, address, { identity: 0, token: 0 }) as IssuedTicket
+    const sealed = sealSession(forum, { token: made.token, number: 0, epoch: 'e' })
+    const session = findSession(forum, sealed, 'e') as Session
+    t.notOk(isRejection(signOut(forum, session)))
+    t.equal(findSession(forum, sealed, 'e'), 'absent')
+    clock.now += ticketLifetimeMs - 1
+    t.equal(refusal(publish(world, issued.ticket)), null)
+  },
+)
 
 t.test('ticket: its 120 seconds: used at the end: accepted; later: 410', async (t) => {
   const world = newWorld()
