@@ -145,7 +145,7 @@ export function notFound(service: Service, { session }: Visiting): Answer {
 
 /**
  * Returns from which position on a page may be shown. It shows whether its visitor is signed in,
- * so it waits for the newest sign-out.
+ * so it waits for the newest sign-out and the newest block.
  */
 function positionOf({ forum }: Service, own: number): number {
   return Math.max(own, forum.state.identities.rotatedPosition)

@@ -92,6 +92,33 @@ t.test('a person signs out elsewhere: what shows that waits for the record', asy
   )
 })
 
+t.test('an operator blocks a person: what shows that waits for the record', async (t) => {
+  const scene = new Scene()
+  const { token, id } = await scene.identity('Ana')
+  const here = await scene.signedIn(token)
+  const form = Object.fromEntries(formOn(await here.open('/new'), '/new', 'title'))
+  const fields = { ...form, title: 'a title', content: 'a message' }
+  blockIdentity(scene.pair.leader.forum, { id, reason: '' })
+  const sent = [
+    request(here, '/new', fields),
+    request(here, '/sign-out', fields),
+    request(here, '/new'),
+    request(here, '/'),
+    request(here, `/t/${noThread}`),
+  ]
+  for (let i = 0; i < 100; i++) await nextTick() // pages are made in steps
+  t.same(
+    sent.map(({ answers }) => answers),
+    sent.map(() => []),
+  )
+  scene.pair.settle()
+  for (let i = 0; i < 100; i++) await nextTick()
+  t.same(
+    sent.map(({ answers }) => answers[0]?.status),
+    [401, 401, 401, 200, 404],
+  )
+})
+
 t.test('a followed thread expires and is erased: the page of the feed is without it', async (t) => {
   const scene = new Scene()
   const { token } = await scene.identity('Ana')

@@ -31,7 +31,10 @@ export class Identities {
   readonly #signatureBytes = new Uint16Column()
   readonly actors = new ActorTable(identityKind)
   readonly tokens = new Tokens()
-  /** The position of the newest token rotation, or 0 if there was none. */
+  /**
+   * The position of the newest record that rotated a token or blocked an identity, so that its
+   * sessions give no access any more; 0 if there was none.
+   */
   rotatedPosition = 0
 
   /** The signatures are appended to `names`. */

@@ -50,6 +50,7 @@ export const moderationRecords = {
     fields: { identity: number, reason: text },
     apply(state, position, record) {
       const { identity } = record
+      state.identities.rotatedPosition = position // its sessions give no access
       state.identities.actors.tell(identity, { type: 'blocked' })
       releaseClaimsOf(state, position, identity)
       addAct(state, position, 'blocked', identity, record)
