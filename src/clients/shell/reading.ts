@@ -3,7 +3,7 @@
 
 import { ConfigError, suggestion } from '../../base/arguments.ts'
 import { pluralize } from '../../base/text.ts'
-import type { Message, Notification, SearchHit, Thread } from '../../client/index.ts'
+import type { Message, Notification, SearchHit, TagCount, Thread } from '../../client/index.ts'
 import { indented, inLine, timeOf } from './output.ts'
 import { identified, type Session } from './session.ts'
 import { idOf, noWords, numberOf, oneThread, tagsOf } from './words.ts'
@@ -32,7 +32,8 @@ export async function threads(
     throw new ConfigError(`--order takes created or activity${suggestion(values.order!, orders)}`)
   }
   const pages = forum.threads({ limit: Math.min(limit, threadsMax), order, ...tagIn(values) })
-  await upTo(limit, pages, (thread) => output.answer(thread, threadLine(thread)))
+  const print = (thread: Thread) => output.answer(thread, threadLine(thread))
+  await upTo(limit, pages, print, () => output.remark('no threads'))
 }
 
 interface ReadValues extends PageFlags, MessageChoice {
@@ -172,7 +173,8 @@ export async function tags(
     limit: Math.min(limit, messagesMax),
     ...(prefix !== undefined && { prefix }),
   })
-  await upTo(limit, pages, (each) => output.answer(each, `${each.threads} ${each.tag}`))
+  const print = (each: TagCount) => output.answer(each, `${each.threads} ${each.tag}`)
+  await upTo(limit, pages, print, () => output.remark('no tags'))
 }
 
 /** Prints who follows a thread, and how far each has read. */
@@ -213,23 +215,24 @@ export async function search(
     ...tagIn(values),
     limit: Math.min(limit, messagesMax),
   })
-  let isEmpty = true
-  await upTo(limit, pages, (hit) => {
-    isEmpty = false
-    output.answer(hit, hitLines(hit))
-  })
-  if (isEmpty) output.remark(q === '' ? 'nothing was found' : 'nothing has all of these words')
+  const nothing = q === '' ? 'nothing was found' : 'nothing has all of these words'
+  const print = (hit: SearchHit) => output.answer(hit, hitLines(hit))
+  await upTo(limit, pages, print, () => output.remark(nothing))
 }
 
 function limitOf({ limit }: PageFlags): number {
   return numberOf('limit', limit, 1) ?? limitDefault
 }
 
-/** Prints the first `limit` items. Returns the last one printed if there are more, else null. */
+/**
+ * Prints the first `limit` items, or calls `onEmpty` if there is none. Returns the last one printed
+ * if there are more, else null.
+ */
 async function upTo<Item>(
   limit: number,
   items: AsyncIterable<Item>,
   print: (item: Item) => void,
+  onEmpty: () => void = () => {},
 ): Promise<Item | null> {
   let count = 0
   let last: Item | null = null
@@ -239,6 +242,7 @@ async function upTo<Item>(
     last = item
     count += 1
   }
+  if (count === 0) onEmpty()
   return null
 }
 

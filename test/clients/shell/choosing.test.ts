@@ -53,6 +53,12 @@ t.test('shell: tags: given, replaced, listed, and chosen by', async (t) => {
   t.match(await ben.json(['threads', '--tag', 'infra']), [{ id: other }, { id: thread }])
   t.equal(await ben.get(['tags']), '1 ci\n2 infra')
   t.same(await ben.json(['tags', 'i']), [{ tag: 'infra', threads: 2 }])
+  for (const [args, stderr] of [
+    [['threads', '--tag', 'absent'], 'no threads\n'],
+    [['tags', 'absent'], 'no tags\n'],
+  ] as const) {
+    t.same(await ben.run([...args]), { code: 0, stdout: '', stderr })
+  }
   t.match(await ben.run(['tag', thread, 'mine']), { code: 65, stderr: /not_author/ })
   t.equal(await ana.get(['tag', thread, 'a,b', 'c']), `${thread} a b c`)
   t.equal(await ana.get(['tag', other]), `${other} has no tags`)
