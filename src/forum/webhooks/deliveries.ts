@@ -40,16 +40,17 @@ interface DeliveryPage extends Positioned {
 }
 
 export function readDeliveries({ state }: Forum, read: DeliveriesRead): DeliveryPage {
+  const { after, limit } = read
   const webhook = state.webhooks.of(read.caller) ?? null
-  const all = webhook === null ? [] : state.webhooks.deliveries(webhook, state.now)
-  const first = all.findIndex(({ context }) => context.first > read.after)
-  const deliveries = first === -1 ? [] : all.slice(first, first + read.limit)
+  const page = { after, limit: limit + 1 } // one more shows whether there are more
+  const found = webhook === null ? [] : state.webhooks.deliveries(webhook, state.now, page)
+  const deliveries = found.slice(0, limit)
   return {
     position: state.position, // the time of the last record decides which receipts are old
     webhook,
     deliveries,
-    nextAfter: deliveries.at(-1)?.context.first ?? read.after,
-    hasMore: first !== -1 && first + read.limit < all.length,
+    nextAfter: deliveries.at(-1)?.context.first ?? after,
+    hasMore: found.length > limit,
   }
 }
 

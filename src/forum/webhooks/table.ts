@@ -15,7 +15,7 @@
 
 import assert from 'node:assert/strict'
 import { RowSnapshot } from '../../kernel/columns/row-snapshot.ts'
-import { DeliveryReceipts, noReceipt } from './delivery-receipts.ts'
+import { DeliveryReceipts, noReceipt, type ReceiptPage } from './delivery-receipts.ts'
 import {
   type Delivery,
   type DeliveryEvent,
@@ -175,13 +175,18 @@ export class Webhooks {
     webhook.announced = position
   }
 
-  /** Returns the deliveries of a webhook that are shown at the time `now`, oldest first. */
+  /**
+   * Returns the deliveries of a webhook that are shown at the time `now`, oldest first: all, or
+   * those of a page, which may have one more than its limit.
+   */
   deliveries(
     { receipt, delivery }: Pick<Webhook, 'receipt' | 'delivery'>,
     now: number,
+    page?: ReceiptPage,
   ): Delivery[] {
-    const finished = this.receipts.shown(receipt, now)
-    return delivery === null ? finished : [...finished, delivery]
+    const finished = this.receipts.shown(receipt, now, page)
+    if (delivery === null || delivery.context.first <= (page?.after ?? 0)) return finished
+    return [...finished, delivery]
   }
 
   /**

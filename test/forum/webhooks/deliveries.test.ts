@@ -253,6 +253,37 @@ t.test('D2: receipts: shown for seven days, at most the newest thousand', async 
   t.same(seen(replayed(scene.world.rows)), seen(scene.state))
 })
 
+t.test('receipts: a page of very many: only those of the page are made', async (t) => {
+  const scene = new Scene()
+  scene.woken(1)
+  const firsts: number[] = []
+  for (let n = 0; n < receiptsShownMax; n++) {
+    firsts.push(scene.reply(2, 0))
+    finishAttempt(scene.forum, sent(scene.begin()), ok)
+  }
+  firsts.push(scene.reply(2, 0))
+  sent(scene.begin()) // one that is not finished is on the last page
+  const { through } = scene.state.webhooks.receipts.stores
+  const made = t.capture(through, 'get', through.get) // read for each receipt that is made
+  for (const [begin, limit] of [
+    [0, 5],
+    [10, 100],
+    [firsts.length - 3, 2],
+    [firsts.length - 2, 2],
+  ]) {
+    const after = firsts[begin - 1] ?? 0
+    const page = readDeliveries(scene.forum, { caller: 1, after, limit })
+    const expected = firsts.slice(begin, begin + limit)
+    t.same(
+      page.deliveries.map(({ context }) => context.first),
+      expected,
+    )
+    t.equal(page.hasMore, begin + limit < firsts.length)
+    t.equal(page.nextAfter, expected.at(-1))
+    t.ok(made().length <= limit + 1)
+  }
+})
+
 t.test('D1: receipts: more than are kept of all webhooks: the oldest are replaced', async (t) => {
   const receipts = new DeliveryReceipts(4)
   const finished = (first: number): Delivery => {
