@@ -1,7 +1,7 @@
 // When threads may expire, and when they must have (docs/interface.md, "Expiry of threads"). That
 // none expires before its time is checked by the model (expiry-model.ts).
 //
-// J1. For an hour after a jump of the clock, no thread expires that was there and not due before.
+// J1. For an hour after a jump of the forum's time, no thread expires that was there and not due before.
 // J2. When the clock has not jumped for an hour, everything that is due by the forum's time and by
 //     the clock has expired, and soon after that its messages are erased.
 
@@ -27,7 +27,7 @@ interface Machine {
 
 export class Lifetimes {
   readonly #machine: Machine
-  /** When the clock was set ahead, and what the forum's time was before. */
+  /** When the forum's time jumped with the clock, and what it was before. */
   readonly #jumps: { elapsedMs: number; forumTime: number }[] = []
 
   constructor(machine: Machine) {
@@ -38,8 +38,9 @@ export class Lifetimes {
   setClock(ms: number): void {
     const { time } = this.#machine
     const { elapsedMs } = time
-    if (ms >= jumpMs) this.#jumps.push({ elapsedMs, forumTime: this.#machine.forumTime })
+    const { forumTime } = this.#machine
     time.wallMs += ms
+    if (this.#machine.forumTime - forumTime >= jumpMs) this.#jumps.push({ elapsedMs, forumTime })
     this.#machine.trace(() => `the clock says ${time.wallMs}`)
   }
 
