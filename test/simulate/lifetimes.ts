@@ -1,7 +1,8 @@
 // When threads may expire, and when they must have (docs/interface.md, "Expiry of threads"). That
 // none expires before its time is checked by the model (expiry-model.ts).
 //
-// J1. For an hour after a jump of the forum's time, no thread expires that was there and not due before.
+// J1. For an hour after a jump of the forum's time, no thread expires that was there and not due
+//     before.
 // J2. When the clock has not jumped for an hour, everything that is due by the forum's time and by
 //     the clock has expired, and soon after that its messages are erased.
 
