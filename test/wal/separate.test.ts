@@ -75,6 +75,19 @@ for (const mode of ['none', 'always'] as const) {
   })
 }
 
+t.test('durability none: separated twice, and nothing syncs: possible both times', async (t) => {
+  const where = path.join(t.testdir({}), 'wal')
+  const durability = { mode: 'none' } as const
+  const journal = await openJournal({ dir: where, segmentBytes, durability, onRecord: () => {} })
+  for (const record of ['the first', 'the second']) {
+    const position = journal.append(record)
+    await until(() => journal.separate(position))
+  }
+  journal.append('the third')
+  t.equal(journal.stats().segment, 3)
+  await journal.close()
+})
+
 t.test('separated twice in a row, then power is lost: the journal opens again', async (t) => {
   for (let seed = 1; seed <= 40; seed++) {
     const disk = new SimulatedDisk(seed)

@@ -145,7 +145,11 @@ export class Writer implements Journal {
 
   separate(position: number): boolean {
     if (position < this.#segment.firstPosition) return true
-    if (this.#state !== 'open' || this.#spare.state !== 'ready') return false
+    if (this.#state !== 'open') return false
+    if (this.#spare.state !== 'ready') {
+      this.#startSync() // the next segment is made when a record of this one is synced
+      return false
+    }
     // A crash reaches at most one segment beyond the one with this watermark (tail-rule.ts).
     if (this.#syncs.watermark < this.#segment.firstPosition) {
       this.#startSync()
