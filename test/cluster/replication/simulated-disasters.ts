@@ -3,6 +3,7 @@
 // of an operator, who reads what nodes wait for.
 //
 // D1. When all nodes wait and none leads, an operator lets the node that has most begin the stream.
+//     Nodes that follow an empty stream do not wait: the operator starts them again, as they advise.
 // D2. A node that is refused begins with an empty disk only where something may be lost anyway.
 
 import assert from 'node:assert/strict'
@@ -19,6 +20,8 @@ export class Disasters {
   mayLose = false
   readonly #world: World
   readonly #nodes: readonly SimulatedNode[]
+  /** When a node was last seen to lead. */
+  #ledMs = Number.NEGATIVE_INFINITY
 
   constructor(world: World, nodes: readonly SimulatedNode[]) {
     this.#world = world
@@ -48,8 +51,12 @@ export class Disasters {
   help(): void {
     if (this.count === 0) return
     for (const node of this.#nodes) if (node.failure !== null) this.#replace(node)
+    if (this.#nodes.some(({ leads, isUp }) => leads && isUp)) {
+      this.#ledMs = performance.now()
+      return
+    }
     const waiting = this.#nodes.filter(({ waits }) => waits !== null && this.#isLong(waits.sinceMs))
-    if (waiting.length === 0 || this.#nodes.some(({ leads, isUp }) => leads && isUp)) return
+    if (waiting.length === 0 && !this.#isLong(this.#ledMs)) return
     const others = this.#nodes.filter((node) => !waiting.includes(node))
     if (others.some(({ isAlive, isUp }) => !isAlive || !isUp)) return
     if (others.length > 0 && this.#world.engine.messages.length > 0) return
