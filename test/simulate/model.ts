@@ -244,7 +244,7 @@ export class Model {
     const author = this.agents[record.by]
     const { key } = record
     const mentionIds = record.mentions.map((number) => this.agents[number].id)
-    const said = [JSON.parse(record.escapedContent), mentionIds, record.messageType ?? '']
+    const saidIn = ({ content }: Message) => [content, mentionIds, record.messageType ?? '']
     if (record.type === 'thread.posted') {
       const named = record.participants.map((number) => this.agents[number])
       const thread = this.#open(record, author, named)
@@ -253,14 +253,22 @@ export class Model {
       const { title, visibility } = record
       const ids = named.map(({ id }) => id)
       const message = this.#say(position, thread, author, record)
-      const request = ['thread', title, said, visibility, ids, thread.tags, thread.ttlSeconds]
+      const request = [
+        'thread',
+        title,
+        saidIn(message),
+        visibility,
+        ids,
+        thread.tags,
+        thread.ttlSeconds,
+      ]
       author.uses.set(key, { request: JSON.stringify(request), position, made: message })
     } else {
       const thread = this.threads[record.thread]
       assert.ok(!thread.isLocked, 'a locked thread takes no replies')
       follow(author, thread, position)
       const message = this.#say(position, thread, author, record)
-      const request = JSON.stringify(['reply', thread.id, said, record.details])
+      const request = JSON.stringify(['reply', thread.id, saidIn(message), record.details])
       author.uses.set(key, { request, position, made: message })
     }
     this.#count('messages', record)

@@ -165,11 +165,11 @@ export class WaitingPolls {
     } else this.#machine.count('poll: has news')
     // The oldest state with this page promises the least: later records may have left no trace on
     // the page.
+    const then = new Model(facts.slice(0, poll.since), model.retentionDays)
     for (let position = poll.since; position <= facts.length; position++) {
-      const then =
-        position === facts.length ? model : new Model(facts.slice(0, position), model.retentionDays)
       const page = poll.page(then)
       if (page.body === pages.withoutEpoch(body)) return page.newest
+      if (position < facts.length) then.add(facts[position])
     }
     throw new assert.AssertionError({ message: `W1: no page since ${poll.since} is ${body}` })
   }
