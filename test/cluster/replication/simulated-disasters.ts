@@ -3,7 +3,8 @@
 // of an operator, who reads what nodes wait for.
 //
 // D1. When all nodes wait and none leads, an operator lets the node that has most begin the stream.
-//     Nodes that follow an empty stream do not wait: the operator starts them again, as they advise.
+//     Nodes that follow an empty stream do not wait: the operator starts them again, as they
+//     advise.
 // D2. A node that is refused begins with an empty disk only where something may be lost anyway.
 
 import assert from 'node:assert/strict'
