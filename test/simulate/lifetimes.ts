@@ -16,6 +16,8 @@ import type { VirtualTime } from './virtual-time.ts'
 
 /** Smaller jumps are not noticed by a start. */
 const jumpMs = hourMs
+/** How often a node looks at the clock. Steps in between are one step for it. */
+const lookMs = 1_000
 
 /** The machine, as far as it matters here. */
 interface Machine {
@@ -30,6 +32,8 @@ export class Lifetimes {
   readonly #machine: Machine
   /** When the forum's time jumped with the clock, and what it was before. */
   readonly #jumps: { elapsedMs: number; forumTime: number }[] = []
+  /** The first step of the clock since the node has looked at it. */
+  #step = { elapsedMs: Number.NEGATIVE_INFINITY, forumTime: 0 }
 
   constructor(machine: Machine) {
     this.#machine = machine
@@ -39,7 +43,10 @@ export class Lifetimes {
   setClock(ms: number): void {
     const { time } = this.#machine
     const { elapsedMs } = time
-    const { forumTime } = this.#machine
+    if (elapsedMs - this.#step.elapsedMs >= lookMs) {
+      this.#step = { elapsedMs, forumTime: this.#machine.forumTime }
+    }
+    const { forumTime } = this.#step
     time.wallMs += ms
     if (this.#machine.forumTime - forumTime >= jumpMs) this.#jumps.push({ elapsedMs, forumTime })
     this.#machine.trace(() => `the clock says ${time.wallMs}`)
