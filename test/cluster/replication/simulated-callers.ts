@@ -209,12 +209,12 @@ export class SimulatedCallers {
     const [path] = list.split(' ') as [string]
     const query = `limit=${1 + this.#below(30)}&after=${after}`
     const token = list === this.#feed ? this.#callers[1]!.token : undefined
+    const isEarly = this.seen.expectation(node.name, list).atLeast === 0
     node.ask({ method: 'get', path, query, token, address }, (status, text) => {
       this.#world.count(`read: ${status}`)
       if (status === 200) return done(itemsOf(text))
-      // A follower that has never shown the list may have neither the thread nor the token yet.
+      // A follower that had never shown the list may have neither the thread nor the token yet.
       const isUnknown = status === 404 || status === 401
-      const isEarly = this.seen.expectation(node.name, list).atLeast === 0
       if (isUnknown && isEarly && !node.leads) this.#world.count('read: early')
       else this.#refused(node, list, status, text)
     })
