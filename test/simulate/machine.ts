@@ -158,7 +158,8 @@ export class Machine {
    * slowly.
    */
   get forumTime(): number {
-    return Math.max(this.time.wallMs, this.model.now, Math.floor(this.#slowedTime))
+    const wall = Math.floor(this.time.wallMs) // as Date.now is
+    return Math.max(wall, this.model.now, Math.floor(this.#slowedTime))
   }
 
   get #slowedTime(): number {
