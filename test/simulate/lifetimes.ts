@@ -16,7 +16,7 @@ import type { VirtualTime } from './virtual-time.ts'
 
 /** Smaller jumps are not noticed by a start. */
 const jumpMs = hourMs
-/** How often a node looks at the clock. Steps in between are one step for it. */
+/** How often a node looks at the clock: it does not see when it is set back and ahead meanwhile. */
 const lookMs = 1_000
 
 /** The machine, as far as it matters here. */
@@ -32,7 +32,7 @@ export class Lifetimes {
   readonly #machine: Machine
   /** When the forum's time jumped with the clock, and what it was before. */
   readonly #jumps: { elapsedMs: number; forumTime: number }[] = []
-  /** The first step of the clock since the node has looked at it. */
+  /** The first of the steps of the clock within `lookMs`, and the highest time before one. */
   #step = { elapsedMs: Number.NEGATIVE_INFINITY, forumTime: 0 }
 
   constructor(machine: Machine) {
@@ -43,10 +43,9 @@ export class Lifetimes {
   setClock(ms: number): void {
     const { time } = this.#machine
     const { elapsedMs } = time
-    if (elapsedMs - this.#step.elapsedMs >= lookMs) {
-      this.#step = { elapsedMs, forumTime: this.#machine.forumTime }
-    }
-    const { forumTime } = this.#step
+    const isSame = elapsedMs - this.#step.elapsedMs < lookMs
+    const forumTime = Math.max(this.#machine.forumTime, isSame ? this.#step.forumTime : 0)
+    this.#step = { elapsedMs: isSame ? this.#step.elapsedMs : elapsedMs, forumTime }
     time.wallMs += ms
     if (this.#machine.forumTime - forumTime >= jumpMs) this.#jumps.push({ elapsedMs, forumTime })
     this.#machine.trace(() => `the clock says ${time.wallMs}`)
