@@ -215,7 +215,7 @@ async function deliverAll(machine: Machine, callers: Workload): Promise<void> {
       return !isGone && (isOpen || news.length > 0)
     })
   for (let rounds = 0; open().length > 0; rounds++) {
-    assert.ok(rounds < 2000, 'pending deliveries are made')
+    assert.ok(rounds < 20_000, 'pending deliveries are made')
     await callers.receivers.answerOne(1)
     if (machine.time.isBusy) await machine.time.turn()
     else if (machine.disk.pending > 0) machine.disk.completeOne()
