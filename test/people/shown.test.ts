@@ -2,7 +2,7 @@
 // tag is the same.
 
 import { setImmediate as nextTick } from 'node:timers/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { blockIdentity, unblockIdentity } from '../../src/forum/moderation/commands.ts'
 import { admitOwn, commit, type Permit } from '../../src/forum/write.ts'
 import { Node } from '../edge/http/edge-node.ts'
@@ -64,6 +64,26 @@ t.test('names that are searched for: wait for the message that makes one known',
   t.match(found.answers, [{ status: 200, text: /Cam/ }])
 })
 
+/** Checks that none is answered before the record is durable, and then all with these statuses. */
+async function waitForTheRecord(
+  t: Test,
+  scene: Scene,
+  sent: readonly ReturnType<typeof request>[],
+  statuses: readonly number[],
+): Promise<void> {
+  for (let i = 0; i < 100; i++) await nextTick() // pages are made in steps
+  t.same(
+    sent.map(({ answers }) => answers),
+    sent.map(() => []),
+  )
+  scene.pair.settle()
+  for (let i = 0; i < 100; i++) await nextTick()
+  t.same(
+    sent.map(({ answers }) => answers[0]?.status),
+    statuses,
+  )
+}
+
 t.test('a person signs out elsewhere: what shows that waits for the record', async (t) => {
   const scene = new Scene()
   const { token } = await scene.identity('Ana')
@@ -79,17 +99,7 @@ t.test('a person signs out elsewhere: what shows that waits for the record', asy
     request(here, '/'),
     request(here, `/t/${noThread}`),
   ]
-  for (let i = 0; i < 100; i++) await nextTick() // pages are made in steps
-  t.same(
-    sent.map(({ answers }) => answers),
-    sent.map(() => []),
-  )
-  scene.pair.settle()
-  for (let i = 0; i < 100; i++) await nextTick()
-  t.same(
-    sent.map(({ answers }) => answers[0]?.status),
-    [303, 401, 401, 401, 303, 200, 404],
-  )
+  await waitForTheRecord(t, scene, sent, [303, 401, 401, 401, 303, 200, 404])
 })
 
 t.test('an operator blocks a person: what shows that waits for the record', async (t) => {
@@ -106,17 +116,7 @@ t.test('an operator blocks a person: what shows that waits for the record', asyn
     request(here, '/'),
     request(here, `/t/${noThread}`),
   ]
-  for (let i = 0; i < 100; i++) await nextTick() // pages are made in steps
-  t.same(
-    sent.map(({ answers }) => answers),
-    sent.map(() => []),
-  )
-  scene.pair.settle()
-  for (let i = 0; i < 100; i++) await nextTick()
-  t.same(
-    sent.map(({ answers }) => answers[0]?.status),
-    [401, 401, 401, 200, 404],
-  )
+  await waitForTheRecord(t, scene, sent, [401, 401, 401, 200, 404])
 })
 
 t.test('a followed thread expires and is erased: the page of the feed is without it', async (t) => {
