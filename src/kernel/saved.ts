@@ -4,7 +4,8 @@
 // V1. Stores, rows and facts contain the whole state: indexes and queues are derived from them, and
 //     rebuilt after a load.
 // V2. Names and meanings never change. Anything that older checkpoints do not contain requires a
-//     new `stateVersion`, and, for a version that a release wrote, code that loads it.
+//     new `stateVersion`, and, for a version that a release wrote, code that loads it; but not a
+//     fact for which `restore` has a default, and which older builds ignore.
 // V3. A state with parts left out (forum/state.ts) is loaded like any other, and is never
 //     saved.
 

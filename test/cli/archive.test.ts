@@ -54,7 +54,7 @@ t.test('export: imported: a node on it: answers as the first one, and goes on', 
 
   const expected: Expected = JSON.parse(readFileSync(join(fixture, 'expected.json'), 'utf8'))
   const isOfNode = /webhook|deliveries|compat/
-  const replaced = (await readState(store, () => {})).identities.tokens.facts()
+  const [replaced] = (await readState(store, () => {})).identities.tokens.facts()
   t.equal(replaced.length, 2, 'tokens in their grace period, which are not in an archive')
   const isReplaced = (token: string) => {
     const digest = createHash('sha256').update(token).digest('hex')

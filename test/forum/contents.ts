@@ -49,7 +49,7 @@ function derivedOf(state: State): Record<string, unknown> {
   return {
     identities: agents.map((n) => identities.findNamed(identities.id(n))),
     tokens: agents.map((n) => identities.tokens.find(identities.tokens.digest(n))),
-    graced: agents.map((n) => identities.tokens.graceUntil(n)),
+    earlierTokens: agents.map((n) => [0, 1, 2, 3].map((back) => identities.tokens.end(n, back))),
     threads: all.map((n) => threads.find(threads.id(n), 'thr_'.length)),
     proposals: numbers(proposals.count).map((n) => proposals.find(proposals.id(n))),
     follows: agents.map((agent) => all.filter((n) => subscriptions.isSubscribed(agent, n))),

@@ -5,7 +5,12 @@ import t from 'tap'
 import { cookieLine } from '../../src/edge/api/session-cookie.ts'
 import { crossForm, ownOrigins } from '../../src/edge/http/cross-site.ts'
 import { blockIdentity } from '../../src/forum/moderation/commands.ts'
-import { beginSession } from '../../src/forum/sessions/commands.ts'
+import {
+  beginSession,
+  findSession,
+  type Session,
+  signOut,
+} from '../../src/forum/sessions/commands.ts'
 import { FakeExchange } from '../edge/http/fake-exchange.ts'
 import { dayMs, goOn } from '../forum/doubles.ts'
 import { answerOf, formOn, nameOn, Person, problemOn, type Shown } from './person.ts'
@@ -166,6 +171,27 @@ t.test('reader: a session that is newer than its state: it is known, or ended', 
   await person.fill(await person.open('/'), '/sign-out', { do: '' })
   t.match(await thief.open('/'), { status: 200, text: /href="\/sign-in">/ })
   t.equal((await thief.open('/new')).status, 401)
+})
+
+t.test('reader that lags: sign-outs, and a jump of the clock: the token is accepted', async (t) => {
+  const scene = new Scene('reader')
+  const { pair } = scene
+  const { leader, follower } = pair
+  const { epoch } = leader.role.service
+  const { token } = await scene.identity('Ana')
+  pair.settle()
+  for (const _ of [1, 2]) {
+    const sealed = beginSession(leader.forum, { token, address: '', epoch }) as string
+    const session = findSession(leader.forum, sealed, epoch) as Session
+    signOut(leader.forum, session)
+  }
+  leader.world.clock.now += dayMs
+  const text = { title: 'a title', content: 'a message' }
+  const sent = follower.post('/api/threads', text, token, 'lagging-reader')
+  const rotated = follower.post('/api/identities/me/token', { grace_seconds: 60 }, token)
+  t.match(await answerOf(pair, sent), { status: 201 })
+  t.match(await answerOf(pair, rotated), { status: 200 })
+  t.equal(pair.checked, 2, 'the reader, which knows the first number, has identified the caller')
 })
 
 t.test('a cookie that somebody has planted: is replaced by a sign-in', async (t) => {

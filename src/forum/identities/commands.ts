@@ -141,13 +141,6 @@ export function rejectUnknown({ state }: Forum): Rejection {
   return { rejected: 'invalid_token', position: state.identities.rotatedPosition }
 }
 
-/** Returns when a token of this identity ends, in ms; 0: it has ended; Infinity: it is current. */
-function endOfToken({ state: { identities } }: Forum, identity: number, token: number): number {
-  const present = identities.tokenNumber(identity)
-  if (token === present) return Number.POSITIVE_INFINITY
-  return token === present - 1 ? identities.tokens.graceUntil(identity) : 0
-}
-
 /** Returns whether this is an identity, not `nobody`, and can act now. */
 export function mayAct(forum: Forum, identity: number): boolean {
   if (identity === nobody) return false
@@ -169,14 +162,16 @@ export function mayStillAct(
   const { state, isFollower } = forum
   if (isFollower) {
     const { now } = state
-    return state.identities.mayAct(identity, now) && now < endOfToken(forum, identity, token)
+    return (
+      state.identities.mayAct(identity, now) && now < state.identities.endOfToken(identity, token)
+    )
   }
   return mayAct(forum, identity) && isAccepted(forum, identity, token)
 }
 
 /** Returns whether a token has not been replaced, or is in its grace period. */
 export function isAccepted(forum: Forum, identity: number, token: number): boolean {
-  const endsAt = endOfToken(forum, identity, token)
+  const endsAt = forum.state.identities.endOfToken(identity, token)
   return endsAt === Number.POSITIVE_INFINITY || timeOf(forum) < endsAt
 }
 
@@ -198,7 +193,7 @@ export function rejectToken(
   token = forum.state.identities.tokenNumber(identity),
 ): Rejection {
   const { identities, moderation } = forum.state
-  const endsAt = endOfToken(forum, identity, token)
+  const endsAt = identities.endOfToken(identity, token)
   if (endsAt === 0) return rejectUnknown(forum)
   if (endsAt <= timeOf(forum)) return rejectExpired(forum, 'invalid_token', endsAt)
   const expiresAt = identities.actors.columns.expiresAt.get(identity)
@@ -235,7 +230,7 @@ export function rotateToken(forum: Forum, rotation: Rotation): RotatedToken | Re
   const { identity, by, graceMs, reason } = rotation
   const { identities } = forum.state
   // Otherwise the holder of a token in its grace period could lock out that of the present one.
-  if (by !== null && by.token !== identities.tokenNumber(identity)) {
+  if (by !== null && identities.endOfToken(identity, by.token) !== Number.POSITIVE_INFINITY) {
     const { rotatedPosition: position } = identities
     return { rejected: 'invalid_token', position, detail: replacedAlready }
   }

@@ -55,13 +55,13 @@ export class Identities {
   }
 
   facts(): unknown[] {
-    return [this.rotatedPosition, this.tokens.facts()]
+    return [this.rotatedPosition, ...this.tokens.facts()]
   }
 
   restore(facts: unknown): void {
-    const [rotatedPosition, graced] = facts as [number, ReturnType<Tokens['facts']>]
+    const [rotatedPosition, ...tokens] = facts as [number, ...TokenFacts]
     this.rotatedPosition = rotatedPosition
-    this.tokens.restore(graced)
+    this.tokens.restore(tokens)
   }
 
   /** Adds an identity and returns its number. `id` and `tokenDigest` are in hex. */
@@ -86,7 +86,10 @@ export class Identities {
     return this.actors.columns.tokenNumber.get(identity)
   }
 
-  /** Replaces the token. The old one is accepted until `until`, or no longer if that is 0. */
+  /**
+   * Gives the token of the identity its next number. If that is another token, the old one is
+   * accepted until `until`, or no longer if that is 0.
+   */
   rotateToken(
     identity: number,
     position: number,
@@ -95,6 +98,12 @@ export class Identities {
     this.actors.tell(identity, { type: 'rotated', at })
     this.tokens.rotate(identity, digest, until, at)
     this.rotatedPosition = position
+  }
+
+  /** Returns when a token of the identity ends, in ms; 0: it has ended; Infinity: it is current. */
+  endOfToken(identity: number, token: number): number {
+    const back = this.tokenNumber(identity) - token
+    return back === 0 ? Number.POSITIVE_INFINITY : this.tokens.end(identity, back)
   }
 
   /** Returns whether the identity can act, and be named as a participant, at this time. */
@@ -152,14 +161,23 @@ function authorId(id: string): string {
 
 export const graceMsMax = 3_600_000
 
+/** The number of identities whose sign-outs are kept (G4). */
+const signedOutMax = 10_000
+
 /** A replaced token: the identity that had it, and the time until which it is accepted. */
 interface Graced {
   identity: number
   digest: string
   until: number
+  /** How many of the token's numbers, counted back from its last one, are accepted (G4). */
+  numbers: number
 }
 
-type GracedRow = [identity: number, digest: string, until: number]
+/** The replaced tokens, and the sign-outs by identity; 1.0.0 wrote neither these nor `numbers`. */
+type TokenFacts = [
+  graced: [identity: number, digest: string, until: number, numbers?: number][],
+  signOuts?: [identity: number, count: number][],
+]
 
 /**
  * The tokens of identities: for each identity the digest of its current token and, if the token was
@@ -175,6 +193,9 @@ type GracedRow = [identity: number, digest: string, until: number]
  * G3. A token that has ended is forgotten. One whose grace period has ended is forgotten at a later
  *     rotation. The periods differ, but none is longer than `graceMsMax`, so at most the rotations
  *     of that time are kept.
+ * G4. Signing out gives the same token its next number (forum/sessions/commands.ts, B3). Those that
+ *     it had before stay valid until it is replaced: tickets and processes that lag go by them.
+ *     Sign-outs are counted for that, but only of the `signedOutMax` identities that did so last.
  *
  * Only the first half of a digest is kept, which is as long as an id.
  */
@@ -183,19 +204,25 @@ export class Tokens {
   /** Replaced tokens by digest, in the order of their rotations; and by identity. */
   readonly #graced = new Map<string, Graced>()
   readonly #gracedOf = new Map<number, Graced>()
+  /** How often identities have signed out with the current token, in the order of the last time. */
+  readonly #signOuts = new Map<number, number>()
 
   get parts(): Record<string, Saved> {
     return { tokens: this.#current }
   }
 
-  facts(): GracedRow[] {
-    return Array.from(this.#graced.values(), ({ identity, digest, until }) => {
-      return [identity, digest, until]
+  facts(): TokenFacts {
+    const graced = Array.from(this.#graced.values(), ({ identity, digest, until, numbers }) => {
+      return [identity, digest, until, numbers] as TokenFacts[0][number]
     })
+    return [graced, [...this.#signOuts]]
   }
 
-  restore(rows: GracedRow[]): void {
-    for (const [identity, digest, until] of rows) this.#grace({ identity, digest, until })
+  restore([graced, signOuts = []]: TokenFacts): void {
+    for (const [identity, digest, until, numbers = 1] of graced) {
+      this.#grace({ identity, digest, until, numbers })
+    }
+    for (const [identity, count] of signOuts) this.#signOuts.set(identity, count)
   }
 
   /** Adds the token of the next identity. Digests are SHA-256 in hex. */
@@ -218,12 +245,14 @@ export class Tokens {
     return this.#graced.get(halfOf(digest))?.identity ?? -1
   }
 
-  /** Returns the time until which the previous token is accepted; 0 if it is not accepted. */
-  graceUntil(identity: number): number {
-    return this.#gracedOf.get(identity)?.until ?? 0
+  /** Returns when the token ends that the identity had `back` numbers ago, as `endOfToken`. */
+  end(identity: number, back: number): number {
+    if (back <= (this.#signOuts.get(identity) ?? 0)) return Number.POSITIVE_INFINITY
+    const graced = this.#gracedOf.get(identity)
+    return graced !== undefined && back <= graced.numbers ? graced.until : 0
   }
 
-  /** Replaces a token at the time `at`. The old one is accepted until `until`. */
+  /** Gives a token its next number, or replaces it, at the time `at` (`Identities.rotateToken`). */
   rotate(identity: number, digest: string, until: number, at: number): void {
     const old = this.#gracedOf.get(identity)
     if (old !== undefined) this.#forget(old)
@@ -231,7 +260,16 @@ export class Tokens {
       if (oldest.until > at) break
       this.#forget(oldest)
     }
-    if (until > at) this.#grace({ identity, digest: this.#current.hex(identity), until })
+    const current = this.#current.hex(identity)
+    const signOuts = this.#signOuts.get(identity) ?? 0
+    this.#signOuts.delete(identity)
+    if (halfOf(digest) === current) {
+      this.#signOuts.set(identity, signOuts + 1)
+      if (this.#signOuts.size > signedOutMax)
+        this.#signOuts.delete(this.#signOuts.keys().next().value!)
+      return
+    }
+    if (until > at) this.#grace({ identity, digest: current, until, numbers: signOuts + 1 })
     this.#current.replace(identity, digest)
   }
 

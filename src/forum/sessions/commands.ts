@@ -17,14 +17,14 @@
 //     data, when its time is over, and when its identity signs out. While the identity is blocked,
 //     its sessions give no access.
 // B3. Signing out records the same token under its next number, so it ends all sessions of the
-//     identity, wherever they are; programs can still use the token.
+//     identity, wherever they are; programs can still use the token, and what was begun with it
+//     goes on (forum/identities/table.ts, G4).
 
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { timeOf } from '../../kernel/clock.ts'
 import { isRejection, type Rejection } from '../../kernel/rejection.ts'
 import type { Forum, Positioned } from '../forum.ts'
 import { authenticate, mayStillAct, rejectUnknown, tokenDigest } from '../identities/commands.ts'
-import { ticketLifetimeMs } from '../tickets/machine.ts'
 import { admit, commit } from '../write.ts'
 
 export const sessionMs = 30 * 24 * 60 * 60 * 1000
@@ -36,11 +36,6 @@ const formBytes = 16
 const sealedBytes = 86
 /** How long after a registration its token may be shown. */
 const newTokenMs = 60_000
-/**
- * How long what has begun with the token may go on after its identity has signed out: the longest
- * is the life of a ticket.
- */
-const signOutGraceMs = ticketLifetimeMs
 
 export interface Session {
   identity: number
@@ -149,7 +144,7 @@ export function signOut(forum: Forum, session: Session): Positioned | Rejection 
     by: identity,
     identity,
     tokenDigest: session.digest,
-    graceUntil: permit.at + signOutGraceMs,
+    graceUntil: 0,
     reason: '',
   })
   return { position }
