@@ -190,3 +190,19 @@ t.test(
     await journal.close()
   },
 )
+
+t.test(
+  'a cursor in a segment when it and the next are removed: what is gone is said, not awaited',
+  async (t) => {
+    const disk = new SimulatedDisk(1)
+    const { journal } = await open(disk)
+    const cursor = new LogCursor({ disk, dir, storeId: journal.storeId }, 0)
+    await appendEach(journal, manyRecords(100))
+    t.equal(cursor.next()!.first, 1)
+    await journal.dropBefore(90)
+    t.throws(() => readAll(cursor), /no longer has position \d+/)
+    t.ok(cursor.position < 90, 'it returns no more than the rest of its segment')
+    cursor.close()
+    await journal.close()
+  },
+)

@@ -150,18 +150,25 @@ export class LogCursor {
     return { first, count, records: payload.subarray(from) }
   }
 
-  /** Moves to the next segment, if the log continues there. */
+  /** Moves to the next segment, if the log continues there. Throws JournalError 77 (U4). */
   #moveOn(): boolean {
     const next = this.#headerOf(this.#number + 1)
+    // Segments are removed oldest first, and the one in which the log ends never is.
+    if (next === null && !this.#exists(this.#number)) throw this.#gone()
     if (next === null || next.firstPosition > this.#position + 1) return false
     this.#open(next.number)
     return true
   }
 
+  #exists(number: number): boolean {
+    const { disk, dir } = this.#log
+    return disk.list(dir).includes(segmentName(number))
+  }
+
   /** The header of a segment of this log, or null if it does not exist yet. */
   #headerOf(number: number): SegmentHeader | null {
     const { disk, dir, storeId } = this.#log
-    if (!disk.list(dir).includes(segmentName(number))) return null
+    if (!this.#exists(number)) return null
     const { head } = readHead(disk, segmentPath(dir, number))
     return head.kind === 'good' && head.header.storeId === storeId ? head.header : null
   }
