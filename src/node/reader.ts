@@ -128,6 +128,8 @@ class Reader {
   /** The checkpoint whose files hold the text, and a newer one that is to be adopted. */
   #manifest: Manifest | null = null
   #newer: { number: number; position: number } | null = null
+  /** What it was told of who was seen before a state was loaded. */
+  readonly #seenBefore: Seen[] = []
 
   constructor(setup: ReaderSetup, main: MainPort, log: Logger, environment: ReaderEnvironment) {
     this.#environment = environment
@@ -162,6 +164,7 @@ class Reader {
     state.text.readPage = (place) =>
       readPageNow(this.#directory, place) ?? this.#end('a page is gone')
     this.#opened = this.#open(state)
+    for (const seen of this.#seenBefore.splice(0)) this.onSeen(seen)
     this.#log.info({ position: state.position }, 'reader_loaded')
     this.#main.start(state.position)
     await warmUp(state.text, {
@@ -187,7 +190,8 @@ class Reader {
   }
 
   onSeen(seen: Seen): void {
-    this.#opened?.forum.lastSeen.merge(seen, false)
+    if (this.#opened === null) this.#seenBefore.push(seen)
+    else this.#opened.forum.lastSeen.merge(seen, false)
   }
 
   onRole(role: RoleName): void {
