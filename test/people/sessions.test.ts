@@ -309,6 +309,23 @@ t.test('a request that waits with the token: is not cut off by a sign-out', asyn
   t.equal(JSON.parse(text!).notifications.length, 1)
 })
 
+t.test('a token in its grace: is accepted until that ends, over sign-outs', async (t) => {
+  const scene = new Scene()
+  const { token: old } = await scene.identity('Ana')
+  const me = async (token: string) =>
+    (await scene.call('get', '/api/identities/me', token)).display_name
+  const grace = { grace_seconds: 600 }
+  const { token } = await scene.call('post', '/api/identities/me/token', old, grace)
+  for (const time of ['a sign-out', 'another one']) {
+    const person = await scene.signedIn(token)
+    await person.fill(await person.open('/'), '/sign-out', {})
+    t.same([await me(old), await me(token)], ['Ana', 'Ana'], time)
+  }
+  t.equal((await scene.person().signIn(old)).status, 403, 'it starts no session')
+  goOn(scene.pair.leader.world.clock, 600_000)
+  t.same([await me(old), await me(token)], [undefined, 'Ana'], 'its grace is over')
+})
+
 t.test('the cookie: HttpOnly, of this site, of the whole path; behind https more', (t) => {
   const { service } = new Scene().pair.leader.role
   const line =

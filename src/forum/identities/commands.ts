@@ -116,7 +116,11 @@ export function identify({ state: { identities } }: Forum, digest: string): Bear
   const identity = tokens.find(digest)
   if (identity !== nobody) return { identity, token: identities.tokenNumber(identity) }
   const before = tokens.findGraced(digest)
-  return before === nobody ? null : { identity: before, token: identities.tokenNumber(before) - 1 }
+  if (before === undefined) return null
+  return {
+    identity: before.identity,
+    token: identities.tokenNumber(before.identity) - before.back,
+  }
 }
 
 /**

@@ -171,11 +171,13 @@ interface Graced {
   until: number
   /** How many of the token's numbers, counted back from its last one, are accepted (G4). */
   numbers: number
+  /** How many numbers ago the identity had its last one. */
+  back: number
 }
 
-/** The replaced tokens, and the sign-outs by identity; 1.0.0 wrote neither these nor `numbers`. */
+/** The replaced tokens, and the sign-outs by identity; 1.0.0 wrote only the first three fields. */
 type TokenFacts = [
-  graced: [identity: number, digest: string, until: number, numbers?: number][],
+  graced: [identity: number, digest: string, until: number, numbers?: number, back?: number][],
   signOuts?: [identity: number, count: number][],
 ]
 
@@ -189,7 +191,8 @@ type TokenFacts = [
  * G1. A digest names at most one identity. The identity's actor counts its tokens
  *     (forum/identities/machine.ts, I6), so code that identified a caller by a token can tell
  *     whether that token was replaced.
- * G2. At most one token of an identity is in a grace period; another rotation ends it at once.
+ * G2. At most one token of an identity is in a grace period. It ends at once when the present token
+ *     is replaced, but not when the identity signs out.
  * G3. A token that has ended is forgotten. One whose grace period has ended is forgotten at a later
  *     rotation. The periods differ, but none is longer than `graceMsMax`, so at most the rotations
  *     of that time are kept.
@@ -212,15 +215,16 @@ export class Tokens {
   }
 
   facts(): TokenFacts {
-    const graced = Array.from(this.#graced.values(), ({ identity, digest, until, numbers }) => {
-      return [identity, digest, until, numbers] as TokenFacts[0][number]
+    const graced = Array.from(this.#graced.values(), (each) => {
+      const { identity, digest, until, numbers, back } = each
+      return [identity, digest, until, numbers, back] as TokenFacts[0][number]
     })
     return [graced, [...this.#signOuts]]
   }
 
   restore([graced, signOuts = []]: TokenFacts): void {
-    for (const [identity, digest, until, numbers = 1] of graced) {
-      this.#grace({ identity, digest, until, numbers })
+    for (const [identity, digest, until, numbers = 1, back = 1] of graced) {
+      this.#grace({ identity, digest, until, numbers, back })
     }
     for (const [identity, count] of signOuts) this.#signOuts.set(identity, count)
   }
@@ -240,36 +244,41 @@ export class Tokens {
     return this.#current.find(digest)
   }
 
-  /** Returns the number of the identity whose previous token has this digest, or -1. */
-  findGraced(digest: string): number {
-    return this.#graced.get(halfOf(digest))?.identity ?? -1
+  /**
+   * Returns the identity whose previous token has this digest, and how many numbers ago it had it.
+   */
+  findGraced(digest: string): Pick<Graced, 'identity' | 'back'> | undefined {
+    return this.#graced.get(halfOf(digest))
   }
 
   /** Returns when the token ends that the identity had `back` numbers ago, as `endOfToken`. */
   end(identity: number, back: number): number {
     if (back <= (this.#signOuts.get(identity) ?? 0)) return Number.POSITIVE_INFINITY
     const graced = this.#gracedOf.get(identity)
-    return graced !== undefined && back <= graced.numbers ? graced.until : 0
+    const isItsOwn = graced !== undefined && back - graced.back < graced.numbers
+    return isItsOwn && back >= graced.back ? graced.until : 0
   }
 
   /** Gives a token its next number, or replaces it, at the time `at` (`Identities.rotateToken`). */
   rotate(identity: number, digest: string, until: number, at: number): void {
-    const old = this.#gracedOf.get(identity)
-    if (old !== undefined) this.#forget(old)
     for (const oldest of this.#graced.values()) {
       if (oldest.until > at) break
       this.#forget(oldest)
     }
     const current = this.#current.hex(identity)
+    const old = this.#gracedOf.get(identity)
     const signOuts = this.#signOuts.get(identity) ?? 0
     this.#signOuts.delete(identity)
     if (halfOf(digest) === current) {
+      if (old !== undefined) old.back += 1
       this.#signOuts.set(identity, signOuts + 1)
       if (this.#signOuts.size > signedOutMax)
         this.#signOuts.delete(this.#signOuts.keys().next().value!)
       return
     }
-    if (until > at) this.#grace({ identity, digest: current, until, numbers: signOuts + 1 })
+    if (old !== undefined) this.#forget(old)
+    const numbers = signOuts + 1
+    if (until > at) this.#grace({ identity, digest: current, until, numbers, back: 1 })
     this.#current.replace(identity, digest)
   }
 

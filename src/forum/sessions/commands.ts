@@ -131,7 +131,7 @@ function open(key: Buffer, sealed: Buffer, epoch: string): Buffer | null {
   return opened
 }
 
-/** Ends all sessions of the session's identity (B3), and a token in its grace period. */
+/** Ends all sessions of the session's identity, and nothing else (B3). */
 export function signOut(forum: Forum, session: Session): Positioned | Rejection {
   const { identities } = forum.state
   const { identity } = session
