@@ -6,10 +6,11 @@
 //
 // P1. An identity whose messages are all private, or have expired, has no newest message here, like
 //     an absent one.
-// P2. No caller waits for more than `atOnce` messages: more of them are examined in slices.
+// P2. No caller waits for more than `atOnce` messages: more of them are examined in slices. Nor do
+//     searches of names go through identities whose messages have all expired.
 
 import type { Holder } from '../../base/shares.ts'
-import { Uint32Column } from '../../kernel/columns/column.ts'
+import { Uint8Column, Uint32Column } from '../../kernel/columns/column.ts'
 import { type JobRejection, ownWork, type SlicedWork } from '../../kernel/sliced-work.ts'
 import type { State } from '../state.ts'
 import { NameIndex } from './name-index.ts'
@@ -37,9 +38,13 @@ export class Publishers {
   readonly #previous = new Uint32Column()
   /** By identity: the number of its public messages. */
   readonly #counts = new Uint32Column()
-  /** The identities that have public messages, in the order of their first ones. */
-  readonly #all = new Uint32Column()
+  /** The identities that began or ceased to have public messages, in the order of these changes. */
+  readonly #changed = new Uint32Column()
+  /** How many of them `#names` reflects. */
+  #named = 0
   readonly #names: NameIndex
+  /** By identity: 1 if it is in `#names`. */
+  readonly #isNamed = new Uint8Column()
   /** Results by identity and `end`. They stay true until a thread expires. */
   readonly #found = new Map<string, number>()
   #isWorking = false
@@ -55,12 +60,21 @@ export class Publishers {
     return this.#look(isFirst ? atOnce : sliceMessages)
   }
 
-  /** Does the same, and adds the names of the authors to the index that `find` searches. */
+  /** Does the same with the index of the authors' names, which `find` searches. */
   catchUpWithNames(isFirst: boolean): boolean {
     if (!this.catchUp(isFirst)) return false
-    const end = Math.min(this.#all.length, this.#names.count + sliceNames)
-    while (this.#names.count < end) this.#names.add(this.#all.get(this.#names.count))
-    return end === this.#all.length
+    const end = Math.min(this.#changed.length, this.#named + sliceNames)
+    while (this.#named < end) this.#name(this.#changed.get(this.#named++))
+    return end === this.#changed.length
+  }
+
+  /** Has the index of names contain the identity exactly if it has public messages. */
+  #name(identity: number): void {
+    const isNamed = this.#counts.get(identity) > 0 ? 1 : 0
+    if (this.#isNamed.get(identity) === isNamed) return
+    this.#isNamed.set(identity, isNamed)
+    if (isNamed) this.#names.add(identity)
+    else this.#names.remove(identity)
   }
 
   /** Leaves out the messages of a thread that is about to expire. */
@@ -72,7 +86,9 @@ export class Publishers {
       const message = threads.message(thread, i)
       if (message >= this.#previous.length) continue
       const author = messages.author(message)
-      this.#counts.set(author, this.#counts.get(author) - 1)
+      const count = this.#counts.get(author) - 1
+      this.#counts.set(author, count)
+      if (count === 0) this.#changed.push(author)
     }
   }
 
@@ -85,7 +101,7 @@ export class Publishers {
   /**
    * Returns the message that a row leads to, or -1: the first one of the chain that has not
    * expired, to which the row leads from now on. If there is none, it leads to the last one of the
-   * chain: only an identity that has never published leads nowhere (`#look`).
+   * chain.
    */
   #shown(column: Uint32Column, row: number): number {
     let message = column.get(row) - 1
@@ -190,6 +206,7 @@ export class Publishers {
     while (this.#newest.length < identities.count) {
       this.#newest.push(0)
       this.#counts.push(0)
+      this.#isNamed.push(0)
     }
     const begin = this.#previous.length
     const end = Math.min(messages.count, begin + count)
@@ -200,10 +217,11 @@ export class Publishers {
       }
       const author = messages.author(message)
       const newest = this.#newest.get(author)
-      if (newest === 0) this.#all.push(author)
+      const count = this.#counts.get(author) + 1
       this.#previous.push(newest)
       this.#newest.set(author, message + 1)
-      this.#counts.set(author, this.#counts.get(author) + 1)
+      this.#counts.set(author, count)
+      if (count === 1) this.#changed.push(author)
     }
     return end === messages.count
   }

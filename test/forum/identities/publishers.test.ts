@@ -109,6 +109,46 @@ t.test('publishers: the next message is far from any number: found in slices, on
   t.equal(publishers.newestBelow(3 * count - 9, 6, 'an address'), 3 * count - 10, 'near from above')
 })
 
+t.test('P2: publishers whose messages have all expired: no search goes through them', async (t) => {
+  const [count, expired] = [5_000, new Set<number>()]
+  let reads = 0
+  const messages = { count, author: (message: number) => message % count, thread: (n: number) => n }
+  const state = {
+    messages,
+    threads: {
+      isPublic: (thread: number) => !expired.has(thread),
+      messageCount: () => 1,
+      message: (thread: number) => thread,
+    },
+    identities: {
+      count,
+      nameJson(identity: number) {
+        reads += 1
+        return `"agent-${identity}"`
+      },
+    },
+  } as unknown as State
+  const publishers = new Publishers(state, new SlicedWork())
+  const catchUp = () => {
+    while (!publishers.catchUpWithNames(true));
+  }
+  catchUp()
+  const last = count - 1
+  for (let thread = 0; thread < last; thread++) {
+    publishers.forget(thread)
+    expired.add(thread)
+  }
+  t.same(publishers.find('', null, 20), [last], 'before the index is caught up with')
+  catchUp()
+  reads = 0
+  t.same(publishers.find('', null, 20), [last])
+  t.ok(reads < 10, `${reads} names are read`)
+  messages.count += 2 // by the first two authors, in new threads
+  expired.add(count + 1)
+  catchUp()
+  t.same(publishers.find('', null, 20), [0, last], 'one has published again')
+})
+
 t.test('Q1: a page of names that says it has more: covers the first one behind it', async (t) => {
   const scene = new Scene(2)
   scene.thread('public', [])
