@@ -274,6 +274,19 @@ t.test('W5: too many threads for one entry each: resumed for each of them', asyn
   t.same(world.hold(feedTopic(2)).told, [], 'others may wait')
 })
 
+t.test('W5: too many threads for entries, and a tag: resumed for each thread with it', async (t) => {
+  const world = new World({ threads: 1100 })
+  for (let thread = 0; thread < 1100; thread++) world.subscribe(1, thread)
+  world.followTag(1, 'a')
+  const feed = world.hold(feedTopic(1))
+  world.thread('public', [], '', ['b'])
+  world.settle()
+  t.same(feed.told, [], 'a tag that it does not follow')
+  world.thread('public', [], '', ['a'])
+  world.settle()
+  t.same(feed.told, ['news'])
+})
+
 t.test('W5: entries for all: over their limit nobody is held who needs more', async (t) => {
   const world = new World({ threads: 1000, max: 10 }) // 1,024 entries
   for (let thread = 0; thread < 1000; thread++) world.subscribe(1, thread)

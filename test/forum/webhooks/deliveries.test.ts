@@ -17,6 +17,7 @@ import {
   receiptsShownMax,
 } from '../../../src/forum/webhooks/delivery-receipts.ts'
 import { type Delivery, deliveryActors } from '../../../src/forum/webhooks/webhook.ts'
+import { admitOwn, commit, type Permit } from '../../../src/forum/write.ts'
 import { dayMs, hourMs, replayed } from '../doubles.ts'
 import { bad, inbox, ok, Scene, seen, sent } from './webhook-scene.ts'
 
@@ -186,6 +187,17 @@ t.test('D3: delivery: access lost before the attempt: cancelled, nothing is sent
   expireGuests(scene.forum)
   t.equal(scene.state.webhooks.of(2), undefined, 'and has no webhook')
   t.same(seen(replayed(scene.world.rows)), seen(scene.state))
+})
+
+t.test('delivery: one of two threads expires: announced through the other one', async (t) => {
+  const scene = new Scene()
+  scene.woken(1)
+  scene.follow(1, 1)
+  const [first, last] = [scene.reply(2, 0), scene.reply(2, 0)]
+  scene.reply(2, 1)
+  const permit = admitOwn(scene.forum) as Permit
+  commit(scene.forum, permit, { type: 'thread.expired', at: permit.at, thread: 1 })
+  t.match(JSON.parse(sent(scene.begin()).body), { after: first - 1, through: last })
 })
 
 t.test('delivery: left one of two threads: still woken for the other', async (t) => {
