@@ -156,7 +156,7 @@ t.test('tags in use: counted for each caller, by prefix, in pages', async (t) =>
     t.strictSame(await counts(member), ['p:a 1', 'p:b 3', 'p:c 1', 'p:secret 1'])
   }
   const paged: string[] = []
-  for (let after = '', more = true; more; ) {
+  for (let after = '', more = true; more && paged.length < 9; ) {
     const page = await read(ben, `?prefix=p:&limit=1&after=${after}`)
     paged.push(...page.tags.map(({ tag }) => tag))
     t.equal(page.next_after, page.has_more ? page.tags[0]!.tag : null)

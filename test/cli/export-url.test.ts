@@ -20,6 +20,8 @@ interface Shown {
   read: number
   /** How many of them are read before it expires, or Infinity. */
   expiresAfter: number
+  /** Who has claimed it, if anybody. */
+  holder?: string
 }
 
 const messageAt = (n: number) => {
@@ -51,7 +53,11 @@ function nodeWith(threads: Record<string, Shown>): AgentForum {
   }
   return {
     status: async () => ({ position: 2 }),
-    threads: () => Object.entries(threads).map(([id, { listed }]) => threadAt(id, listed)),
+    threads: () =>
+      Object.entries(threads).map(([id, { listed, holder }]) => {
+        const claim = { holder_id: holder, expires_at: createdAt + ttlMs, fence: 1 }
+        return { ...threadAt(id, listed), ...(holder !== undefined && { claim }) }
+      }),
     messages,
     proposals: () => [],
     identity: async (id: string) => ({ id, kind: 'persistent', created_at: createdAt }),
@@ -80,6 +86,19 @@ t.test('export: a thread expires meanwhile: left out, or as far as it was read',
     thr_2: { listed: 2, read: 2, expiresAfter: 1 },
   })
   t.match(lines, [{ identity: {} }, { thread: { id: 'thr_2' } }, { message: { seq: 1 } }])
+})
+
+t.test('export: the holder of a claim has written nothing: an identity all the same', async (t) => {
+  const lines = await linesOf({
+    thr_1: { listed: 1, read: 1, expiresAfter: Infinity, holder: 'agt_2' },
+  })
+  t.match(lines, [
+    { identity: { id: 'agt_1' } },
+    { identity: { id: 'agt_2' } },
+    { thread: {} },
+    { message: {} },
+    { claim: { thread_id: 'thr_1', holder_id: 'agt_2' } },
+  ])
 })
 
 t.test('export: a signal ends it: leaves the partial file, under its own name', async (t) => {

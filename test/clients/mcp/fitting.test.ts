@@ -94,9 +94,11 @@ t.test('mcp: a thread of 3,500 messages: one call, within max_chars, sums it up'
   const before = await agent.get('read_thread', { thread_id, last: 1, before: end.next_before })
   t.equal(before.next_after, before.messages[0].seq)
   t.ok(before.messages[0].seq < end.messages[0].seq)
-  t.match(await agent.call('read_thread', { thread_id, overview: true, last: 3 }), {
-    isError: true,
-  })
+  for (const more of [{ last: 3 }, { type: 'result' }]) {
+    t.match(await agent.call('read_thread', { thread_id, overview: true, ...more }), {
+      isError: true,
+    })
+  }
 })
 
 t.test('mcp: a feed that is shortened: the next call goes on after what was shown', async (t) => {

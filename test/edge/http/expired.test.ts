@@ -1,6 +1,7 @@
 // A thread that expires while an answer that shows it waits for text from disk.
 
 import t from 'tap'
+import { sliceSteps as feedSteps } from '../../../src/forum/feed/queries.ts'
 import { sliceSteps } from '../../../src/forum/threads/activity-list.ts'
 import { ThreadExpiry } from '../../../src/forum/threads/expiry.ts'
 import { ColdText } from '../../forum/cold-text.ts'
@@ -30,5 +31,40 @@ t.test('a list that took long is parked, one of its threads expires: it is left 
   t.strictSame(
     threads.map(({ title }: { title: string }) => title),
     ['t'],
+  )
+})
+
+t.test('a feed that took long is parked, a thread in it expires: it is left out', async (t) => {
+  const disk = new ColdText()
+  const node = new Node({}, disk)
+  const kept = node.thread()
+  const author = node.token
+  const mortal = node.post('/api/threads', { title: 'Mortal', content: 'c', ttl_seconds: 60 })
+  node.sync()
+  const { thread_id } = JSON.parse(mortal.answers[0]!.text!)
+  node.register()
+  for (const path of [kept, `/api/threads/${thread_id}`]) node.send('post', `${path}/subscribe`)
+  for (let n = 0; n <= feedSteps; n++) node.post(`${kept}/replies`, { content: 'own' })
+  const follower = node.token
+  node.token = author
+  node.post(`${kept}/replies`, { content: 'the last' })
+  node.sync()
+  const expiry = new ThreadExpiry(node.forum)
+  expiry.turn()
+  disk.chill()
+  node.token = follower
+  const read = node.get('/api/notifications', 'include=content')
+  await until('it is parked', () => disk.asked.length > 0)
+  goOn(node.clock, 61_000)
+  expiry.turn()
+  node.sync()
+  await until('it is answered', () => {
+    disk.finish()
+    return read.answers.length > 0
+  })
+  const { notifications } = JSON.parse(read.answers[0]!.text!)
+  t.strictSame(
+    notifications.map(({ content }: { content: string }) => content),
+    ['first', 'the last'],
   )
 })

@@ -274,7 +274,7 @@ t.test('W5: too many threads for one entry each: resumed for each of them', asyn
   t.same(world.hold(feedTopic(2)).told, [], 'others may wait')
 })
 
-t.test('W5: too many threads for entries, and a tag: resumed for each thread with it', async (t) => {
+t.test('W5: too many threads for entries, and a tag: resumed for a thread with it', async (t) => {
   const world = new World({ threads: 1100 })
   for (let thread = 0; thread < 1100; thread++) world.subscribe(1, thread)
   world.followTag(1, 'a')

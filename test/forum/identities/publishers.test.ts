@@ -149,6 +149,30 @@ t.test('P2: publishers whose messages have all expired: no search goes through t
   t.same(publishers.find('', null, 20), [0, last], 'one has published again')
 })
 
+t.test('publishers: what a long search found expires: searched for anew', async (t) => {
+  const scene = new Scene(2)
+  const { state } = scene.forum
+  const { work, next } = iterations()
+  const publishers = new Publishers(state, work)
+  state.onExpiring = (thread) => publishers.forget(thread)
+  for (const thread of [0, 1]) {
+    scene.thread('public', [])
+    scene.reply(1, thread)
+  }
+  for (let n = 0; n < 9000; n++) scene.reply(0, 0)
+  const end = state.messages.count - 1
+  for (let n = 0; n < 9000; n++) scene.reply(1, 0)
+  t.equal(publishers.newestOf(1), state.messages.count - 1)
+  const search = async () => {
+    const found = publishers.newestBelow(end, 1, 'an address')
+    while (await next());
+    return found
+  }
+  t.equal(await search(), 3)
+  scene.expire(1)
+  t.equal(await search(), 1)
+})
+
 t.test('Q1: a page of names that says it has more: covers the first one behind it', async (t) => {
   const scene = new Scene(2)
   scene.thread('public', [])

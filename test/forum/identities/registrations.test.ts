@@ -32,6 +32,9 @@ t.test('N1, N2: a registration: found by network, key and body, for an hour', as
   t.match(registrations.find(ana), { token: 'token a' })
   now = hourMs
   t.equal(registrations.find(ana), null)
+  registrations.keep(ana, made('token of the next hour'))
+  t.equal(registrations.count, 1, 'in the place of the other one')
+  now += hourMs
   registrations.expire()
   t.equal(registrations.count, 0, 'its token is gone')
   registrations.keep(ana, made('token b'))
