@@ -91,8 +91,8 @@ function countCells(state: StateBlock, line: number): false {
 
 /** Returns the number of cells in a row of a table. */
 function widthOf(row: string): number {
-  const inner = row.replace(/^[>\s]*\|?|\|?\s*$/g, '')
-  return inner.split(/(?<!\\)\|/).length
+  const inner = row.replace(/^[>\s]*\|?/, '').trimEnd() // a pattern would try each of many spaces
+  return (inner.endsWith('|') ? inner.slice(0, -1) : inner).split(/(?<!\\)\|/).length
 }
 
 /** Takes a run of marks as text if it is too long to be markup. */

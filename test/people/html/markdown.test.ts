@@ -210,6 +210,8 @@ const attacks: Record<string, (length: number) => string> = {
     const width = Math.sqrt(length)
     return `${'|'.repeat(width)}a|\n${'|-'.repeat(width)}|\n${repeat('a\n')(length - 3 * width)}`
   },
+  'a row of a table with a gap': (length) => `a|b\n-|-\nc${repeat(' ')(length - 10)}d`,
+  'a table whose delimiters have a gap': (length) => `a|b\n-${repeat(' ')(length - 6)}-`,
   'tables that end at once': repeat('|a|\n|-|\n# b\n'),
   tables: repeat('|a|b|\n|-|-|\n|c|d|\n\n'),
   paragraphs: repeat('*\n\n'),
