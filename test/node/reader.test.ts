@@ -1,26 +1,35 @@
-// A reader that its main process tells something before it has loaded its state, which takes longer
-// than the main process waits with it.
+// A reader that its main process tells something before it has a state, or the records, to apply it
+// to: a reader takes a while to load a checkpoint, and to catch up.
 
-import { EventEmitter } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import type { Socket } from 'node:net'
+import { basename } from 'node:path'
+import { Packr } from 'msgpackr'
 import pino from 'pino'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import {
+  frameMessage,
   type Kind,
   kinds,
+  numbersMessage,
   packedMessage,
   Splitter,
+  sharedNow,
   unpacked,
 } from '../../src/cluster/readers/messages.ts'
 import type { ReaderReport } from '../../src/cluster/readers/report.ts'
 import type { ReaderSetup } from '../../src/cluster/readers/setup.ts'
 import { checkSettings, findSettings, settingTexts } from '../../src/config/config.ts'
+import { encode } from '../../src/forum/records.ts'
 import { runReader } from '../../src/node/reader.ts'
+import { manifestName } from '../../wal/checkpoint/manifest.ts'
+import { type Disk, realDisk } from '../../wal/disk.ts'
 import { dataDirectory } from '../api/process.ts'
 import { until } from '../until.ts'
 
-t.test('reader: told while it loads when identities were last seen: knows it', async (t) => {
+/** A reader on an empty directory, and the main process's end of its socket. */
+function scene(t: Test, disk?: Disk) {
   const data = dataDirectory(t)
   mkdirSync(data)
   const settings = findSettings(['--data', data, '--no-search'], {})
@@ -31,29 +40,60 @@ t.test('reader: told while it loads when identities were last seen: knows it', a
     ...{ texts: settingTexts(settings), nodeLimits },
   }
   const sent: Kind[] = []
-  let seen: number[] = []
+  const seen: number[] = []
   const splitter = new Splitter((kind, payload) => {
     sent.push(kind)
-    if (kind === kinds.report) seen = seen.concat((unpacked(payload) as ReaderReport).seen)
+    if (kind === kinds.report) seen.push(...(unpacked(payload) as ReaderReport).seen)
   })
   const socket = Object.assign(new EventEmitter(), {
     write: (bytes: Buffer) => splitter.add(bytes),
   })
-  await new Promise<void>((exit) => {
-    runReader(socket as unknown as Socket, {
-      openLog: () => pino({ level: 'silent' }),
-      fail: (error) => {
-        throw error
-      },
-      exit,
-    })
-    socket.emit('data', packedMessage(kinds.setup, setup))
-    socket.emit('data', packedMessage(kinds.seen, [3, 29_000_000]))
-    t.notOk(sent.includes(kinds.start), 'its state is not loaded yet')
-    socket.emit('data', packedMessage(kinds.seen, [4, 29_000_001]))
-    const isLoaded = () => sent.includes(kinds.start) && sent.at(-1) === kinds.report
-    const reported = until('its first report after that', isLoaded)
-    reported.finally(() => socket.emit('close'))
-  })
+  const process = {
+    openLog: () => pino({ level: 'silent' }),
+    fail: (error: Error) => {
+      throw error
+    },
+    exit: () => socket.emit('exit'),
+  }
+  const listen = async () => ({ port: 1, stop: () => {}, setOpen: () => true })
+  runReader(socket as unknown as Socket, process, { listen, ...(disk && { disk }) })
+  const tell = (message: Buffer) => socket.emit('data', message)
+  const end = async () => {
+    const ended = once(socket, 'exit')
+    socket.emit('close')
+    await ended
+  }
+  tell(packedMessage(kinds.setup, setup))
+  return { sent, seen, tell, end }
+}
+
+t.test('reader: told while it loads when identities were last seen: knows it', async (t) => {
+  const { sent, seen, tell, end } = scene(t)
+  tell(packedMessage(kinds.seen, [3, 29_000_000]))
+  t.notOk(sent.includes(kinds.start), 'its state is not loaded yet')
+  tell(packedMessage(kinds.seen, [4, 29_000_001]))
+  const isLoaded = () => sent.includes(kinds.start) && sent.at(-1) === kinds.report
+  await until('its first report after that', isLoaded)
+  await end()
   t.strictSame(seen, [3, 29_000_000, 4, 29_000_001])
+})
+
+t.test('reader: told of a checkpoint ahead of its records: adopts it with these', async (t) => {
+  const opened: string[] = []
+  const open: Disk['open'] = (path, mode) => {
+    opened.push(basename(path))
+    return realDisk.open(path, mode)
+  }
+  const { sent, tell, end } = scene(t, { ...realDisk, open })
+  await until('its state', () => sent.includes(kinds.start))
+  const row = encode({ type: 'leader.began', at: 1, term: 1, node: 'a', nonce: 'n' })
+  const packed = new Packr({ useRecords: false }).pack(row)
+  const record = Buffer.concat([Buffer.alloc(4), packed])
+  record.writeUInt32LE(packed.length)
+  tell(numbersMessage(kinds.checkpoint, 2, 1))
+  t.strictSame(opened, [], 'it has no record yet')
+  tell(frameMessage(1, 1, record))
+  tell(numbersMessage(kinds.durable, 1, sharedNow(), 0, 0))
+  t.strictSame(opened, [manifestName(2)])
+  await end()
 })

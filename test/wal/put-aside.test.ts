@@ -8,6 +8,7 @@ import t from 'tap'
 import { beginLog } from '../../wal/tools/begin-log.ts'
 import { describeReport, inspectLog } from '../../wal/tools/inspect.ts'
 import { putAside } from '../../wal/tools/put-aside.ts'
+import { startFolding } from './fold.ts'
 import { appendEach, dir, open, turn, until } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 
@@ -86,6 +87,25 @@ t.test('a tail: the log begins later: refused, and nothing is changed', async (t
     await t.rejects(cut(disk, from), { exitCode: 77, message: /from which it could follow/ })
   }
   for (const [name, bytes] of before) t.ok(disk.bytesOf(name).equals(bytes), name)
+})
+
+t.test('a tail: checkpoints have a part of it: the newest one without it counts', async (t) => {
+  const whole = new SimulatedDisk(8)
+  const folding = await startFolding(whole)
+  const count = 22
+  for (let position = 1; position <= count; position++) {
+    folding.append(position)
+    if (position % 10 === 0) await folding.take()
+  }
+  await folding.journal.close()
+  for (const from of [9, 10, 11, 20, 21, 22]) {
+    const newest = Math.floor((from - 1) / 10) * 10
+    const disk = whole.copy()
+    t.equal((await cut(disk, from))?.count, count - from + 1)
+    const next = await startFolding(disk)
+    t.same([next.from, next.journal.position], [newest, from - 1], `from ${from}`)
+    await next.journal.close()
+  }
 })
 
 t.test('a tail: a node has the directory open: refused', async (t) => {

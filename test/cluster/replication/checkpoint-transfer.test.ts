@@ -12,6 +12,7 @@ import {
   uploadCheckpoint,
   uploadedCheckpoint,
 } from '../../../src/cluster/replication/checkpoint-transfer.ts'
+import { StreamUnavailable } from '../../../src/cluster/replication/log-stream.ts'
 import { realDisk } from '../../../wal/disk.ts'
 import { LeadingNode, newDirectory } from './leading-node.ts'
 import { MemoryStream } from './memory-stream.ts'
@@ -54,6 +55,26 @@ t.test('X1: the servers take shorter or longer pieces: all are uploaded anew', a
     t.notOk(await isWhole(stream, note))
   }
   t.equal(node.checkpoints.newest.number, 1)
+})
+
+t.test('X2: its note is not written: the objects of the checkpoint before stay', async (t) => {
+  const { stream, upload } = await scene(t)
+  await upload()
+  const before = (await uploadedCheckpoint(stream))!
+  stream.messageBytesMax = 700
+  const { notes } = stream
+  const write = notes.write.bind(notes)
+  notes.write = async () => {
+    throw new StreamUnavailable('the servers are gone')
+  }
+  await t.rejects(upload(), { message: 'the servers are gone' })
+  t.ok(await isWhole(stream, before))
+  notes.write = async (...own) => {
+    await write('checkpoint', before) // by another node, meanwhile
+    return write(...own)
+  }
+  t.notOk(await upload())
+  t.ok(await isWhole(stream, before))
 })
 
 /** Returns a forgery of the note that gives its first file another name. */

@@ -22,6 +22,11 @@ function erasureOf(message: number): Buffer {
   return framed(encode({ type: 'message.erased', at: 1, message, reason: '' }))
 }
 
+/** Returns the record that erases the newest messages of this thread. */
+function threadErasureOf(thread: number): Buffer {
+  return framed(encode({ type: 'thread.erased', at: 1, thread, messages: 1 }))
+}
+
 /** Returns a record as encoded in a frame. */
 function framed(row: unknown[]): Buffer {
   const packed = new Packr({ useRecords: false }).pack(row)
@@ -151,8 +156,9 @@ t.test(
     const { log, applied, journal, state } = newLog()
     state.text.isFrozen = true
     journal.hasSpare = false
-    const records = Buffer.concat([recordsOf(2, 10), erasureOf(7), recordsOf(2, 10), erasureOf(8)])
-    const taking = log.receive(1, 6, records)
+    const erasures = [erasureOf(7), recordsOf(2, 10), erasureOf(8), threadErasureOf(2)]
+    const records = Buffer.concat([recordsOf(2, 10), ...erasures, recordsOf(1, 10)])
+    const taking = log.receive(1, 8, records)
     await until(() => applied.length === 1)
     t.same(applied, [[1, 2]], 'what is before it')
     for (const isFrozen of [true, false]) {
@@ -169,8 +175,10 @@ t.test(
       [3, 1],
       [4, 2],
       [6, 1],
+      [7, 1],
+      [8, 1],
     ])
-    t.same(journal.separated, [107, 108])
+    t.same(journal.separated, [107, 108, 122])
   },
 )
 

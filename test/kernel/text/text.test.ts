@@ -239,6 +239,21 @@ t.test('erased: its block was read from disk before: nothing of it is shown agai
   t.same([text.holds(0), isWhole, `${shown}`], [false, false, '\0'.repeat(bytes)])
 })
 
+t.test('erased and saved while a start reads its page: what was read is not kept', async (t) => {
+  const life = new Life(3 * mib)
+  for (let n = 0; n < 6; n++) life.append(entryOf(600_007 * (n + 1)))
+  life.save(true)
+  const { text, disk } = life
+  const { address, bytes } = life.appended[0]!
+  const isRead = await text.read(0, async (_place, into) => {
+    into.set(disk[0]!)
+    eraseEntry(text, address, bytes, (_place, page) => Buffer.from(disk[page]!))
+    life.save(true)
+    return true
+  })
+  t.same([isRead, text.holds(0), text.bytesInMemory], [false, false, pageBytes])
+})
+
 t.test('B2: 130 pages of which all but the newest are given back: so are slabs', async (t) => {
   const text = new Text(2 * mib)
   const entry = 'x'.repeat(mib)
