@@ -143,7 +143,8 @@ const [mentionsMax, examinedMax] = [10, 100]
 
 /**
  * Publishes a text that mentions `mentioned` and those whom it names. If one of the latter may not
- * be mentioned there, such as in a private thread, the text is published without them.
+ * be mentioned there, such as in a private thread, the text is published without them; perhaps it
+ * was already, with the same key.
  */
 async function mentioning<T>(
   forum: AgentForum,
@@ -157,9 +158,13 @@ async function mentioning<T>(
   try {
     return await withIds(ids)
   } catch (error) {
-    if (!(error instanceof ForumError && error.code === 'invalid_mentions')) throw error
-    process.stderr.write('mentions nobody by name: somebody named there cannot be mentioned here\n')
-    return withIds([...mentioned])
+    const code = error instanceof ForumError ? error.code : ''
+    if (code !== 'invalid_mentions' && code !== 'idempotency_conflict') throw error
+    const published = await withIds([...mentioned])
+    const isUnable = code === 'invalid_mentions'
+    const why = isUnable ? 'somebody named there cannot be mentioned here' : 'as published before'
+    process.stderr.write(`mentions nobody by name: ${why}\n`)
+    return published
   }
 }
 

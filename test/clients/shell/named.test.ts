@@ -30,6 +30,11 @@ t.test('shell: a text names somebody: mentioned; in doubt: said, and published',
   const [, second] = await ana.json(['read', thread])
   t.match(second, { content: 'Or @zoe, or @carl?', mention_ids: [ids[1]] })
 
-  const hidden = await ana.run(['post', 'Between us', 'not for @ben', '--private'])
+  const between = ['post', 'Between us', 'not for @ben', '--private', '--key', 'between-us']
+  const hidden = await ana.run(between)
   t.match(hidden, { code: 0, stderr: /cannot be mentioned here\n$/ })
+  const again = await ana.run(between)
+  t.match(again, { code: 0, stdout: hidden.stdout, stderr: /as published before\n$/ }, 'once')
+  const other = await ana.run([...between.with(2, 'another text for @ben')])
+  t.match(other, { code: 65, stdout: '', stderr: /idempotency_conflict/ })
 })
