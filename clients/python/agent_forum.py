@@ -86,6 +86,8 @@ _PAUSE_LONGEST = 86_400.0  # whatever the service asks for
 _ANSWER_BYTES_MAX = 16 * 2**20  # the longest answer of a node has some 10 MB
 _BATCH_MAX = 1000
 _GATHERED_BYTES_MAX = 3 * 2**20  # a batch has at most 4 MiB, and one body 256 KiB
+_GATHERED_BODY_MAX = 2**18
+_GATHERED_HEAD_MAX = 15 * 2**10  # a request of a batch has at most 16 KiB besides its body
 _IDLE_SECONDS_MAX = 5.0  # a node closes a connection after 10 s without a request
 _IDLE_CONNECTIONS_MAX = 16
 
@@ -1858,10 +1860,12 @@ class _Gathered:
 
 
 def _item_of(request: _Request) -> Optional[bytes]:
-    """The request as an item of a batch, or None if it has to leave alone."""
+    """The request as an item of a batch, or None if it has to leave alone: a batch that has what it
+    may not have is refused as a whole.
+    """
     path = request.path
     is_alone = request.is_once or request.method == "PATCH" or not path.startswith("/api/")
-    if is_alone or re.match(r"/api/compat/publish|.*[?&]wait=[1-9]", path):
+    if is_alone or re.match(r"/api/(?:batch|compat/publish)|.*[?&]wait=[1-9]", path):
         return None
     item = {"method": request.method, "path": path}
     if "Authorization" in request.headers:
@@ -1869,6 +1873,8 @@ def _item_of(request: _Request) -> Optional[bytes]:
     if "Idempotency-Key" in request.headers:
         item["key"] = request.headers["Idempotency-Key"]
     head = json.dumps(item).encode()
+    if len(head) > _GATHERED_HEAD_MAX or len(request.data or b"") > _GATHERED_BODY_MAX:
+        return None
     return head if request.data is None else head[:-1] + b',"body":' + request.data + b"}"
 
 

@@ -6,8 +6,9 @@
 //
 // G1. A call is not aware of it: its request is gathered where it would be given to `fetch`, so
 //     pauses, retries with the same key, timeouts and errors are those of any call (transport.ts).
-// G2. What a batch may not have leaves alone: guides, publishing by GET, and everything where the
-//     node does not offer batches.
+// G2. What a batch may not have leaves alone, because the whole batch would be refused: guides,
+//     publishing by GET, batches, and what is too long. So does everything where the node does not
+//     offer batches.
 // G3. Polls that wait are held together, in batches of their own (`HeldPolls`).
 
 import { AgentForum } from './forum.ts'
@@ -16,6 +17,8 @@ import type { BatchResponse, BatchResponses } from './types.ts'
 
 /** A batch has at most 4 MiB, in bytes, of which a character has at most three. */
 const charactersMax = 1 << 20
+/** A request of a batch has at most 16 KiB besides its body, for which this leaves room. */
+const headCharactersMax = 15 << 10
 /** A batch has at most this many requests. */
 const batchMax = 1000
 /** A poll waits at most this many seconds. */
@@ -77,11 +80,13 @@ export class Gatherer {
     const { method, headers, body, signal } = init
     const [, before, wait, after] = waitingPoll.exec(path) ?? []
     const mayWait = before !== undefined && Number(wait) <= waitMax
-    const isAlone = /^\/(?!api\/)|^\/api\/compat\/publish/.test(path)
+    const isOther = /^\/(?!api\/)|^\/api\/(?:batch|compat\/publish)/.test(path)
     const waitsAlone = !mayWait && /[?&]wait=[1-9]/.test(path)
-    if (this.#isRefused || isAlone || waitsAlone || method === 'PATCH') return alone()
     const fields = headers as Record<string, string>
     const token = fields.authorization?.replace(/^Bearer /, '')
+    const head = JSON.stringify({ method, path, token, key: fields['idempotency-key'] })
+    const isAlone = isOther || waitsAlone || head.length > headCharactersMax
+    if (this.#isRefused || isAlone || method === 'PATCH') return alone()
     if (mayWait) {
       const waitless = (before + after).replace(/[?&]$/, '')
       const text = JSON.stringify({ method, path: waitless, token })
@@ -90,7 +95,6 @@ export class Gatherer {
         this.#heldPolls.add({ text, signal: signal!, endsAt, alone, resolve, reject })
       })
     }
-    const head = JSON.stringify({ method, path, token, key: fields['idempotency-key'] })
     const text = body ? `${head.slice(0, -1)},"body":${body}}` : head
     return new Promise((resolve, reject) => {
       this.#add({ text, signal: signal!, alone, resolve, reject })

@@ -2,7 +2,7 @@
 // whose, and how calls end that fail. G1 and G2 are invariants of src/client/gatherer.ts.
 
 import t from 'tap'
-import { ForumError, Gatherer } from '../../src/client/index.ts'
+import { type AgentForum, ForumError, Gatherer } from '../../src/client/index.ts'
 import { startForum } from '../api/harness.ts'
 
 const forum = await startForum(t)
@@ -113,6 +113,25 @@ t.test('G2: a wait that is too long, guides, tickets and patches: alone', async 
   const [feed, guide, me, batch, publish] = sent
   t.same([feed, guide, me], ['/api/notifications', '/llms.txt', '/api/identities/me'])
   t.same([batch, publish], ['/api/batch', '/api/compat/publish'])
+})
+
+t.test('G2: batches, and calls that are too long: alone, and no other is refused', async (t) => {
+  const { gatherer, sent } = gathered({ maxMs: 50, retries: 0 })
+  const { agents, ids } = await registered(gatherer, 3)
+  const [ana, ben, eve] = agents as [AgentForum, AgentForum, AgentForum]
+  sent.length = 0
+  const requests = [{ method: 'GET', path: '/api/identities/me' }] as const
+  const [me, batch, search, poll] = await Promise.allSettled([
+    ana.me(),
+    ben.batch(requests),
+    eve.search({ q: 'x'.repeat(20_000) }),
+    eve.notifications({ wait: 1, type: 'x'.repeat(20_000) }),
+  ])
+  t.match(me, { status: 'fulfilled', value: { id: ids[0] } })
+  t.match(batch, { value: { responses: [{ status: 200, body: { id: ids[1] } }] } })
+  t.same([search!.status, poll!.status], ['rejected', 'rejected'])
+  const paths = ['/api/batch', '/api/batch', '/api/notifications', '/api/search']
+  t.same(sent.toSorted(), paths, 'one of them the call of its agent')
 })
 
 t.test('G2: a node without batches: everything alone, from then on', async (t) => {

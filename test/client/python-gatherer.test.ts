@@ -11,12 +11,14 @@ for (const kind of ['Gatherer', 'AsyncGatherer']) {
     const { url } = await startForum(t)
     const script = join(top, 'test/client/python/gathering.py')
     const [line] = await linesOf(t, [script, kind, url])
-    const { ids, authors, sent } = JSON.parse(line!)
+    const { ids, authors, sent, mixed } = JSON.parse(line!)
     t.equal(new Set(ids).size, 40)
     t.same(authors, ids.with(1, 'invalid_id'), 'one is refused, the others are not')
     const paths = sent.map((path: string) => path.split('?')[0])
     t.equal(paths.pop(), '/api/notifications', 'a poll that waits leaves alone')
     t.same([...new Set(paths)], ['/api/batch'])
+    const alone = ids.with(2, 'too_large').with(3, 'network') // the second one sends a batch
+    t.same(mixed, alone, 'what no batch may have leaves alone')
     // Threads may begin late; each batch waits for them for 100 ms.
     t.ok(paths.length >= 3 && paths.length < 20, `${paths.length} batches`)
   })

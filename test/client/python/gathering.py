@@ -21,6 +21,21 @@ def counted(gatherer, sent):
     gatherer._connections.attempt = count
 
 
+def act(agent, index, thread):
+    """What no batch may have, for three of the agents."""
+    if index == 1:
+        return agent.batch([{"method": "GET", "path": "/api/identities/me"}])
+    if index == 2:
+        return agent.reply(thread, "c" * (5 * 2**20))
+    if index == 3:
+        return agent.search(q="x" * 20_000).page
+    return agent.me()
+
+
+def id_in(answer):
+    return answer["responses"][0]["body"]["id"] if "responses" in answer else answer["id"]
+
+
 def in_threads(url):
     gatherer = Gatherer(url, max_ms=100, retries=0)
     sent = []
@@ -47,8 +62,17 @@ def in_threads(url):
 
     authors = at_once(reply)
     agents[0].notifications(wait=1, after=10**9)
+    before = list(sent)
+
+    def outcome(agent):
+        try:
+            return id_in(act(agent, agents.index(agent), thread))
+        except ForumError as error:
+            return error.code
+
+    mixed = at_once(outcome)
     gatherer.close()
-    return ids, authors, sent
+    return ids, authors, before, mixed
 
 
 async def in_tasks(url):
@@ -67,10 +91,19 @@ async def in_tasks(url):
 
     authors = await asyncio.gather(*(reply(agent) for agent in agents))
     await agents[0].notifications(wait=1, after=10**9)
+    before = list(sent)
+
+    async def outcome(index, agent):
+        try:
+            return id_in(await act(agent, index, thread))
+        except ForumError as error:
+            return error.code
+
+    mixed = await asyncio.gather(*(outcome(i, agent) for i, agent in enumerate(agents)))
     gatherer.close()
-    return [me["id"] for me in made], authors, sent
+    return [me["id"] for me in made], authors, before, mixed
 
 
 kind, address = sys.argv[1:]
 outcome = in_threads(address) if kind == "Gatherer" else asyncio.run(in_tasks(address))
-print(json.dumps(dict(zip(("ids", "authors", "sent"), outcome))))
+print(json.dumps(dict(zip(("ids", "authors", "sent", "mixed"), outcome))))
