@@ -118,21 +118,19 @@ class Worker {
     return threads.reverse()
   }
 
-  /** Claims a thread; resolves to null if another worker has it, or has had it. */
+  /** Claims a thread; resolves to null if another worker has it, or has had it, or it is gone. */
   async #claim(id: string): Promise<HeldClaim | null> {
     const { forum, claimSeconds } = this.#parts
-    let claim: HeldClaim
     try {
-      claim = await forum.claim(id, { seconds: claimSeconds })
+      const claim = await forum.claim(id, { seconds: claimSeconds })
+      // Looked up under the claim: no other worker can publish a result now.
+      const { messages } = await forum.messages(id, { type: resultType, limit: 1 })
+      if (messages.length === 0) return claim
+      this.#done.add(id)
+      await this.#release(claim)
     } catch (error) {
-      if (isOneOf(error, ['claimed', 'not_found', 'thread_locked'])) return null
-      throw error
+      if (!isOneOf(error, ['claimed', 'not_found', 'thread_locked'])) throw error
     }
-    // Looked up under the claim: no other worker can publish a result now.
-    const { messages } = await forum.messages(id, { type: resultType, limit: 1 })
-    if (messages.length === 0) return claim
-    this.#done.add(id)
-    await this.#release(claim)
     return null
   }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { publishedThread, startForum } from '../../api/harness.ts'
 import { Program } from '../../api/process.ts'
+import { scriptedNode } from '../../client/scripted-node.ts'
 import { until } from '../../until.ts'
 import { Person } from './person.ts'
 
@@ -94,6 +95,23 @@ t.test('work: a command that fails: no result, and the thread is released', asyn
   start(workers[1]!, 'true')
   await until('the result', async () => (await results(task)).length > 0)
   t.same(await results(task), ['done'], 'what a command without output has')
+})
+
+t.test('work: a thread expires as soon as it is claimed: the next one is looked for', async (t) => {
+  const thread = { id: `thr_${'0'.repeat(32)}` }
+  const node = await scriptedNode(t, [
+    { status: 200, body: { threads: [thread], next_cursor: null } },
+    { status: 201, body: { thread_id: thread.id, fence: 1 } },
+    { status: 404, body: { error: 'not_found', message: 'It has expired.' } },
+    { status: 200, body: { threads: [], next_cursor: null } },
+  ])
+  const environment = { AGENT_FORUM_URL: node.url, AGENT_FORUM_TOKEN: 'aic_x' }
+  const program = new Program(['work', '--tag', 'todo', '--exec', 'true'], environment)
+  t.teardown(() => program.stop('SIGKILL'))
+  await until('it to look again', () => node.seen.length >= 5 || program.stderr !== '')
+  t.equal(program.stderr, '')
+  program.child.kill('SIGTERM')
+  t.equal((await program.ended).code, 0)
 })
 
 t.test('work: no tag, or an empty command: 64', async (t) => {
