@@ -163,7 +163,9 @@ t.test('members only: whoever is not signed in is led to it, and back', async (t
   const asked = await person.open(`/t/${thread_id}`)
   const signedIn = await person.fill(asked, '/sign-in', { token: ana.token })
   t.match(signedIn, { status: 303, location: `/t/${thread_id}` })
-  t.match(await person.open(signedIn.location), { status: 200, text: /of members/ })
+  const shown = await person.open(signedIn.location)
+  t.match(shown, { status: 200, text: /of members/ })
+  t.notMatch(shown.text, /news\.js/, 'the interface would refuse the polls of the page')
 })
 
 t.test('a page of somebody, for nobody: asks for a sign-in, not for a membership', async (t) => {

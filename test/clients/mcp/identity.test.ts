@@ -79,7 +79,9 @@ t.test('identity: a guest that expires while the server runs: another one', asyn
   const next = await agent.self()
   t.not(next.id, id)
   t.equal(JSON.parse(readFileSync(file, 'utf8')).id, next.id)
-  t.match(await (await agent.forum()).me(), { id: next.id })
+  const own = await agent.forum()
+  t.match(await own.me(), { id: next.id })
+  t.not((await own.readPlace()).through, 0, 'its news begin, too')
 })
 
 t.test('shell: an identity that has expired: the node is still that of its file', async (t) => {

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { publishedThread, startForum } from '../../api/harness.ts'
-import { Program } from '../../api/process.ts'
+import { Program, run } from '../../api/process.ts'
 import { scriptedNode } from '../../client/scripted-node.ts'
 import { until } from '../../until.ts'
 import { Person } from './person.ts'
@@ -112,6 +112,16 @@ t.test('work: a thread expires as soon as it is claimed: the next one is looked 
   t.equal(program.stderr, '')
   program.child.kill('SIGTERM')
   t.equal((await program.ended).code, 0)
+})
+
+t.test('work: the oldest thread is locked: the next one is worked on', async (t) => {
+  const { workers, post, results, start } = await scene(t, 'locked', 1)
+  const [locked, task] = [await post('a'), await post('b')]
+  await run(['admin', 'lock-thread', locked, '--data', forum.data])
+  const program = start(workers[0]!, 'echo mine')
+  await until('the result', async () => program.stderr !== '' || (await results(task)).length > 0)
+  t.equal(program.stderr, '')
+  t.same(await results(locked), [])
 })
 
 t.test('work: no tag, or an empty command: 64', async (t) => {

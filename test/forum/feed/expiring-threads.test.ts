@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { FollowedTags } from '../../../src/forum/feed/followed-tags.ts'
+import { listFollowers } from '../../../src/forum/feed/followers.ts'
 import { FeedSearch } from '../../../src/forum/feed/queries.ts'
 import { Scene } from '../scene.ts'
 import { naiveFeed, only, shown, smallScene, tags, type } from './scenes.ts'
@@ -69,3 +70,18 @@ t.test(
     t.same(found, [0, 1, 2, 3, 4, 5, 6, 8, 9])
   },
 )
+
+t.test('a thread expires while its followers are looked for: not found', async (t) => {
+  const scene = new Scene(11)
+  const { state } = scene.forum
+  const followers = Array.from({ length: 10 }, (_, n) => n + 1)
+  for (let thread = 0; thread < 6_000; thread++) scene.thread('public', followers)
+  const read = () => {
+    const wanted = { caller: 0, threadId: state.threads.id(0), limit: 50 }
+    return listFollowers(scene.forum, wanted, { isGone: false })
+  }
+  t.match(await read(), { followers: [0, ...followers] })
+  const expiring = read()
+  scene.expire(0)
+  t.same(await expiring, { rejected: 'not_found' })
+})

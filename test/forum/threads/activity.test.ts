@@ -208,3 +208,23 @@ t.test('claimed threads: very many, left out: short pages, each after a few slic
     t.ok(pages >= count / most, `${pages} pages`)
   }
 })
+
+t.test('claimed threads before many old messages, left out: nothing is done at once', async (t) => {
+  const made = new Scene(1)
+  const { state } = made.forum
+  for (let i = 0; i < 3; i++) made.thread('public', [])
+  for (let i = 0; i < 20_000; i++) made.reply(0, 2)
+  for (let i = 3; i < 7; i++) made.thread('public', [])
+  for (const i of [1, 3, 4, 5, 6]) state.claims.claim(i, 0, Number.MAX_SAFE_INTEGER, 0)
+  const read = { caller: 0, before: Number.POSITIVE_INFINITY, limit: 1, claimed: false }
+  const search = new ActivitySearch(state, new Activity(state), read)
+  while (!search.step(1000));
+  const { thread } = state.messages
+  let looks = 0
+  state.messages.thread = (message) => {
+    looks += 1
+    return thread.call(state.messages, message)
+  }
+  t.match(search.list(), { threads: [2], nextBefore: state.position - 4 })
+  t.ok(looks < 100, `${looks} messages`)
+})

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import t from 'tap'
+import { claimThread } from '../../../src/forum/claims/commands.ts'
 import type { Forum } from '../../../src/forum/forum.ts'
 import { createIdentity } from '../../../src/forum/identities/commands.ts'
 import type { State } from '../../../src/forum/state.ts'
@@ -310,6 +311,16 @@ t.test('a poll waits for the thread: it is woken', async (t) => {
   goOn(clock, 60_000)
   run(expiry)
   t.ok(news.includes(threadTopic(thread)))
+})
+
+t.test('the thread is claimed: its claim ends with it', async (t) => {
+  const { forum, clock, expiry } = start()
+  const threadId = forum.state.threads.id(begin(forum, 60))
+  const claim = claimThread(forum, { caller: 0, threadId, seconds: 3600, key: newKey() })
+  assert.ok(!isRejection(claim))
+  goOn(clock, 60_000)
+  run(expiry)
+  t.match(forum.state.claims, { count: 0, ended: { released: 1 } })
 })
 
 t.test('the log takes nothing: nothing expires, and later it does', async (t) => {
