@@ -45,6 +45,7 @@ import { beginLog, besideLog } from '../../../wal/tools/begin-log.ts'
 import { checkCheckpoint } from '../../../wal/tools/checkpoint-check.ts'
 import { stateVersion } from '../../kernel/saved.ts'
 import { type LogStream, StreamUnavailable } from './log-stream.ts'
+import { StoppedEarly } from './start-again.ts'
 
 const version = 1
 const noteKey = 'checkpoint'
@@ -132,17 +133,18 @@ export async function uploadCheckpoint(
 /**
  * Downloads a store's checkpoint from beside the stream into a directory without one. Returns null
  * if there is none. Rejects with `StreamUnavailable`, also while objects that the note names are
- * missing.
+ * missing, and with `StoppedEarly` once `isStopped`.
  */
 export async function fetchCheckpoint(
   stream: LogStream,
   directory: CheckpointDirectory,
   store: string,
+  isStopped: () => boolean = () => false,
 ): Promise<{ position: number; storeId: string } | null> {
   for (let attempt = 1; ; attempt++) {
     const note = await uploadedCheckpoint(stream)
     if (note?.store !== store) return null
-    const missing = await downloadAll(stream, directory, note)
+    const missing = await downloadAll(stream, directory, note, isStopped)
     if (missing === null) return { position: note.position, storeId: note.store }
     // A newer checkpoint may have replaced this one meanwhile.
     if (attempt === attemptsMax) {
@@ -155,18 +157,20 @@ export async function fetchCheckpoint(
  * Downloads a store's checkpoint beside the log of this directory, checks that a start can use it,
  * and begins a log after it, so that this copy can replace the other (`planReplacing`). Rejects
  * with `StreamUnavailable` if there is no such checkpoint now, with a JournalError 76 if it has
- * another format, and with 74 if the disk has no room for both copies; nothing is replaced.
+ * another format, with 74 if the disk has no room for both copies, and with `StoppedEarly` once
+ * `isStopped`; nothing is replaced.
  */
 export async function fetchBeside(
   stream: LogStream,
   directory: CheckpointDirectory,
   store: string,
+  isStopped: () => boolean,
 ): Promise<void> {
   const note = await uploadedCheckpoint(stream)
   if (note === null || !(await isWhole(stream, note))) throw unusable('is not whole')
   const beside = besideLog(directory)
   try {
-    const fetched = await fetchCheckpoint(stream, beside, store)
+    const fetched = await fetchCheckpoint(stream, beside, store, isStopped)
     if (fetched === null) throw unusable('is of another store')
     const { manifest, why } = await checkCheckpoint(beside, manifestNumbers(beside)[0])
     if (manifest === null) throw unusable(`is damaged: ${why}`)
@@ -252,6 +256,7 @@ async function uploadFile(
     const bytes = disk.size(file)
     const pieces = async function* () {
       for (let at = 0; at < bytes || at === 0; at += pieceBytes) {
+        if (isStopped()) throw new StreamUnavailable('the upload was stopped')
         // Each piece needs its own buffer, because the client may resend one that seems lost.
         const piece = Buffer.alloc(Math.min(pieceBytes, bytes - at))
         yield piece.subarray(0, await readFullyLater(disk, file, piece, at))
@@ -261,7 +266,6 @@ async function uploadFile(
     for await (const piece of pieces()) crc = crc32(piece, crc)
     let index = 0
     for await (const piece of pieces()) {
-      if (isStopped()) throw new StreamUnavailable('the upload was stopped')
       const object = objectName(node, name, crc, index)
       if (!there.has(object)) await objects.put(object, piece)
       index += 1
@@ -277,6 +281,7 @@ async function downloadAll(
   stream: LogStream,
   directory: CheckpointDirectory,
   note: CheckpointNote,
+  isStopped: () => boolean,
 ): Promise<string | null> {
   const { disk, dir } = directory
   for (const file of note.files) {
@@ -285,7 +290,9 @@ async function downloadAll(
     }
     try {
       const target = path.join(dir, file.name)
-      await replaceFileLater(disk, target, (to) => download(stream, disk, to, note, file))
+      await replaceFileLater(disk, target, (to) =>
+        download(stream, disk, to, { note, file, isStopped }),
+      )
     } catch (error) {
       if (!(error instanceof MissingObject)) throw error
       return file.name
@@ -296,15 +303,21 @@ async function downloadAll(
 
 class MissingObject extends Error {}
 
+interface Downloading {
+  note: CheckpointNote
+  file: TransferredFile
+  isStopped: () => boolean
+}
+
 async function download(
   { objects }: LogStream,
   disk: CheckpointDirectory['disk'],
   target: number,
-  note: CheckpointNote,
-  file: TransferredFile,
+  { note, file, isStopped }: Downloading,
 ): Promise<void> {
   let [at, crc] = [0, 0]
   for (const name of objectsOf(note, file)) {
+    if (isStopped()) throw new StoppedEarly('stopped')
     const piece = await objects.get(name)
     if (piece === null) throw new MissingObject(name)
     await writeAllLater(disk, target, piece, at)

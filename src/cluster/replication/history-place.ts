@@ -90,7 +90,7 @@ export class HistoryPlace {
    * is one. Rejects with a ConfigError if the history has another secret.
    */
   async prepare(storeId: string | null): Promise<string | null> {
-    const { stream, directory, node, log } = this.#options
+    const { stream, directory, node, log, isStopped } = this.#options
     const known = finishPlan(directory)
       ? storeIdOf(listSegments(directory.disk, directory.dir))
       : storeId
@@ -102,7 +102,7 @@ export class HistoryPlace {
     if (history === null) return null
     const { store } = history
     adoptEpoch(directory, history)
-    const fetched = await this.#ask(() => fetchCheckpoint(stream, directory, store))
+    const fetched = await this.#ask(() => fetchCheckpoint(stream, directory, store, isStopped))
     const position = fetched?.position ?? 0
     beginLog(directory, { storeId: store, position })
     log.info({ position }, 'log_fetched')
@@ -234,7 +234,7 @@ export class HistoryPlace {
       const covered = checkpoint?.store === storeId ? checkpoint.position : 0
       if (covered + 1 < first) return nothingBetween(position, first)
       try {
-        await fetchBeside(stream, directory, storeId)
+        await fetchBeside(stream, directory, storeId, isStopped)
       } catch (error) {
         if (error instanceof StreamUnavailable) return error.message // H5
         throw error

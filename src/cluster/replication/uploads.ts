@@ -108,7 +108,7 @@ export class Uploads {
     }
     const backoff = new Backoff()
     while (!isStopped()) {
-      if (await this.#uploadOne()) return
+      if (await this.#uploadOne(isStopped)) return
       await backoff.pause()
     }
   }
@@ -176,12 +176,11 @@ export class Uploads {
   }
 
   /** Uploads the newest checkpoint; returns whether it succeeded. */
-  async #uploadOne(): Promise<boolean> {
+  async #uploadOne(isStopped = () => this.#isStopped): Promise<boolean> {
     const { stream, checkpoints, node, onNotice } = this.#options
     const manifest = checkpoints.latest!
     const { position, number } = manifest
     try {
-      const isStopped = () => this.#isStopped
       if (await uploadCheckpoint(stream, checkpoints.directory, { node, manifest, isStopped })) {
         this.#position = position
         onNotice({ event: 'checkpoint_uploaded', number, position })
@@ -189,7 +188,7 @@ export class Uploads {
       this.#failures.delete('upload')
       return true
     } catch (error) {
-      if (this.#isStopped) return false
+      if (isStopped()) return false
       const why = messageOf(error)
       this.#failures.set('upload', why)
       onNotice({ event: 'checkpoint_upload_failed', level: 'warn', number, position, why })

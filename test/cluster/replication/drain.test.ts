@@ -1,8 +1,10 @@
-// A leader that stops during an outage of the stream.
+// A leader that stops during an outage of the stream, or while it uploads its first checkpoint.
 
 import { mock } from 'node:test'
 import t from 'tap'
+import { uploadedCheckpoint } from '../../../src/cluster/replication/checkpoint-transfer.ts'
 import { StreamUnavailable } from '../../../src/cluster/replication/log-stream.ts'
+import { Uploads } from '../../../src/cluster/replication/uploads.ts'
 import { until } from '../../until.ts'
 import { LeadingNode, newDirectory } from './leading-node.ts'
 import { MemoryStream } from './memory-stream.ts'
@@ -49,4 +51,18 @@ t.test('lead: stops while a lost checkpoint is taken again, without the stream',
   await until('the leader to give up', () => isDrained)
   await writing
   await node.close()
+})
+
+t.test('first: stopped while the checkpoint is uploaded: it stops at once', async (t) => {
+  const stream = new MemoryStream()
+  const node = await new LeadingNode(newDirectory(t)).open()
+  t.teardown(() => node.close())
+  await node.write('one')
+  let puts = 0
+  stream.objects.put = async () => void puts++
+  const isStopped = () => puts > 0
+  const { checkpoints, forum } = node
+  await new Uploads({ stream, checkpoints, forum, node: 'a', onNotice() {}, isStopped }).first()
+  t.equal(puts, 1)
+  t.equal(await uploadedCheckpoint(stream), null)
 })

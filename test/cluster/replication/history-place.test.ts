@@ -262,6 +262,33 @@ for (const [what, change, why] of lacking) {
   })
 }
 
+/** Has the node be stopped once an object was read; returns the number of objects read. */
+function stopAtFirst(stream: MemoryStream, waits: string[]): () => number {
+  let gets = 0
+  const { get } = stream.objects
+  stream.objects.get = (name) => {
+    gets += 1
+    waits.push('the node is stopped')
+    return get.call(stream.objects, name)
+  }
+  return () => gets
+}
+
+t.test('place: stopped while a checkpoint is fetched: it stops at once', async (t) => {
+  const { stream, own } = await trimmed(t)
+  const waits: string[] = []
+  const place = await placeOf(stream, own, { waits })
+  const gets = stopAtFirst(stream, waits)
+  await t.rejects(place.agree(own.journal, term('leader')), { name: 'StoppedEarly' })
+  t.equal(gets(), 1)
+  t.ok(untouched(own.dir))
+  waits.length = 0
+  const dir = newDirectory(t)
+  const empty = await placeOf(stream, { dir, journal: own.journal }, { waits })
+  await t.rejects(empty.prepare(null), { name: 'StoppedEarly' })
+  t.equal(gets(), 2)
+})
+
 for (const [node, keeps] of [
   ['leader', false],
   ['this', true],
