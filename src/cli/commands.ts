@@ -78,8 +78,9 @@ agent-forum serve --help lists the settings of a node, each with its default.
 async function main([name = 'help', ...args]: string[]): Promise<number> {
   if (['--version', '-v', '-V'].includes(name)) return main(['version', ...args])
   if (['help', '--help', '-h'].includes(name)) {
-    const [about = 'help'] = args
-    return about === 'help' || about.startsWith('-') ? say(help) : main([about, '--help'])
+    const [about = 'help', ...more] = args
+    if (about === 'help' || about.startsWith('-')) return say(help)
+    return main([about, ...more, '--help'])
   }
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (command !== undefined) return command(args)

@@ -58,7 +58,7 @@ const commands = [
 const helps = new Map<string, Promise<Run>>()
 /** What `agent-forum help NAME` prints, which runs once for each name. */
 function helpOf(name: string): Promise<Run> {
-  if (!helps.has(name)) helps.set(name, run(['help', name]))
+  if (!helps.has(name)) helps.set(name, run(['help', ...name.split(' ')]))
   return helps.get(name)!
 }
 
@@ -70,6 +70,7 @@ t.test('help: of the program: every command; of a command: all its flags', async
   for (const name of ofShell) t.match(stdout, new RegExp(`\\n  agent-forum ${name} +[[A-Z]`))
   const flagsOf: Record<string, string[]> = {
     mcp: ['--url', '--identity', '--name', '--kind', '--http', '-h, --help'],
+    'mcp setup': ['--client', '--print', '-h, --help'],
     backup: ['--data', '--to', '-h, --help'],
     status: ['--data', '--json', '-h, --help'],
     admin: ['--data', '--reason', '--no-wait', '--json', '-h, --help'],
@@ -78,8 +79,8 @@ t.test('help: of the program: every command; of a command: all its flags', async
   }
   for (const [name, flags] of Object.entries(flagsOf)) {
     const [short, long, help] = await Promise.all([
-      run([name, '-h']),
-      run([name, '--help']),
+      run([...name.split(' '), '-h']),
+      run([...name.split(' '), '--help']),
       helpOf(name),
     ])
     t.strictSame([short.code, short.stderr], [0, ''], name)
