@@ -39,6 +39,8 @@ function isFree(path: string): boolean {
   try {
     return readdirSync(path).length === 0
   } catch (error) {
-    return codeOf(error) === 'ENOENT'
+    const code = codeOf(error)
+    if (code === 'ENOENT' || code === 'ENOTDIR') return code === 'ENOENT'
+    throw error // such as a directory that this user may not read
   }
 }

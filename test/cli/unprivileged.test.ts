@@ -2,7 +2,7 @@
 // files. Each failure is reported in one sentence and with its exit code, without a stack trace.
 
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, readFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { startForum } from '../api/harness.ts'
 import { dataDirectory, program } from '../api/process.ts'
@@ -55,6 +55,29 @@ t.test('data that cannot be read: any command: 74 in one sentence', { skip }, as
     t.notOk(existsSync(to))
   }
 })
+
+t.test(
+  'a new directory in one that cannot be read: 74, not "takes a new directory"',
+  { skip },
+  (t) => {
+    const directory = dataDirectory(t)
+    const [closed, archive] = [`${directory}/closed`, `${directory}/archive`]
+    mkdirSync(closed, { recursive: true })
+    writeFileSync(archive, '')
+    chmodSync(closed, 0)
+    t.teardown(() => chmodSync(closed, 0o700))
+    const commands = [
+      ['import', archive, '--data', `${closed}/new`],
+      ['backup', '--data', directory, '--to', `${closed}/new`],
+    ]
+    for (const command of commands) {
+      const { code, stderr } = run(agentForum(...command))
+      t.equal(code, 74, command[0])
+      t.match(stderr, /^agent-forum: cannot [^\n]+: EACCES: [^\n]+; run this as the user [^\n]+\n$/)
+    }
+    t.end()
+  },
+)
 
 const lowestPort = '/proc/sys/net/ipv4/ip_unprivileged_port_start'
 const anyPort = existsSync(lowestPort) && Number(readFileSync(lowestPort)) <= 80
