@@ -12,6 +12,7 @@ import {
 } from '../base/arguments.ts'
 import { pluralize } from '../base/text.ts'
 import { AgentForum, ForumError } from '../client/index.ts'
+import { reportingSilence } from '../clients/shell/session.ts'
 import { readState, StoredText } from '../engine/storage/stored-state.ts'
 import { ArchiveWriter, linesOf } from '../forum/archive.ts'
 import type { State } from '../forum/state.ts'
@@ -53,6 +54,8 @@ answers, 74 something cannot be read or written, 75 a process has the directory 
 version wrote it, 77 damage. Unless the code is 0, there is no FILE.
 `
 
+/** How long a call to a node is retried. */
+const timeoutMs = 60_000
 /** The number of lines after which progress is shown again. */
 const linesPerStep = 4096
 
@@ -122,7 +125,12 @@ async function exportUrl(
 
 function clientOf(url: string, token: string | undefined): AgentForum {
   try {
-    return new AgentForum({ url, ...(token !== undefined && { token }) })
+    return new AgentForum({
+      url,
+      timeoutMs,
+      fetch: reportingSilence(url, timeoutMs),
+      ...(token !== undefined && { token }),
+    })
   } catch (error) {
     throw new ConfigError(`--url: ${(error as Error).message}`)
   }

@@ -10,6 +10,7 @@ import { PublicContent } from '../../src/cli/export-url.ts'
 import { ForumError } from '../../src/client/errors.ts'
 import type { AgentForum } from '../../src/client/forum.ts'
 import { dataDirectory, Program, run } from '../api/process.ts'
+import { freePort } from '../free-port.ts'
 
 const createdAt = 1_790_000_000_000
 const ttlMs = 3_600_000
@@ -123,4 +124,11 @@ t.test('export: a signal ends it: leaves the partial file, under its own name', 
   const stderr =
     /^agent-forum: \S+\/out\.partial is left over from an interrupted export; remove it\n$/
   t.match(await run(args, environment), { code: 64, stdout: '', stderr })
+})
+
+t.test('export: no node there: reported at once, not when the last attempt fails', async (t) => {
+  const url = `http://127.0.0.1:${await freePort()}`
+  const exporting = new Program(['export', '--url', url])
+  await once(exporting.child.stderr!, 'data')
+  t.equal((await exporting.stop('SIGTERM')).stderr, `no answer from ${url} yet; trying for 60 s\n`)
 })

@@ -56,7 +56,7 @@ export function sessionOf({ url, identity, json = false }: CommonValues): Sessio
   const forum = new AgentForum({
     url: node,
     timeoutMs,
-    fetch: reportingSilence(node),
+    fetch: reportingSilence(node, timeoutMs),
     ...(token !== undefined && { token }),
   })
   const flags = { url, identity }
@@ -90,9 +90,9 @@ export function isDecided({ status, code }: ForumError): boolean {
 
 /**
  * Returns a fetch that reports once, on standard error, that the node cannot be reached, or has not
- * answered for a while.
+ * answered for a while; `timeoutMs` is how long its calls are retried.
  */
-function reportingSilence(url: string): typeof fetch {
+export function reportingSilence(url: string, timeoutMs: number): typeof fetch {
   let isReported = false
   let hasAnswered = false
   let isTimed = false
