@@ -113,6 +113,16 @@ t.test('verify: the endpoint echoes or not: verified, or the reason', async (t) 
   t.match(await verify(), { verified: false, webhook: { state: 'active' } }, 'it stays verified')
 })
 
+t.test('verify: in one batch with its registration: too early, which it says', async (t) => {
+  const ana = await forum.identity()
+  const registration = { method: 'POST', path, key: newKey(), body: { url: 'https://localhost/' } }
+  const verification = { method: 'POST', path: `${path}/verify` }
+  const { text } = await ana.post('/api/batch', { requests: [registration, verification] })
+  const message = 'The registration is not on disk yet. Request the verification again.'
+  const refused = { status: 503, body: { error: 'overloaded', message } }
+  t.match(JSON.parse(text).responses, [{ status: 201 }, refused])
+})
+
 t.test("a secret other than the log's: refused in one line", async (t) => {
   const own = await startForum(t)
   await register(await own.identity(), 'https://hooks.example.com/')

@@ -113,6 +113,7 @@ export interface Verification {
 }
 
 const challengeBytes = 24
+const tooEarly = 'The registration is not on disk yet. Request the verification again.'
 
 export function beginVerification(forum: Forum, caller: number): Verification | Rejection {
   const { state, stamps } = forum
@@ -121,7 +122,7 @@ export function beginVerification(forum: Forum, caller: number): Verification | 
   if (webhook === undefined) return { rejected: 'webhook_not_registered', position }
   // Nothing is sent for a webhook before it is durable; it will be when this rejection leaves.
   if (webhook.position > forum.journal.durable) {
-    return { rejected: 'overloaded', position: webhook.position }
+    return { rejected: 'overloaded', position: webhook.position, detail: tooEarly }
   }
   const permit = admit(forum, 'verifications', { caller, address: '' })
   if (isRejection(permit)) return permit
