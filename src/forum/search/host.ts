@@ -317,8 +317,8 @@ export class SearchHost {
       return
     const acts = state.moderation.page(this.#announcedErasure, Number.POSITIVE_INFINITY)
     const removed = acts.filter(({ kind }) => kind === 'removed')
-    const messages = removed.map(({ subject, position }): [number, number] => [subject, position])
-    messages.push(...this.#forgotten.splice(0))
+    const acted = removed.map(({ subject, position }): [number, number] => [subject, position])
+    const messages = acted.concat(this.#forgotten.splice(0)) // more than fit into a call of `push`
     this.#announcedErasure = state.erasedPosition
     this.#send({ type: 'removed', messages, through: state.erasedPosition })
   }

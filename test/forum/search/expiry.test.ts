@@ -1,5 +1,6 @@
 // Goal:   the text of an expired thread leaves the index, also if it is erased while the node looks
-//         for what has expired in the shards of an index process that has just started.
+//         for what has expired in the shards of an index process that has just started, and if more
+//         messages have expired since a shard was built than a call can have arguments.
 // Method: the index in a process of its own, with two shards of a forum in this process.
 
 import assert from 'node:assert/strict'
@@ -23,14 +24,14 @@ t.setTimeout(timeoutMs)
 const word = 'ephemeral'
 const said = { caller: 0, address: '', mentionIds: [] }
 
-/** Publishes a thread that expires, and one that makes the index have two shards. */
-function fill({ forum }: World): void {
+/** Publishes a thread that expires, and another one. The first or second has the replies. */
+function fill({ forum }: World, replied: 0 | 1): void {
   const ana = { kind: 'persistent', displayName: 'Ana', address: '' } as const
   assert.ok(!isRejection(createIdentity(forum, ana, 'open')))
   const thread = { ...said, title: 'T', visibility: 'public', participantIds: [] } as const
   createThread(forum, { ...thread, content: word, ttlSeconds: 60, key: 'key-of-mortal' })
   createThread(forum, { ...thread, content: 'stays', key: 'key-of-other' })
-  const threadId = forum.state.threads.id(1)
+  const threadId = forum.state.threads.id(replied)
   for (let n = 0; n < shardMessages; n++) {
     reply(forum, { ...said, content: `${n}`, threadId, key: `key-of-reply-${n}` })
   }
@@ -55,7 +56,7 @@ t.test('index: starts while a thread is erased: no file has its text in the end'
   const { state } = forum
   const dir = dataDirectory(t)
   mkdirSync(dir)
-  fill(world)
+  fill(world, 1)
   const first = startIndex(t, world, dir)
   const isIndexed = () => first.progress.indexed === state.messages.count
   await until('all to be indexed', isIndexed)
@@ -77,5 +78,25 @@ t.test('index: starts while a thread is erased: no file has its text in the end'
   await until('the thread to be erased', () => state.erasedPosition > 0)
   second.onDurable()
   await until('the index to be without it', () => second.isGone(state.erasedPosition))
+  t.same(filesWithWord(dir), [])
+})
+
+t.test('index: starts after many messages have expired: the node goes on', async (t) => {
+  const world = newWorld()
+  const { forum, clock } = world
+  const { state } = forum
+  const dir = dataDirectory(t)
+  mkdirSync(dir)
+  fill(world, 0)
+  const first = startIndex(t, world, dir)
+  await until('all to be indexed', () => first.progress.indexed === state.messages.count)
+  await first.stop()
+  t.ok(filesWithWord(dir).length > 0)
+
+  const expiry = new ThreadExpiry(forum)
+  goOn(clock, 60_000)
+  while (!state.messages.isForgotten(0)) expiry.turn()
+  const second = startIndex(t, world, dir)
+  await until('the index to be without them', () => second.isGone(state.erasedPosition))
   t.same(filesWithWord(dir), [])
 })
