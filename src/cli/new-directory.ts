@@ -19,11 +19,17 @@ export async function makeNewDirectory<T>(
 ): Promise<T> {
   if (!isFree(to)) throw new ConfigError(`${flag} takes a new directory, not ${to}`)
   const unfinished = `${to.replace(/\/+$/, '')}.partial`
-  if (!isFree(unfinished)) {
-    throw new ConfigError(`${unfinished} is left over from an interrupted ${what}; remove it`)
+  mkdirSync(dirname(unfinished), { recursive: true })
+  try {
+    mkdirSync(unfinished, { mode: 0o700 })
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+    throw new ConfigError(
+      `${unfinished} is there: another ${what} is making it, or it is left over from an ` +
+        `interrupted one; then remove it`,
+    )
   }
   try {
-    mkdirSync(unfinished, { mode: 0o700, recursive: true })
     const made = await fill(unfinished)
     realDisk.rename(unfinished, to)
     syncDirectory(realDisk, dirname(resolve(to)))

@@ -1,8 +1,9 @@
 // Maps ids of 128 random bits to dense numbers, assigned in order of arrival: agt_…, thr_…, and the
 // first half of a token's SHA-256.
 //
-// An id is kept in four u32 columns. Ids come from the system's random source, so the first word is
-// a good hash, and no caller can choose it.
+// An id is kept in four u32 columns. Ids come from the system's random source, and no caller can
+// choose one. The ids of an archive need not be random: they may be numbers, so all four words are
+// hashed.
 
 import assert from 'node:assert/strict'
 import type { PagedStore } from '../../../wal/checkpoint/paged-store.ts'
@@ -26,15 +27,20 @@ export class IdTable {
   /** Adds the id written at `from` in `text` and returns its number. */
   add(text: string, from = 0): number {
     const number = this.count
-    for (let i = 0; i < 4; i++) this.#words[i].push(wordAt(text, from + i * 8))
-    this.#index.add(this.#words[0].get(number), number)
+    let mixed = 0
+    for (let i = 0; i < 4; i++) {
+      const word = wordAt(text, from + i * 8)
+      this.#words[i].push(word)
+      mixed ^= word
+    }
+    this.#index.add(hashOf(mixed), number)
     return number
   }
 
   replace(number: number, text: string): void {
-    this.#index.remove(this.#words[0].get(number), number)
+    this.#index.remove(this.#hash(number), number)
     for (let i = 0; i < 4; i++) this.#words[i].set(number, wordAt(text, i * 8))
-    this.#index.add(this.#words[0].get(number), number)
+    this.#index.add(this.#hash(number), number)
   }
 
   /** Returns the number of the id written in lowercase hex at `from` in `text`, or -1. */
@@ -44,8 +50,9 @@ export class IdTable {
     const third = wordAt(text, from + 16)
     const fourth = wordAt(text, from + 24)
     const [, seconds, thirds, fourths] = this.#words
+    // Ids with the same hash and the same three words have the same first word, too.
     return this.#index.find(
-      first,
+      hashOf(first ^ second ^ third ^ fourth),
       (number) =>
         seconds.get(number) === second &&
         thirds.get(number) === third &&
@@ -59,8 +66,18 @@ export class IdTable {
   }
 
   fillIndexes(): Iterable<void> {
-    const [firsts] = this.#words
-    return this.#index.fill(this.count, (from) => firsts.rowsFrom(from) as Uint32Array)
+    return this.#index.fill(this.count, (from, to) => {
+      const [firsts, seconds, thirds, fourths] = this.#words.map((words) => words.rowsFrom(from))
+      const hashes = new Uint32Array(to - from)
+      for (let i = 0; i < hashes.length; i++) {
+        hashes[i] = hashOf(firsts[i] ^ seconds[i] ^ thirds[i] ^ fourths[i])
+      }
+      return hashes
+    })
+  }
+
+  #hash(number: number): number {
+    return hashOf(this.#words.reduce((mixed, words) => mixed ^ words.get(number), 0))
   }
 
   /** The id in hex. */
@@ -68,6 +85,14 @@ export class IdTable {
     for (let i = 0; i < 4; i++) scratch.writeUInt32BE(this.#words[i].get(number), i * 4)
     return scratch.toString('hex')
   }
+}
+
+/**
+ * Returns the hash of an id, of which `mixed` is the exclusive or of its words. The multiplier is
+ * 2^32 over the golden ratio, so that the hashes of successive numbers are far apart.
+ */
+function hashOf(mixed: number): number {
+  return Math.imul(mixed, 0x9e3779b1) >>> 0
 }
 
 /** Returns the number that eight hex characters stand for. */

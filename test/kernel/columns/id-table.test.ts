@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { IdTable } from '../../../src/kernel/columns/id-table.ts'
+import { isLinear } from '../../linear.ts'
 
 /** Ids made of few distinct words, some of them zero, so that many ids differ in one word only. */
 const word = fc.constantFrom('00000000', '00000001', '0000000a', 'ffffffff', 'deadbeef')
@@ -41,3 +42,19 @@ t.test('ids: longer text: the first 128 bits are the id, as for a digest', async
   table.add(half + 'cd'.repeat(16))
   t.equal(table.find(half), 0)
 })
+
+t.test(
+  'ids: successive numbers, as in an archive made by hand: added in linear time',
+  async (t) => {
+    for (const digits of [32, 8]) {
+      const add = (count: number) => {
+        const table = new IdTable()
+        for (let n = 0; n < count; n++) {
+          table.add(n.toString(16).padStart(digits, '0').padEnd(32, '0'))
+        }
+        Array.from(table.fillIndexes())
+      }
+      t.ok(isLinear(add, 4_000), `${digits} digits`)
+    }
+  },
+)
