@@ -1,5 +1,6 @@
 // Goal:   errors for which libuv has no name are recognized by their number: an exhausted quota
-//         (EDQUOT) is a lack of space, and a damaged file system (EUCLEAN) is a storage failure.
+//         (EDQUOT) is a lack of space, and a damaged file system (EUCLEAN) is a storage failure. A
+//         sandbox that refuses a system call does not end the search.
 // Method: the real program under strace, which makes system calls on one file fail with that error,
 //         always or once in each thread. Its answers, log and readiness are observed from outside.
 
@@ -113,4 +114,23 @@ t.test('EUCLEAN from a page of the checkpoint: put aside, and the log is replaye
   const { forum } = await traced(t, data, under)
   t.match(await forum.logged('checkpoint_put_aside'), { level: 40, why: /0000000001\.pages/ })
   t.same((await new Client(forum, ana.token).read(body.thread_id)).body.messages, messages)
+})
+
+t.test('search: a sandbox refuses its priority: it indexes all the same', async (t) => {
+  if (!isTraceable) return t.comment(withoutStrace)
+  const fault = ['-e', 'trace=setpriority', '-e', 'inject=setpriority:error=EPERM']
+  const under = ['strace', '-D', '-f', '-qq', '--seccomp-bpf', '-o', '/dev/null', ...fault]
+  const forum = new Forum(dataDirectory(t), [], { under })
+  forum.environment.AGENT_FORUM_NO_SEARCH = 'off'
+  t.teardown(async () => {
+    await forum.stop('SIGKILL')
+    await forum.agent.destroy()
+  })
+  await forum.start()
+  const ana = await forum.identity()
+  await ana.thread({ title: 'Found', content: 'an ornithopter' })
+  await until('the word to be found', async () => {
+    const { text } = await forum.anonymous.get('/api/search?q=ornithopter')
+    return text.includes('an ornithopter')
+  })
 })

@@ -224,7 +224,11 @@ class IndexProcess {
 
 // Signals that a terminal sends to all of its processes are left to the node.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
-os.setPriority(priority)
+try {
+  os.setPriority(priority)
+} catch {
+  // A sandbox may not let it; it then only rests between batches (P3).
+}
 const node = new Socket({ fd: nodeDescriptor })
 let running: IndexProcess | null = null
 receive<FromNode>(node, (message, texts) => {
