@@ -40,8 +40,10 @@ export function plot<T extends Moment>(
   lines: readonly PlotLine<T>[],
 ): Html {
   if (intervals.length < 2) return html`<p>This run was too short to plot.</p>`
-  const end = Math.max(1, ...intervals.map(({ second }) => second))
-  const most = Math.max(...intervals.flatMap((each) => lines.map(([, , value]) => value(each))))
+  // Not as arguments of one call: a run of twelve hours has more than that takes.
+  const greatest = (of: readonly number[]) => of.reduce((most, each) => Math.max(most, each), 0)
+  const end = Math.max(1, greatest(intervals.map(({ second }) => second)))
+  const most = greatest(lines.map(([, , value]) => greatest(intervals.map(value))))
   const values = ticksTo(most)
   const highest = values.at(-1)!
   const x = (second: number) => (left + (second / end) * (plotWidth - left - right)).toFixed(1)

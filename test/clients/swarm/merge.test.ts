@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { Latencies } from '../../../src/clients/swarm/latencies.ts'
-import { asTime, plot, ticksTo, timesTo } from '../../../src/clients/swarm/plot.ts'
+import { asTime, type PlotLine, plot, ticksTo, timesTo } from '../../../src/clients/swarm/plot.ts'
 import type { Report } from '../../../src/clients/swarm/report.ts'
 import { seededRandom } from '../../wal/simulated-inode.ts'
 import { fakeForum, small, swarm } from './run.ts'
@@ -210,4 +210,13 @@ t.test('plot: phases: the longest are named, as far as names do not touch', asyn
   )
   for (const [, x, name] of names) t.ok(Number(x) + name!.length * 6.5 <= 900, `${name} at ${x}`)
   t.equal(text.match(/class="phase"/g)?.length, 5, 'where each of them begins')
+})
+
+t.test('plot: the seconds of a day, more than a call takes arguments', async (t) => {
+  const day = Array.from({ length: 86_400 }, (_, second) => ({ second, phase: 'publish' }))
+  const line = (name: string, most: number): PlotLine<(typeof day)[number]> => {
+    return ['a', name, ({ second }) => (second / 86_400) * most]
+  }
+  const { text } = plot(day, [line('p50', 1), line('p99', 900)])
+  t.match(text, '>1,000</text>')
 })
