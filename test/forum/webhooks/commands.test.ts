@@ -140,7 +140,8 @@ t.test('webhook: not durable yet: verified: its endpoint is not contacted before
     health: 'ok',
     durable: position - 1,
   }
-  t.same(beginVerification(scene.forum, 1), { rejected: 'overloaded', position })
+  const detail = 'The registration is not on disk yet. Request the verification again.'
+  t.same(beginVerification(scene.forum, 1), { rejected: 'overloaded', position, detail })
   scene.forum.journal = rows
   t.match(beginVerification(scene.forum, 1), { endpoint: 'https://hooks.example.com/' })
 })
