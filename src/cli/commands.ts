@@ -119,15 +119,16 @@ function codeAndSentence(error: unknown): [number, string] {
 
 process.on('uncaughtException', (error) => process.exit(fail(error)))
 
-/** These commands write to standard output in their own way. The others use `process.stdout`. */
-const withOwnOutput = ['serve', 'mcp', 'swarm', 'export', 'wal']
+/** These write to stdout in their own way, but for their help. Others use `process.stdout`. */
+const withOwnOutput = /^(serve|mcp|swarm|export|wal export)( |$)/
+const shownInstead = ['--help', '-h', '--print-config']
 
 const args = process.argv.slice(2)
-if (!withOwnOutput.includes(args[0])) {
+if (!withOwnOutput.test(args.join(' ')) || args.some((arg) => shownInstead.includes(arg))) {
   process.stdout.on('error', (error) => {
     // The reader of the output has seen enough of it, like `head`.
     const isClosed = codeOf(error) === 'EPIPE'
-    process.exit(isClosed ? 0 : fail(storageError('write to stdout', error)))
+    process.exit(isClosed ? process.exitCode : fail(storageError('write to stdout', error)))
   })
 }
 // Exits explicitly, because connections that callers keep open must not keep the process alive. An

@@ -28,6 +28,8 @@ export async function checkLog(
   }).finally(bar.stop)
   const { error } = report
   if (error !== null && error.exitCode !== 77) throw error
+  const code = error?.exitCode ?? 0
+  process.exitCode = code // also if nobody reads the findings to their end
   if (json) {
     const found = {
       data,
@@ -35,14 +37,14 @@ export async function checkLog(
       ...(counting && { records: Object.fromEntries(counts) }),
     }
     process.stdout.write(`${JSON.stringify(found)}\n`)
-    return error?.exitCode ?? 0
+    return code
   }
   const lines = describeReport(report)
   if (counting) {
     for (const [type, count] of counts) lines.push(`${type}: ${count}`)
   }
   process.stdout.write(`${lines.join('\n')}\n`)
-  return error?.exitCode ?? 0
+  return code
 }
 
 /**

@@ -200,24 +200,51 @@ t.test(
   },
 )
 
-t.test('wal export: the reader goes away: no crash, no stack trace', async (t) => {
+t.test('output: its reader goes away: no crash, no stack trace, the exit code', async (t) => {
   const data = await stoppedNode(t)
-  const program = new Program(['wal', 'export', '--data', data])
-  program.child.stdout!.destroy()
-  await once(program.child, 'exit')
-  const { code, stderr } = await program.ended
-  t.strictSame([code, stderr], [0, ''])
+  const damaged = `${data}-damaged`
+  cpSync(data, damaged, { recursive: true })
+  const log = join(damaged, '0000000001.wal')
+  const bytes = readFileSync(log)
+  bytes[bytes.indexOf('reply 2')]! ^= 1
+  writeFileSync(log, bytes)
+  const cases: [code: number, args: string[]][] = [
+    [0, ['wal', 'export', '--data', data]],
+    [0, ['wal', 'inspect', '--data', data]],
+    [77, ['wal', 'verify', '--data', damaged]],
+    [77, ['wal', 'verify', '--data', damaged, '--json']],
+    ...[['serve'], ['swarm'], ['wal'], ['export']].map((command): [number, string[]] => [
+      0,
+      [...command, '--help'],
+    ]),
+    [0, ['serve', '--print-config']],
+  ]
+  for (const [expected, args] of cases) {
+    const program = new Program(args)
+    program.child.stdout!.destroy()
+    await once(program.child, 'exit')
+    const { code, stderr } = await program.ended
+    t.strictSame([code, stderr], [expected, ''], args.join(' '))
+  }
 })
 
 const full = '/dev/full'
 const skip = existsSync(full) ? false : `no ${full} here`
-t.test('wal export: no space for its output: 74 in one line', { skip }, async (t) => {
+t.test('output: no space for it: 74 in one line', { skip }, async (t) => {
   const data = await stoppedNode(t)
-  const command = [program, 'wal', 'export', '--data', data]
-  const stdio = ['ignore', openSync(full, 'w'), 'pipe'] as const
-  const { status, stderr } = spawnSync(process.execPath, command, { stdio: [...stdio] })
-  t.equal(status, 74)
-  t.match(stderr.toString(), /^agent-forum: cannot write to stdout: ENOSPC[^\n]*\n$/)
+  const cases = [
+    ['wal', 'export', '--data', data],
+    ['wal', 'verify', '--data', data],
+    ['serve', '--help'],
+  ]
+  for (const args of cases) {
+    const stdio = ['ignore', openSync(full, 'w'), 'pipe'] as const
+    const { status, stderr } = spawnSync(process.execPath, [program, ...args], {
+      stdio: [...stdio],
+    })
+    t.equal(status, 74, args.join(' '))
+    t.match(stderr.toString(), /^agent-forum: cannot write to stdout: ENOSPC[^\n]*\n$/)
+  }
 })
 
 t.test('wal repair: damage in the middle: a full copy, then it starts with a prefix', async (t) => {
