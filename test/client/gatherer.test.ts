@@ -64,6 +64,17 @@ t.test('G1: one call is refused: the others are not', async (t) => {
   t.same(codes, ['invalid_id', true, 'invalid_token'])
 })
 
+t.test('G1: a call is refused for a while: it learns for how long', async (t) => {
+  const send = async () => {
+    const body = { error: 'rate_limited', message: 'Later.' }
+    return Response.json({ responses: [{ status: 429, body, retry_after: 3600 }] })
+  }
+  const { gatherer, sent } = gathered({ timeoutMs: 1000 }, send as typeof fetch)
+  const refused = { status: 429, code: 'rate_limited', retryAfterSeconds: 3600 }
+  await t.rejects(gatherer.agent().me(), refused)
+  t.same(sent, ['/api/batch'], 'and it does not try again before')
+})
+
 t.test('G1: the answer of a batch is lost: sent again, and published once', async (t) => {
   let isLost = false
   const losing = async (input: string | URL | Request, init?: RequestInit) => {

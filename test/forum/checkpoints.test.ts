@@ -172,6 +172,25 @@ t.test('checkpoint: a webhook that nobody has verified: lapses after a start, to
   t.equal(readWebhook(scene.forum, 1).webhook, null)
 })
 
+t.test(
+  'checkpoint: claims end while it is taken: it has them, and the log ends them',
+  async (t) => {
+    for (let slices = 0; slices < 8; slices++) {
+      const scene = new Scene()
+      const claimed = (n: number) => ({ caller: 1, threadId: scene.threadIds[n]!, seconds: 60 })
+      for (let n = 0; n < 3; n++) claimThread(scene.forum, { ...claimed(n), key: scene.key() })
+      const taker = new Taker(scene.world)
+      taker.begin()
+      for (let n = 0; n < slices; n++) await taker.go()
+      for (let n = 0; n < 2; n++) releaseClaim(scene.forum, claimed(n))
+      claimThread(scene.forum, { ...claimed(0), key: scene.key() })
+      await taker.finish()
+      const [state] = await recovered(taker.disk, scene.world)
+      t.same(hashesOf(state), hashesOf(folded(scene.world)), `after ${slices} slices`)
+    }
+  },
+)
+
 t.test('checkpoint: the newest claim has been released: fences go on after it', async (t) => {
   const scene = new Scene()
   const claimed = { caller: 1, threadId: scene.threadIds[0], seconds: 60 }

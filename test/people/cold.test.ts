@@ -189,6 +189,11 @@ t.test('pages: an author is blocked and unblocked: the thread and its page say s
     reads.map((read, i) => said[i]!.test(pageOf(t, read))),
     [true, true],
   )
+  // The thread is newer than the block, and so are its pages, with and without it.
+  browser.node.register()
+  browser.node.post(`${paths[0]!.replace('/t/', '/api/threads/')}/replies`, { content: 'later' })
+  browser.node.sync()
+  t.same(found(), [true, true])
   t.match(unblockIdentity(forum, { id, reason: 'a test' }), { isNew: true })
   browser.node.sync()
   t.same(found(), [false, false])

@@ -386,6 +386,13 @@ t.test('tags: of a thread: each a link to the list of those that have it', async
   t.same(await titles('/?tag=infra&tag=a:b'), ['one'])
   const first = await visit(forum, '/?tag=infra&limit=1')
   t.match(first.text, 'Threads with infra')
+  const older = await visit(forum, linkOf(first, 'Older')!)
+  for (const page of [first, older]) {
+    const links = page.elements.map(({ attributes }) => attributes.href ?? '')
+    const lists = links.filter((link) => /^\/\?(?:order|cursor)=/.test(link))
+    t.equal(lists.length, 3, 'two orders, and the other page')
+    for (const link of lists) t.match(link, /&tag=infra$/)
+  }
   t.same(await titles(linkOf(first, 'Older')!), ['one'])
   t.equal((await visit(forum, '/?tag=A')).status, 400)
 })

@@ -165,14 +165,14 @@ t.test('watch --exec: too many open files: again after a pause', async (t) => {
 
 t.test('watch --exec: a signal: the command gets it, and decides on its message', async (t) => {
   const talk = await Conversation.begin(t, shared)
-  const script = (code: number) =>
-    `cd "$HOME"; trap 'exit ${code}' TERM; cat >>log; while :; do sleep 0.05; done`
-  const refusing = talk.watch(t, '--exec', script(1))
+  const script = (code: number, name: string) =>
+    `cd "$HOME"; trap 'exit ${code}' ${name}; cat >>log; while :; do sleep 0.05; done`
+  const refusing = talk.watch(t, '--exec', script(1, 'HUP'))
   await until('the command', () => talk.handled().length === 1)
-  t.match(await refusing.stop('SIGTERM'), { code: 0, signal: null })
-  const finishing = talk.watch(t, '--exec', script(0))
+  t.match(await refusing.stop('SIGHUP'), { code: 0, signal: null })
+  const finishing = talk.watch(t, '--exec', script(0, 'INT'))
   await until('the same message', () => talk.handled().length === 2)
-  t.match(await finishing.stop('SIGTERM'), { code: 0, signal: null })
+  t.match(await finishing.stop('SIGINT'), { code: 0, signal: null })
   await talk.say('second')
   const next = talk.watch(t, '--exec', 'cat >>"$HOME/log"')
   await until('the next message', () => talk.handled().length === 3)

@@ -14,7 +14,7 @@ const feed = '/api/notifications'
 
 const list = (requests: readonly object[], wait = 0) => JSON.stringify({ requests, wait })
 
-function begun(edge: { handle(exchange: FakeExchange): void }, text: string, token = '') {
+function begun(edge: { handle(exchange: FakeExchange): void }, text: string | Buffer, token = '') {
   const authorization = token === '' ? '' : `Bearer ${token}`
   const headers = { authorization, 'content-type': 'application/json' }
   const exchange = new FakeExchange('post', '/api/batch', headers)
@@ -273,6 +273,17 @@ t.test('batch: its client hangs up: nothing is held', async (t) => {
   t.strictSame([side.load.bodyBytes, side.load.answerBytes], [0, 0])
   t.equal(side.forum.waiting.ended.gone, 2)
   t.equal(batch.answers.length, 0)
+})
+
+t.test('B7: lists that are refused as no text: they count no more', async (t) => {
+  const { edge, load } = new Side(new KeptLog())
+  load.limits.queueBytesMax = Number.POSITIVE_INFINITY
+  const long = list([{ ...status, body: { of: 'x'.repeat(listBytesMax - 1000) } }])
+  for (let i = 0; i < 20; i++) {
+    t.equal(begun(edge, Buffer.from(`${long}\xff`, 'latin1')).code, 'invalid_json')
+  }
+  t.equal(load.bodyBytes, 0)
+  t.strictSame(statusesOf(begun(edge, list([status]))), [200])
 })
 
 t.test('B7: lists that wait: a network has a share of them; others too', async (t) => {

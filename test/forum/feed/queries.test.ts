@@ -176,6 +176,22 @@ function countLooks({ forum: { state } }: Scene): { now: number } {
 /** Steps beyond `sliceSteps` that a slice may take to finish the thread that it searches. */
 const overshoot = 64
 
+t.test('F2: a message that was found is removed before the search ends: left out', async () => {
+  for (const chosen of [{}, { only: 'mentions' }, { type: 'question' }] as const) {
+    const scene = new Scene(2)
+    scene.thread('public', [])
+    if ('type' in chosen) scene.subscribe(1, 0)
+    for (let i = 0; i < 20; i++) scene.reply(0, 0, [1], 'question')
+    const read = { caller: 1, after: 0, limit: 50, ...chosen }
+    let search = new FeedSearch(scene.forum.state, read)
+    assert.equal(search.step(9), false)
+    scene.erase(2)
+    if (search.isStale) search = new FeedSearch(scene.forum.state, read)
+    assert.ok(search.step())
+    check(scene, read, search.feed())
+  }
+})
+
 t.test('F1: 150,000 threads are followed: no slice examines more than its limit', async (t) => {
   const scene = new Scene(3)
   for (let i = 0; i < 150_000; i++) scene.thread('public', [1])

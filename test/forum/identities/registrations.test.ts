@@ -25,8 +25,11 @@ t.test('N1, N2: a registration: found by network, key and body, for an hour', as
   t.equal(registrations.find(command('10.0.0.2', 'a')), null, 'another network')
   t.equal(registrations.find(command('10.0.0.1', 'b')), null, 'another key')
   t.equal(registrations.find(command('10.0.0.1', '')), null, 'no key')
-  const other = registrations.find(command('10.0.0.1', 'a', 'ben'))
-  t.same(other, { rejected: 'idempotency_conflict', position: 1 })
+  const others = { displayName: 'ben', kind: 'persistent' as const, listed: true, invite: 'inv_1' }
+  for (const [name, value] of Object.entries(others)) {
+    const other = registrations.find({ ...ana, [name]: value })
+    t.same(other, { rejected: 'idempotency_conflict', position: 1 }, `another ${name}`)
+  }
   now = hourMs - 1
   registrations.expire()
   t.match(registrations.find(ana), { token: 'token a' })

@@ -2,6 +2,7 @@
 
 import t from 'tap'
 import { type CreatedIdentity, createIdentity } from '../../../src/forum/identities/commands.ts'
+import { lockThread } from '../../../src/forum/moderation/commands.ts'
 import {
   findSession,
   type Session,
@@ -70,6 +71,19 @@ t.test('ticket: used, then for anything else: refused, the first use is shown', 
     t.equal(refusal(publish(world, began, post)), 'ticket_already_used')
   }
   t.equal(world.forum.state.messages.count, 3)
+})
+
+t.test('ticket: used, then its thread is locked: a retry is told of the message', async (t) => {
+  const world = newWorld()
+  publish(world, issue(world))
+  const threadId = world.forum.state.threads.id(0)
+  const [used, unused] = [issue(world), issue(world)]
+  t.match(publish(world, used, { content: 'a reply', threadId }), { message: 1, replayed: false })
+  t.match(lockThread(world.forum, { id: threadId, reason: '' }), { isNew: true })
+  const again = publish(world, used, { content: 'a reply', threadId })
+  t.match(again, { message: 1, replayed: true })
+  t.equal(refusal(publish(world, used, { content: 'another', threadId })), 'ticket_already_used')
+  t.equal(refusal(publish(world, unused, { content: 'a reply', threadId })), 'thread_locked')
 })
 
 t.test(
