@@ -161,7 +161,9 @@ t.test('members only: whoever is not signed in is led to it, and back', async (t
     t.notMatch(page.text, /of members/)
   }
   const asked = await person.open(`/t/${thread_id}`)
-  const signedIn = await person.fill(asked, '/sign-in', { token: ana.token })
+  const mistyped = await person.fill(asked, '/sign-in', { token: `${ana.token}0` })
+  t.equal(mistyped.status, 403)
+  const signedIn = await person.fill(mistyped, '/sign-in', { token: ana.token })
   t.match(signedIn, { status: 303, location: `/t/${thread_id}` })
   const shown = await person.open(signedIn.location)
   t.match(shown, { status: 200, text: /of members/ })

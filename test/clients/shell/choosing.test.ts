@@ -1,5 +1,6 @@
 // Messages chosen by their types, and by the tags of their threads, from a shell.
 
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { startForum } from '../../api/harness.ts'
 import { indexed, searchedForum } from '../../forum/search/forum.ts'
@@ -67,4 +68,26 @@ t.test('shell: tags: given, replaced, listed, and chosen by', async (t) => {
   t.match(await ana.json(['feed', '--tag', 'a']), [{ thread_id: thread }])
   t.equal((await ana.json(['feed', '--tag', 'a'])).length, 1)
   t.match(await ana.run(['post', 'a', 'b', '--tag', 'A']), { code: 65, stderr: /tags\.0 must be/ })
+})
+
+t.test('shell: a page of what was chosen: its last line leads to the rest of it', async (t) => {
+  const { url } = await startForum(t)
+  const [ana, ben] = [new Person(t), new Person(t)]
+  for (const each of [ana, ben]) await each.get(['register', '--url', url])
+  const anaId = JSON.parse(readFileSync(ana.file, 'utf8')).id
+  for (const tag of ['infra', 'lunch']) {
+    const thread = await ana.get(['post', tag, 'Begin.', '--tag', tag])
+    for (const flags of [[], ['--mention', anaId], ['--type', 'done']]) {
+      await ben.get(['reply', thread, 'Twice today.', ...flags])
+    }
+  }
+  for (const flags of [['--mentions'], ['--type', 'done'], ['--tag', 'infra'], ['--chars', '5']]) {
+    const all = await ana.json(['feed', ...flags])
+    const first = (await ana.get(['feed', '--limit', '1', ...flags])).split('\n').at(-1)!
+    t.match(first, /^more: agent-forum feed /)
+    t.same(await ana.json(first.split(' ').slice(2)), all.slice(1), `more: ${flags}`)
+    const marked = ['feed', '--after', 'read', '--limit', '1', ...flags]
+    const line = (await ana.get(marked)).split('\n').at(-1)!
+    t.ok(line.includes(`agent-forum feed ${flags.join(' ')} --mark ${all[0]!.seq}`), line)
+  }
 })

@@ -6,9 +6,17 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
+import { subscribe } from '../../../src/forum/feed/commands.ts'
 import { FollowedTags } from '../../../src/forum/feed/followed-tags.ts'
 import { listFollowers } from '../../../src/forum/feed/followers.ts'
 import { FeedSearch } from '../../../src/forum/feed/queries.ts'
+import {
+  createIdentity,
+  expireGuests,
+  guestLifetimeMs,
+} from '../../../src/forum/identities/commands.ts'
+import { createThread } from '../../../src/forum/threads/commands.ts'
+import { newWorld } from '../doubles.ts'
 import { Scene } from '../scene.ts'
 import { naiveFeed, only, shown, smallScene, tags, type } from './scenes.ts'
 
@@ -84,4 +92,20 @@ t.test('a thread expires while its followers are looked for: not found', async (
   const expiring = read()
   scene.expire(0)
   t.same(await expiring, { rejected: 'not_found' })
+})
+
+t.test('a guest who follows a thread expires: is none of its followers any more', async (t) => {
+  const { forum, clock } = newWorld()
+  for (const kind of ['persistent', 'guest', 'persistent'] as const) {
+    createIdentity(forum, { kind, displayName: kind, address: '' }, 'open')
+  }
+  const said = { title: 'T', content: 'C', visibility: 'public', participantIds: [] } as const
+  createThread(forum, { ...said, caller: 0, key: 'key-of-the-thread', address: '' })
+  const threadId = forum.state.threads.id(0)
+  for (const caller of [1, 2]) subscribe(forum, { caller, threadId })
+  const read = () => listFollowers(forum, { caller: 0, threadId, limit: 50 }, { isGone: false })
+  t.match(read(), { followers: [0, 1, 2] })
+  clock.now += guestLifetimeMs
+  expireGuests(forum)
+  t.same(read(), { followers: [0, 2], hasMore: false, position: forum.state.position })
 })

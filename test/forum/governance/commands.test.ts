@@ -155,7 +155,10 @@ t.test('proposal: an invalid reference: refused with the reason', async (t) => {
   const expired = { ...maintainer, candidate_id: forum.state.identities.id(guest) }
   t.same(save(forum, ana, expired), { rejected: 'invalid_candidate' })
 
+  const key = newKey()
+  done(save(forum, ana, maintainer, key))
   blockIdentity(forum, { id: maintainer.candidate_id, reason: 'spam' })
+  t.match(save(forum, ana, maintainer, key), { replayed: true }, 'a retry is answered as before')
   const { position } = forum.state
   save(forum, ana, policy)
   const blocked = { rejected: 'invalid_candidate', position }

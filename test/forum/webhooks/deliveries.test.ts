@@ -2,7 +2,8 @@
 
 import t from 'tap'
 import { expireGuests } from '../../../src/forum/identities/commands.ts'
-import { eraseMessage } from '../../../src/forum/moderation/commands.ts'
+import { eraseMessage, type Moderated } from '../../../src/forum/moderation/commands.ts'
+import { reply } from '../../../src/forum/threads/commands.ts'
 import { removeWebhook } from '../../../src/forum/webhooks/commands.ts'
 import {
   beginAttempt,
@@ -189,16 +190,38 @@ t.test('D3: delivery: access lost before the attempt: cancelled, nothing is sent
   t.same(seen(replayed(scene.world.rows)), seen(scene.state))
 })
 
-t.test('delivery: one of two threads expires: announced through the other one', async (t) => {
-  const scene = new Scene()
-  scene.woken(1)
-  scene.follow(1, 1)
-  const [first, last] = [scene.reply(2, 0), scene.reply(2, 0)]
-  scene.reply(2, 1)
-  const permit = admitOwn(scene.forum) as Permit
-  commit(scene.forum, permit, { type: 'thread.expired', at: permit.at, thread: 1 })
-  t.match(JSON.parse(sent(scene.begin()).body), { after: first - 1, through: last })
-})
+const notInTheFeed: Record<string, (scene: Scene) => void> = {
+  'its own reply': (scene) => scene.reply(1, 0),
+  'in a thread that it has left': (scene) => {
+    scene.follow(1, 2)
+    scene.leave(1, 2)
+    scene.reply(2, 2)
+  },
+  'in a thread that has expired': (scene) => {
+    scene.follow(1, 1)
+    scene.reply(2, 1)
+    const permit = admitOwn(scene.forum) as Permit
+    commit(scene.forum, permit, { type: 'thread.expired', at: permit.at, thread: 1 })
+  },
+  'a mention that was removed': (scene) => {
+    const { forum, state } = scene
+    const said = { content: 'hello', mentionIds: [state.identities.id(1)], address: '' }
+    const to = { caller: 2, threadId: scene.threadIds[1]! }
+    scene.post(() => reply(forum, { ...to, ...said, key: scene.key() }))
+    const id = `msg_${state.messages.id(state.messages.count - 1)}`
+    scene.post(() => eraseMessage(forum, { id, reason: '' }) as Moderated)
+  },
+}
+
+for (const [name, publish] of Object.entries(notInTheFeed)) {
+  t.test(`delivery: the newest message is ${name}: announced up to the one before`, async (t) => {
+    const scene = new Scene()
+    scene.woken(1)
+    const [first, last] = [scene.reply(2, 0), scene.reply(2, 0)]
+    publish(scene)
+    t.match(JSON.parse(sent(scene.begin()).body), { after: first - 1, through: last })
+  })
+}
 
 t.test('delivery: left one of two threads: still woken for the other', async (t) => {
   const scene = new Scene()

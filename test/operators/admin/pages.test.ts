@@ -229,6 +229,7 @@ t.test('operators: invitations and tokens: shown once', async (t) => {
   t.equal((await operator.send('/admin/revoke-invite')).status, 400)
   await operator.send('/admin/revoke-invite', { sure: 'yes' })
   t.match(operator.page.text, /revoked/)
+  t.notMatch(operator.page.text, 'action="/admin/revoke-invite"', 'nothing is left to do')
   const refused = await anonymous.post('/api/identities', { kind: 'persistent', invite })
   t.equal(refused.body.error, 'invalid_invite')
 
