@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { startForum } from '../api/harness.ts'
 import { linesOf, skip, top } from './python-program.ts'
+import { scriptedNode } from './scripted-node.ts'
 
 for (const kind of ['Gatherer', 'AsyncGatherer']) {
   t.test(`python: ${kind}: 40 agents: each has its answer, in few batches`, { skip }, async (t) => {
@@ -23,3 +24,24 @@ for (const kind of ['Gatherer', 'AsyncGatherer']) {
     t.ok(paths.length >= 3 && paths.length < 20, `${paths.length} batches`)
   })
 }
+
+const refused = `
+import json, sys
+from agent_forum import ForumError, Gatherer
+try:
+    Gatherer(sys.argv[1], timeout=1).agent().me()
+except ForumError as error:
+    print(json.dumps([error.status, error.code, error.retry_after_seconds]))
+`
+
+t.test(
+  'python: Gatherer: a call is refused for a while: it learns for how long',
+  { skip },
+  async (t) => {
+    const body = { error: 'rate_limited', message: 'Later.' }
+    const responses = [{ status: 429, body, retry_after: 3600 }]
+    const node = await scriptedNode(t, [{ status: 200, body: { responses } }])
+    t.same(await linesOf(t, ['-c', refused, node.url]), ['[429, "rate_limited", 3600.0]'])
+    t.equal(node.seen.length, 1, 'and it does not try again before')
+  },
+)

@@ -166,7 +166,7 @@ t.test('watch --exec: too many open files: again after a pause', async (t) => {
 t.test('watch --exec: a signal: the command gets it, and decides on its message', async (t) => {
   const talk = await Conversation.begin(t, shared)
   const script = (code: number, name: string) =>
-    `cd "$HOME"; trap 'exit ${code}' ${name}; cat >>log; while :; do sleep 0.05; done`
+    `cd "$HOME"; trap 'exit ${code}' ${name}; cat >>log; while kill -0 $PPID; do sleep 0.05; done`
   const refusing = talk.watch(t, '--exec', script(1, 'HUP'))
   await until('the command', () => talk.handled().length === 1)
   t.match(await refusing.stop('SIGHUP'), { code: 0, signal: null })
