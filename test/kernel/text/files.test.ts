@@ -8,7 +8,7 @@ import assert from 'node:assert/strict'
 import { crc32 } from 'node:zlib'
 import t from 'tap'
 import { blockBytes } from '../../../src/kernel/text/blocks.ts'
-import { eraseUnread, hasErasedUnread } from '../../../src/kernel/text/erasing.ts'
+import { eraseEntry, eraseUnread, hasErasedUnread } from '../../../src/kernel/text/erasing.ts'
 import { pageBytes } from '../../../src/kernel/text/page-slots.ts'
 import { Text } from '../../../src/kernel/text/text.ts'
 import { Checkpoints } from '../../../wal/checkpoint/checkpoints.ts'
@@ -227,6 +227,10 @@ t.test('erased while it cannot be read: stays in its file until it is overwritte
   t.same(life.text.placeOfPage(0), before, 'although it can be read again')
   t.not(life.text.placeOfPage(1).file, before.file, 'its neighbour has moved')
   t.same(life.checkpoints.kept[0]!.notEmptied, [before.file])
+  const restarted = await life.restart()
+  restarted.text.unread.push(owed)
+  await restarted.take()
+  t.same(restarted.checkpoints.kept[0]!.notEmptied, [before.file], 'also after a start')
   const places = () => life.checkpoints.kept[0]!.tables.get('text')!
   t.notOk(hasErasedUnread(reader.text, places()))
   await eraseUnread(life.text, async () => (await life.read(0)).bytes)
@@ -235,6 +239,23 @@ t.test('erased while it cannot be read: stays in its file until it is overwritte
   t.same(life.checkpoints.kept[0]!.notEmptied, [])
   t.ok((await life.read(0)).bytes.subarray(0, 100).every((byte) => byte === 0))
   t.ok(hasErasedUnread(reader.text, places()))
+})
+
+t.test('erased, and the next checkpoint fails: the one after it empties the file', async (t) => {
+  const life = new Life()
+  fill(life.text, 2300)
+  await life.take()
+  const { file } = life.text.placeOfPage(0)
+  const { bytes } = await life.read(0)
+  eraseEntry(life.text, 0, 100, () => bytes)
+  for (const operation of ['write', 'sync', 'rename'] as const) {
+    life.disk.refuse(operation, 'EIO')
+    await t.rejects(life.take(), { message: /EIO/ }, operation)
+    life.disk.refuse(operation, null)
+  }
+  await life.take()
+  t.notOk(life.checkpoints.kept[0]!.files.has(file), 'its neighbour has moved, too')
+  t.same(life.checkpoints.kept[0]!.notEmptied, [])
 })
 
 t.test('the second file is cut off: the start reads all of it, and rebuilds', async (t) => {
