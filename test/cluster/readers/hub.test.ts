@@ -87,6 +87,7 @@ class FakeSocket extends EventEmitter {
 async function scene(t: { teardown(end: () => void): void }) {
   const disk = new SimulatedDisk(1)
   const { journal } = await open(disk)
+  const read = readFiles(disk)
   const shown: number[] = []
   const gone: string[] = []
   const clock = { ms: 1000, stepMs: 0 }
@@ -109,7 +110,23 @@ async function scene(t: { teardown(end: () => void): void }) {
     socket.send(packedMessage(kinds.report, { isServing }))
     return { socket, reader }
   }
-  return { journal, hub, gate, shown, gone, clock, add }
+  return { journal, hub, gate, shown, gone, clock, add, read }
+}
+
+/** Returns the files that are open for reading, from now on. */
+function readFiles(disk: SimulatedDisk): ReadonlySet<number> {
+  const files = new Set<number>()
+  const [openFile, closeFile] = [disk.open.bind(disk), disk.close.bind(disk)]
+  disk.open = (name, how) => {
+    const file = openFile(name, how)
+    if (how === 'read') files.add(file)
+    return file
+  }
+  disk.close = (file) => {
+    files.delete(file)
+    closeFile(file)
+  }
+  return files
 }
 
 t.test('messages: cut in any way: found whole, in order', async () => {
@@ -330,6 +347,28 @@ t.test('hub: readers come and go: frames are passed on while one is there', asyn
   socket.emit('close')
   t.equal(journal.onFrame, null)
   t.equal(hub.serving, 0)
+  await journal.close()
+})
+
+t.test('hub: a reader ends while it catches up: no file of the log stays open', async (t) => {
+  const { journal, clock, add, read } = await scene(t)
+  for (let n = 0; n < 20; n++) await appendEach(journal, [{ n }])
+  clock.stepMs = 0.4 // so that two frames fit into a slice
+  const ends: ((reader: ReturnType<typeof add>) => void)[] = [
+    ({ socket }) => socket.emit('close'),
+    ({ socket }) => socket.emit('error', new Error('reset')),
+    ({ socket }) => socket.send(message(kinds.setup)),
+    ({ reader }) => reader.giveUp('the node has stopped'),
+  ]
+  for (const end of ends) {
+    const each = add(0)
+    t.same([each.reader.isLive, read.size], [false, 1])
+    end(each)
+    t.equal(read.size, 0)
+  }
+  const { reader } = add(0)
+  await until('it to be live', () => reader.isLive)
+  t.equal(read.size, 0, 'it has caught up')
   await journal.close()
 })
 
