@@ -1,6 +1,7 @@
 // Helpers shared by the tests of the journal.
 
 import { createHash } from 'node:crypto'
+import type { OpenHow } from '../../wal/disk.ts'
 import {
   type Journal,
   type JournalOptions,
@@ -40,6 +41,24 @@ export async function open(
     ...options,
   })
   return { journal, records, positions, notices }
+}
+
+/** Returns the files that are open, from now on, by the descriptor. */
+export function openFiles(
+  disk: SimulatedDisk,
+): ReadonlyMap<number, { name: string; how: OpenHow }> {
+  const files = new Map<number, { name: string; how: OpenHow }>()
+  const [openFile, closeFile] = [disk.open.bind(disk), disk.close.bind(disk)]
+  disk.open = (name, how) => {
+    const file = openFile(name, how)
+    files.set(file, { name, how })
+    return file
+  }
+  disk.close = (file) => {
+    files.delete(file)
+    closeFile(file)
+  }
+  return files
 }
 
 /** Waits for one event-loop iteration, in which scheduled batches are written. */

@@ -5,7 +5,7 @@ import path from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { type Journal, openJournal } from '../../wal/journal/journal.ts'
-import { appendEach, closeByHand, open, turn, until } from './helpers.ts'
+import { appendEach, closeByHand, open, openFiles, turn, until } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 
 async function replay(where: string, from = 0): Promise<[number, unknown][]> {
@@ -243,6 +243,17 @@ t.test('close: with records in the open batch: they are durable, and reported', 
   t.same(after.records, ['a'])
   t.same(after.notices, [])
   await after.journal.close()
+})
+
+t.test('close: at any moment while the next segment is made: no file stays open', async (t) => {
+  for (let turns = 0; turns < 30; turns++) {
+    const disk = new SimulatedDisk(1)
+    const files = openFiles(disk)
+    const { journal } = await open(disk)
+    for (let n = 0; n < turns; n++) await turn()
+    await journal.close()
+    t.same([...files.values()], [], `closed after ${turns} turns`)
+  }
 })
 
 t.test(

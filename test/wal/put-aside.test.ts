@@ -4,7 +4,7 @@
 //         freezes after n changes, for every n, followed by a loss of power or a death of the
 //         process.
 
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { beginLog } from '../../wal/tools/begin-log.ts'
 import { describeReport, inspectLog } from '../../wal/tools/inspect.ts'
 import { putAside } from '../../wal/tools/put-aside.ts'
@@ -89,22 +89,49 @@ t.test('a tail: the log begins later: refused, and nothing is changed', async (t
   for (const [name, bytes] of before) t.ok(disk.bytesOf(name).equals(bytes), name)
 })
 
-t.test('a tail: checkpoints have a part of it: the newest one without it counts', async (t) => {
-  const whole = new SimulatedDisk(8)
-  const folding = await startFolding(whole)
-  const count = 22
+/** Makes a closed log of `count` records, with a checkpoint after each tenth. */
+async function checkpointedLog(seed: number, count: number): Promise<SimulatedDisk> {
+  const disk = new SimulatedDisk(seed)
+  const folding = await startFolding(disk)
   for (let position = 1; position <= count; position++) {
     folding.append(position)
     if (position % 10 === 0) await folding.take()
   }
   await folding.journal.close()
+  return disk
+}
+
+/** Fails unless a start has nothing from `from` on, and uses the newest checkpoint before it. */
+async function beginsBefore(t: Test, disk: SimulatedDisk, from: number, why: string) {
+  const next = await startFolding(disk)
+  const newest = Math.floor((from - 1) / 10) * 10
+  t.same([next.from, next.fold.position, next.journal.position], [newest, from - 1, from - 1], why)
+  await next.journal.close()
+}
+
+t.test('a tail: checkpoints have a part of it: the newest one without it counts', async (t) => {
+  const count = 22
+  const whole = await checkpointedLog(8, count)
   for (const from of [9, 10, 11, 20, 21, 22]) {
-    const newest = Math.floor((from - 1) / 10) * 10
     const disk = whole.copy()
     t.equal((await cut(disk, from))?.count, count - from + 1)
-    const next = await startFolding(disk)
-    t.same([next.from, next.journal.position], [newest, from - 1], `from ${from}`)
-    await next.journal.close()
+    await beginsBefore(t, disk, from, `from ${from}`)
+  }
+})
+
+t.test('a tail: so, and the tool dies at any step: they go before it', async (t) => {
+  const from = 15
+  for (const die of ['losePower', 'dieAlone'] as const) {
+    const whole = await checkpointedLog(9, 22)
+    const steps = await changesOf(whole.copy(), (disk) => cut(disk, from))
+    for (let step = 0; step < steps; step++) {
+      const disk = whole.copy()
+      disk.freezeAfter(step)
+      await cut(disk, from).catch(() => {})
+      const next = disk[die]()
+      await cut(next, from)
+      await beginsBefore(t, next, from, `${die} after ${step} of ${steps} steps`)
+    }
   }
 })
 

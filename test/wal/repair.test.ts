@@ -150,22 +150,25 @@ t.test('R3: interrupted at any step: still damaged, or done; run again: done', a
     (it) => it.erase(name(2)),
   ]
   for (const damage of damages) {
-    let isDone = false
-    for (let changes = 0; !isDone; changes++) {
-      const spoilt = disk.copy()
-      damage(spoilt)
-      const plan = planRepair({ disk: spoilt, dir, checkpoints: [] })!
-      spoilt.freezeAfter(changes)
-      try {
-        applyRepair({ disk: spoilt, dir, checkpoints: [] }, plan)
-        isDone = true
-      } catch {}
-      const next = spoilt.dieAlone()
-      const { log, error } = await inspectLog(dir, { disk: next })
-      if (error === null) t.equal(log?.end.position, plan.position, `${changes} changes`)
-      else t.equal(error.exitCode, 77)
-      const { plan: again } = await repaired(t, next)
-      t.equal(again.position, plan.position)
+    const damaged = disk.copy()
+    damage(damaged)
+    for (const die of ['dieAlone', 'losePower'] as const) {
+      let isDone = false
+      for (let changes = 0; !isDone; changes++) {
+        const spoilt = damaged.copy()
+        const plan = planRepair({ disk: spoilt, dir, checkpoints: [] })!
+        spoilt.freezeAfter(changes)
+        try {
+          applyRepair({ disk: spoilt, dir, checkpoints: [] }, plan)
+          isDone = true
+        } catch {}
+        const next = spoilt[die]()
+        const { log, error } = await inspectLog(dir, { disk: next })
+        if (error === null) t.equal(log?.end.position, plan.position, `${changes} changes`)
+        else t.equal(error.exitCode, 77)
+        const { plan: again } = await repaired(t, next)
+        t.equal(again.position, plan.position, `${die} after ${changes} changes`)
+      }
     }
   }
 })
