@@ -148,11 +148,15 @@ t.test('R3: interrupted at any step: still damaged, or done; run again: done', a
     (it) => it.bytesOf(name(1)).fill(0, 0, 512),
     (it) => it.bytesOf(name(1)).fill(1, 6000, 6001),
     (it) => it.erase(name(2)),
+    (it) => {
+      it.overwrite(name(9), it.bytesOf(name(1)))
+      it.erase(name(1))
+    },
   ]
   for (const damage of damages) {
     const damaged = disk.copy()
     damage(damaged)
-    for (const die of ['dieAlone', 'losePower'] as const) {
+    for (const die of ['dieAlone', 'losePower', 'losePower', 'losePower'] as const) {
       let isDone = false
       for (let changes = 0; !isDone; changes++) {
         const spoilt = damaged.copy()
