@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { CheckpointSchedule } from '../../../src/engine/storage/checkpoints.ts'
 import { State } from '../../../src/forum/state.ts'
 import type { Journal } from '../../../wal/journal/journal.ts'
-import { VirtualTime } from '../../simulate/virtual-time.ts'
+import { settled, VirtualTime } from '../../simulate/virtual-time.ts'
 import { SimulatedDisk } from '../../wal/simulated-disk.ts'
 import { seededRandom } from '../../wal/simulated-inode.ts'
 
@@ -80,5 +80,20 @@ t.test('checkpoint: a MiB of log is written meanwhile: the next one follows', as
   t.same(scene.outcomes, [1, 0])
   scene.bytesDuring = 0
   await scene.pass(5)
+  t.same(scene.outcomes, [2, 0])
+})
+
+t.test('checkpoint: the node stops while one is taken: a last one has the rest', async (t) => {
+  const scene = new Scene(t)
+  scene.bytesDuring = dueBytes
+  scene.logBytes = dueBytes
+  void scene.schedule.take()
+  let isStopped = false
+  void scene.schedule.stop().then(() => {
+    isStopped = true
+  })
+  await settled() // the first one has begun
+  await scene.pass(1)
+  t.ok(isStopped)
   t.same(scene.outcomes, [2, 0])
 })
