@@ -1,4 +1,5 @@
-// A leader that stops during an outage of the stream, or while it uploads its first checkpoint.
+// A leader that takes a checkpoint or stops during an outage of the stream, or stops while it
+// uploads its first checkpoint.
 
 import { mock } from 'node:test'
 import t from 'tap'
@@ -52,6 +53,36 @@ t.test('lead: stops while a lost checkpoint is taken again, without the stream',
   await writing
   await node.close()
 })
+
+t.test(
+  'lead: a checkpoint has what the stream lacks: it is taken when the stream has it',
+  async (t) => {
+    const stream = new MemoryStream()
+    const node = await new LeadingNode(newDirectory(t)).open()
+    t.teardown(() => node.close())
+    await node.lead(stream)
+    await node.write('one')
+    const { publish } = stream
+    stream.publish = () => Promise.reject(new StreamUnavailable('no majority'))
+    const writing = node.write('two')
+    const { journal } = node.leading!
+    const { sync } = journal
+    let isAwaited = false
+    journal.sync = () => {
+      isAwaited = true
+      return sync.call(journal)
+    }
+    let isTaken = false
+    const taking = node.checkpoints.take().then(() => {
+      isTaken = true
+    })
+    await until('it to wait for the stream', () => isAwaited || isTaken)
+    t.equal(node.checkpoints.latest, null)
+    stream.publish = publish
+    await Promise.all([writing, taking])
+    t.equal(node.checkpoints.latest?.position, node.journal.position)
+  },
+)
 
 t.test('first: stopped while the checkpoint is uploaded: it stops at once', async (t) => {
   const stream = new MemoryStream()

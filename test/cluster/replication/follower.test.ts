@@ -293,6 +293,7 @@ t.test('forwarder: more writes than may wait: 503, and nothing is sent', async (
   pair.settle()
   t.equal(post().answers.length, 0, 'there is room again')
   pair.settle()
+  t.same([pair.forwarder.inFlight, pair.follower.load.answerBytes], [0, 0])
 })
 
 t.test('L3: a message is erased: a page that was read before is not shown again', async (t) => {

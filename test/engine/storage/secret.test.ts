@@ -11,7 +11,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ConfigError } from '../../../src/base/arguments.ts'
-import { deriveKey, loadSecret } from '../../../src/engine/storage/node-files.ts'
+import {
+  adoptEpoch,
+  beginEpochAt,
+  deriveKey,
+  loadEpoch,
+  loadSecret,
+} from '../../../src/engine/storage/node-files.ts'
 import { realDisk } from '../../../wal/disk.ts'
 
 const placeOf = (dir: string) => ({ disk: realDisk, dir })
@@ -74,4 +80,18 @@ t.test('S1: keys: of each purpose and secret: 32 bytes, and all different', asyn
   for (const key of keys) t.equal(key.length, 32)
   t.equal(new Set(keys.map((key) => key.toString('hex'))).size, keys.length)
   t.same(deriveKey(secrets[0], 'ticket'), keys[0], 'the same each time')
+})
+
+t.test('epoch: begun by a restored backup, or adopted: the same at each start', async (t) => {
+  const store = '5'.repeat(32)
+  const [first, restored, joined] = [1, 2, 3].map(() => placeOf(directory(t)))
+  t.same(loadEpoch(first!, store), { id: store, begin: null, isOwn: false })
+  beginEpochAt(restored!, 7)
+  const epoch = loadEpoch(restored!, store)
+  t.match(epoch, { id: /^[0-9a-f]{32}$/, begin: 7, isOwn: true })
+  adoptEpoch(joined!, { store, epoch: epoch.id, epochBegin: epoch.begin })
+  for (let start = 2; start <= 3; start++) {
+    t.same(loadEpoch(restored!, store), epoch, `start ${start}`)
+    t.same(loadEpoch(joined!, store), { ...epoch, isOwn: false })
+  }
 })
