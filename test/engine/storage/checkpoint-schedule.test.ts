@@ -5,6 +5,8 @@ import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { CheckpointSchedule } from '../../../src/engine/storage/checkpoints.ts'
 import { State } from '../../../src/forum/state.ts'
+import { textStoreName } from '../../../src/kernel/text/text.ts'
+import { pagesName, parityName, placeOf } from '../../../wal/checkpoint/manifest.ts'
 import type { Journal } from '../../../wal/journal/journal.ts'
 import { settled, VirtualTime } from '../../simulate/virtual-time.ts'
 import { SimulatedDisk } from '../../wal/simulated-disk.ts'
@@ -20,6 +22,9 @@ class Scene {
   /** The bytes of the log, and how many more there are whenever a checkpoint syncs it. */
   logBytes = 0
   bytesDuring = 0
+  /** What a checkpoint waits for when it syncs the log. */
+  held: Promise<void> = Promise.resolve()
+  readonly state = new State({ retentionMs: 1, seed: 1 })
   readonly #time = new VirtualTime(seededRandom(1), 1_790_000_000_000)
 
   constructor(t: Test) {
@@ -36,10 +41,11 @@ class Scene {
       stats: () => ({ bytes: this.logBytes, replayedBytes: 0 }),
       sync: async () => {
         this.logBytes += this.bytesDuring
+        await this.held
       },
       dropBefore: async () => {},
     }
-    this.schedule.begin(journal as unknown as Journal, new State({ retentionMs: 1, seed: 1 }))
+    this.schedule.begin(journal as unknown as Journal, this.state)
   }
 
   async pass(seconds: number): Promise<void> {
@@ -96,4 +102,33 @@ t.test('checkpoint: the node stops while one is taken: a last one has the rest',
   await scene.pass(1)
   t.ok(isStopped)
   t.same(scene.outcomes, [2, 0])
+})
+
+t.test('checkpoint: damage is found while one is taken: those after it repair it', async (t) => {
+  const scene = new Scene(t)
+  const { state, schedule, disk } = scene
+  state.text.append('x'.repeat(3 * dueBytes))
+  scene.logBytes = dueBytes
+  await scene.pass(1)
+  const placeNow = () => placeOf(textStoreName, schedule.latest!.tables.get(textStoreName)!, 0)
+  const place = placeNow()
+  disk.bytesOf(`${dir}/${pagesName(place.file)}`)[place.offset]! ^= 1
+  disk.erase(`${dir}/${parityName(place.file)}`)
+  let letOn = () => {}
+  scene.held = new Promise((resolve) => {
+    letOn = resolve
+  })
+  void schedule.take()
+  await settled()
+  await scene.pass(1)
+  void schedule.scrub.report(place)
+  await settled()
+  await scene.pass(1)
+  t.same(scene.outcomes, [1, 0], 'the second one waits for the log')
+  t.match(schedule.warnings, [/not repaired yet/])
+  letOn()
+  await settled()
+  await scene.pass(5)
+  t.same(schedule.warnings, [])
+  t.not(placeNow().file, place.file)
 })
