@@ -12,6 +12,7 @@ import {
   frameMessage,
   type Kind,
   kinds,
+  message,
   numbersMessage,
   packedMessage,
   Splitter,
@@ -20,12 +21,15 @@ import {
 } from '../../src/cluster/readers/messages.ts'
 import type { ReaderReport } from '../../src/cluster/readers/report.ts'
 import type { ReaderSetup } from '../../src/cluster/readers/setup.ts'
+import { decodeRequest, encodeAnswer } from '../../src/cluster/replication/forwarding.ts'
 import { checkSettings, findSettings, settingTexts } from '../../src/config/config.ts'
+import type { Handler, Listen } from '../../src/edge/http/exchange.ts'
 import { encode } from '../../src/forum/records.ts'
 import { runReader } from '../../src/node/reader.ts'
 import { manifestName } from '../../wal/checkpoint/manifest.ts'
 import { type Disk, realDisk } from '../../wal/disk.ts'
 import { dataDirectory } from '../api/process.ts'
+import { FakeExchange } from '../edge/http/fake-exchange.ts'
 import { until } from '../until.ts'
 
 /** A reader on an empty directory, and the main process's end of its socket. */
@@ -36,13 +40,16 @@ function scene(t: Test, disk?: Disk) {
   const { nodeLimits } = checkSettings(settings, {})
   const setup: ReaderSetup = {
     ...{ reader: 1, version: '0.0.0', storeId: '0'.repeat(32), epoch: '', epochBegin: null },
-    ...{ role: 'single', publicUrl: 'http://localhost', sessionKey: Buffer.alloc(32), port: 1 },
+    ...{ role: 'follower', publicUrl: 'http://localhost', sessionKey: Buffer.alloc(32), port: 1 },
     ...{ texts: settingTexts(settings), nodeLimits },
   }
   const sent: Kind[] = []
+  /** The ids of the requests that it has passed on. */
+  const requests: number[] = []
   const seen: number[] = []
   const splitter = new Splitter((kind, payload) => {
     sent.push(kind)
+    if (kind === kinds.request) requests.push(decodeRequest(payload).id)
     if (kind === kinds.report) seen.push(...(unpacked(payload) as ReaderReport).seen)
   })
   const socket = Object.assign(new EventEmitter(), {
@@ -55,16 +62,30 @@ function scene(t: Test, disk?: Disk) {
     },
     exit: () => socket.emit('exit'),
   }
-  const listen = async () => ({ port: 1, stop: () => {}, setOpen: () => true })
+  const served = { handle: null as Handler | null }
+  const listen: Listen = async (_host, _port, handle) => {
+    served.handle = handle
+    return { port: 1, stop: () => {}, setOpen: () => true }
+  }
   runReader(socket as unknown as Socket, process, { listen, ...(disk && { disk }) })
   const tell = (message: Buffer) => socket.emit('data', message)
+  const exited = () => once(socket, 'exit')
   const end = async () => {
-    const ended = once(socket, 'exit')
+    const ended = exited()
     socket.emit('close')
     await ended
   }
   tell(packedMessage(kinds.setup, setup))
-  return { sent, seen, tell, end }
+  return { sent, requests, seen, served, tell, end, exited }
+}
+
+/** Returns the first record of a log, as in a frame. */
+function firstRecord(): Buffer {
+  const row = encode({ type: 'leader.began', at: 1, term: 1, node: 'a', nonce: 'n' })
+  const packed = new Packr({ useRecords: false }).pack(row)
+  const record = Buffer.concat([Buffer.alloc(4), packed])
+  record.writeUInt32LE(packed.length)
+  return record
 }
 
 t.test('reader: told while it loads when identities were last seen: knows it', async (t) => {
@@ -86,14 +107,37 @@ t.test('reader: told of a checkpoint ahead of its records: adopts it with these'
   }
   const { sent, tell, end } = scene(t, { ...realDisk, open })
   await until('its state', () => sent.includes(kinds.start))
-  const row = encode({ type: 'leader.began', at: 1, term: 1, node: 'a', nonce: 'n' })
-  const packed = new Packr({ useRecords: false }).pack(row)
-  const record = Buffer.concat([Buffer.alloc(4), packed])
-  record.writeUInt32LE(packed.length)
+  const record = firstRecord()
   tell(numbersMessage(kinds.checkpoint, 2, 1))
   t.strictSame(opened, [], 'it has no record yet')
   tell(frameMessage(1, 1, record))
   tell(numbersMessage(kinds.durable, 1, sharedNow(), 0, 0))
   t.strictSame(opened, [manifestName(2)])
   await end()
+})
+
+t.test('reader: stopped while an answer is on its way: it leaves before the end', async (t) => {
+  const { sent, requests, served, tell, exited } = scene(t)
+  const isDurable = (position: number) => {
+    const always = Number.MAX_SAFE_INTEGER
+    tell(numbersMessage(kinds.durable, position, sharedNow(), always, always))
+  }
+  await until('its state', () => sent.includes(kinds.start))
+  isDurable(0)
+  await until('it to listen', () => served.handle !== null)
+  const exchange = new FakeExchange('post', '/api/identities', { host: 'localhost' })
+  isDurable(0) // it has heard of the main process just now
+  served.handle!(exchange)
+  await new Promise((resolve) => setImmediate(resolve))
+  exchange.end({ kind: 'guest' })
+  await until('its request', () => requests.length === 1)
+  const ended = exited()
+  tell(message(kinds.stop))
+  await new Promise((resolve) => setImmediate(resolve))
+  const answer = { status: 201, type: 'text/plain', headers: '', body: 'made', position: 1 }
+  tell(message(kinds.answer, encodeAnswer(requests[0]!, answer)))
+  tell(frameMessage(1, 1, firstRecord()))
+  isDurable(1)
+  await ended
+  t.match(exchange.answers, [{ status: 201, text: 'made' }])
 })
