@@ -158,6 +158,7 @@ t.test('tags in use: counted for each caller, by prefix, in pages', async (t) =>
   const paged: string[] = []
   for (let after = '', more = true; more && paged.length < 9; ) {
     const page = await read(ben, `?prefix=p:&limit=1&after=${after}`)
+    t.equal(page.tags.length, 1, 'a next page that is promised has something')
     paged.push(...page.tags.map(({ tag }) => tag))
     t.equal(page.next_after, page.has_more ? page.tags[0]!.tag : null)
     more = page.has_more

@@ -1,6 +1,8 @@
 // The index of the identities that have published publicly, and of their public messages. It is
 // built and searched in slices if there is much to examine.
 
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
 import t from 'tap'
 import { findProfiles, type ProfilePage } from '../../../src/forum/identities/profiles.ts'
 import { Publishers } from '../../../src/forum/identities/publishers.ts'
@@ -147,6 +149,40 @@ t.test('P2: publishers whose messages have all expired: no search goes through t
   expired.add(count + 1)
   catchUp()
   t.same(publishers.find('', null, 20), [0, last], 'one has published again')
+})
+
+t.test('publishers: threads begin, go on and expire: what is public now counts', async () => {
+  const change = fc.record({
+    does: fc.constantFrom('begin in public', 'begin in private', 'reply', 'expire', 'look'),
+    by: fc.nat(3),
+    at: fc.nat(9),
+  })
+  const property = fc.property(fc.array(change, { maxLength: 60, size: 'max' }), (changes) => {
+    const scene = new Scene(4)
+    const { state } = scene.forum
+    const publishers = new Publishers(state, new SlicedWork())
+    state.onExpiring = (thread) => publishers.forget(thread)
+    scene.thread('public', [])
+    for (const { does, by, at } of changes) {
+      const thread = at % state.threads.count
+      if (does === 'begin in public') scene.thread('public', [])
+      else if (does === 'begin in private') scene.thread('private', [1, 2, 3])
+      else if (does === 'expire') scene.expire(thread)
+      else if (does === 'look') publishers.catchUp(true)
+      else if (!state.threads.isExpired(thread)) scene.reply(by, thread)
+    }
+    while (!publishers.catchUp(true));
+    for (let identity = 0; identity < 4; identity++) {
+      const own = scene.posted.flatMap(({ author, thread }, message) => {
+        const isCounted =
+          scene.visibilities[thread] === 'public' && !state.threads.isExpired(thread)
+        return author === identity && isCounted ? [message] : []
+      })
+      const expected = { count: own.length, newest: own.at(-1) ?? -1 }
+      assert.deepEqual(publishers.countOf(identity), expected)
+    }
+  })
+  fc.assert(property, { numRuns: 50 })
 })
 
 t.test('publishers: what a long search found expires: searched for anew', async (t) => {
