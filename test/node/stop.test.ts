@@ -3,9 +3,11 @@
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pino from 'pino'
 import t from 'tap'
 import { parseConfig } from '../../src/config/config.ts'
+import type { Post, Sent } from '../../src/forum/webhooks/send.ts'
 import { startNode } from '../../src/node/server.ts'
 import { dataDirectory } from '../api/process.ts'
 import { freePort } from '../free-port.ts'
@@ -59,4 +61,45 @@ t.test('node: its start fails once the log is read: its port and its log are fre
   const again = await start()
   t.equal((await fetch(`${again.url}/api/status`)).status, 200)
   await again.stop()
+})
+
+t.test('node: stopped while it challenges: its last checkpoint has the outcome', async (t) => {
+  const config = parseConfig(['--data', dataDirectory(t), '--port', '0', '--no-search'], {})
+  const lines: Record<string, unknown>[] = []
+  const log = pino({}, { write: (line) => lines.push(JSON.parse(line)) })
+  const found = (event: string) => lines.findLast(({ msg }) => msg === event)
+  let answer: (() => void) | null = null
+  const send = ({ body }: Post) =>
+    new Promise<Sent>((resolve) => {
+      answer = () => resolve({ status: 200, error: null, body })
+    })
+  const node = await startNode(config, '0.0.0', log, { send })
+  const headers: Record<string, string> = { 'content-type': 'application/json' }
+  const post = async (path: string, body: object, key = 'the-first-key') => {
+    const init = { method: 'POST', body: JSON.stringify(body) }
+    const given = await fetch(node.url + path, {
+      ...init,
+      headers: { ...headers, 'idempotency-key': key },
+    })
+    return (await given.json()) as Record<string, unknown>
+  }
+  const { token } = await post('/api/identities', { kind: 'persistent' })
+  headers.authorization = `Bearer ${token}`
+  await post('/api/notifications/webhook', { url: 'https://agent.example/' })
+  // So much log that a stop takes a checkpoint.
+  const long = { title: 'A title', content: '\u20ac'.repeat(8000) }
+  for (let n = 0; n < 48; n++) await post('/api/threads', long, `key-number-${n}`)
+  const verifying = post('/api/notifications/webhook/verify', {})
+  await until('the challenge', () => answer !== null)
+  const stopped = node.stop()
+  const isTaken = () => found('checkpoint_taken') !== undefined
+  for (let ms = 0; ms < 300 && !isTaken(); ms += 10) await sleep(10)
+  answer!()
+  await stopped
+  t.match(await verifying, { verified: true })
+  const again = await startNode(config, '0.0.0', log)
+  await again.stop()
+  const { position, checkpoint } = found('recovered')!
+  t.ok(isTaken())
+  t.equal(checkpoint, position)
 })
