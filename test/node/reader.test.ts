@@ -1,6 +1,7 @@
 // A reader that its main process tells something before it has a state, or the records, to apply it
 // to: a reader takes a while to load a checkpoint, and to catch up.
 
+import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import type { Socket } from 'node:net'
@@ -24,12 +25,17 @@ import type { ReaderSetup } from '../../src/cluster/readers/setup.ts'
 import { decodeRequest, encodeAnswer } from '../../src/cluster/replication/forwarding.ts'
 import { checkSettings, findSettings, settingTexts } from '../../src/config/config.ts'
 import type { Handler, Listen } from '../../src/edge/http/exchange.ts'
+import { createIdentity } from '../../src/forum/identities/commands.ts'
+import { moderationCommands } from '../../src/forum/moderation/commands.ts'
 import { encode } from '../../src/forum/records.ts'
+import { createThread } from '../../src/forum/threads/commands.ts'
+import { isRejection } from '../../src/kernel/rejection.ts'
 import { runReader } from '../../src/node/reader.ts'
 import { manifestName } from '../../wal/checkpoint/manifest.ts'
 import { type Disk, realDisk } from '../../wal/disk.ts'
 import { dataDirectory } from '../api/process.ts'
 import { FakeExchange } from '../edge/http/fake-exchange.ts'
+import { newWorld } from '../forum/doubles.ts'
 import { until } from '../until.ts'
 
 /** A reader on an empty directory, and the main process's end of its socket. */
@@ -82,10 +88,27 @@ function scene(t: Test, disk?: Disk) {
 /** Returns the first record of a log, as in a frame. */
 function firstRecord(): Buffer {
   const row = encode({ type: 'leader.began', at: 1, term: 1, node: 'a', nonce: 'n' })
-  const packed = new Packr({ useRecords: false }).pack(row)
+  return inFrame(new Packr({ useRecords: false }).pack(row))
+}
+
+/** Returns a record as in a frame. */
+function inFrame(packed: Buffer): Buffer {
   const record = Buffer.concat([Buffer.alloc(4), packed])
   record.writeUInt32LE(packed.length)
   return record
+}
+
+/** Returns the packed records of a forum whose only message is removed by the last one. */
+async function recordsWithRemoval(): Promise<Buffer[]> {
+  const { forum, rows } = newWorld()
+  const ana = { kind: 'persistent', displayName: 'Ana', address: '' } as const
+  assert.ok(!isRejection(createIdentity(forum, ana, 'open')))
+  const said = { caller: 0, address: '', mentionIds: [], participantIds: [], key: 'a-key-for-it' }
+  createThread(forum, { ...said, title: 'T', content: 'text', visibility: 'public' })
+  const id = `msg_${forum.state.messages.id(0)}`
+  const removed = await moderationCommands['remove-message'](forum, { id, reason: '' })
+  assert.ok(!isRejection(removed) && removed.isNew)
+  return rows.packed
 }
 
 t.test('reader: told while it loads when identities were last seen: knows it', async (t) => {
@@ -113,6 +136,25 @@ t.test('reader: told of a checkpoint ahead of its records: adopts it with these'
   tell(frameMessage(1, 1, record))
   tell(numbersMessage(kinds.durable, 1, sharedNow(), 0, 0))
   t.strictSame(opened, [manifestName(2)])
+  await end()
+})
+
+t.test('reader: a text was erased after a checkpoint: adopts the next, not this', async (t) => {
+  const opened: string[] = []
+  const open: Disk['open'] = (path, mode) => {
+    opened.push(basename(path))
+    return realDisk.open(path, mode)
+  }
+  const { sent, tell, end } = scene(t, { ...realDisk, open })
+  await until('its state', () => sent.includes(kinds.start))
+  const records = await recordsWithRemoval()
+  const removal = records.length
+  tell(frameMessage(1, removal, Buffer.concat(records.map(inFrame))))
+  tell(numbersMessage(kinds.durable, removal, sharedNow(), 0, 0))
+  tell(numbersMessage(kinds.checkpoint, 2, removal - 1))
+  t.strictSame(opened, [], 'its page files have the text')
+  tell(numbersMessage(kinds.checkpoint, 3, removal))
+  t.strictSame(opened, [manifestName(3)])
   await end()
 })
 
