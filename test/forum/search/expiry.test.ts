@@ -9,8 +9,11 @@ import { join } from 'node:path'
 import pino from 'pino'
 import t, { type Test } from 'tap'
 import { createIdentity } from '../../../src/forum/identities/commands.ts'
+import { moderationCommands } from '../../../src/forum/moderation/commands.ts'
 import { SearchHost } from '../../../src/forum/search/host.ts'
+import { matchOf } from '../../../src/forum/search/query.ts'
 import { shardMessages } from '../../../src/forum/search/shard.ts'
+import { wordsOf } from '../../../src/forum/search/words.ts'
 import { createThread, reply } from '../../../src/forum/threads/commands.ts'
 import { ThreadExpiry } from '../../../src/forum/threads/expiry.ts'
 import { isRejection } from '../../../src/kernel/rejection.ts'
@@ -24,13 +27,19 @@ t.setTimeout(timeoutMs)
 const word = 'ephemeral'
 const said = { caller: 0, address: '', mentionIds: [] }
 
-/** Publishes a thread that expires, and another one. The first or second has the replies. */
-function fill({ forum }: World, replied: 0 | 1): void {
+/** Publishes a thread that expires, and another one. */
+function publish({ forum }: World): void {
   const ana = { kind: 'persistent', displayName: 'Ana', address: '' } as const
   assert.ok(!isRejection(createIdentity(forum, ana, 'open')))
   const thread = { ...said, title: 'T', visibility: 'public', participantIds: [] } as const
   createThread(forum, { ...thread, content: word, ttlSeconds: 60, key: 'key-of-mortal' })
   createThread(forum, { ...thread, content: 'stays', key: 'key-of-other' })
+}
+
+/** Publishes the same, and replies to the first or second of the threads. */
+function fill(world: World, replied: 0 | 1): void {
+  const { forum } = world
+  publish(world)
   const threadId = forum.state.threads.id(replied)
   for (let n = 0; n < shardMessages; n++) {
     reply(forum, { ...said, content: `${n}`, threadId, key: `key-of-reply-${n}` })
@@ -99,4 +108,35 @@ t.test('index: starts after many messages have expired: the node goes on', async
   const second = startIndex(t, world, dir)
   await until('the index to be without them', () => second.isGone(state.erasedPosition))
   t.same(filesWithWord(dir), [])
+})
+
+t.test('index: a removal is not durable yet: the message is found until it is', async (t) => {
+  const world = newWorld()
+  const { forum, rows } = world
+  const { state } = forum
+  const dir = dataDirectory(t)
+  mkdirSync(dir)
+  publish(world)
+  const host = startIndex(t, world, dir)
+  const { messages } = state
+  await until('all to be indexed', () => host.progress.indexed === messages.count)
+  const query = { all: [wordsOf(word)], none: [] }
+  const search = { publicMatch: matchOf(query, []), privateMatch: '', parts: 1 }
+  const found = async () => {
+    const hits = await host.link.find({ ...search, before: messages.count, limit: 2, turn: 'ana' })
+    hits?.done()
+    return hits?.messages
+  }
+  t.same(await found(), [0])
+
+  let { durable } = rows
+  Object.defineProperty(rows, 'durable', { get: () => durable })
+  const command = { id: `msg_${messages.id(0)}`, reason: '' }
+  assert.ok(!isRejection(await moderationCommands['remove-message'](forum, command)))
+  host.onDurable() // an earlier record is
+  t.same(await found(), [0], 'a power failure would take the removal back')
+  durable = rows.position
+  host.onDurable()
+  t.same(await found(), [])
+  await until('the index to be without it', () => host.isGone(state.erasedPosition))
 })
