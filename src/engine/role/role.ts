@@ -341,6 +341,7 @@ export class Role {
   #decide(name: RoleName, journal: Journal): void {
     const { forum, edge, config, publicUrl, send, onLead } = this.#parts
     this.#name = name
+    this.#readers?.useJournal(journal) // before what follows may record something
     forum.journal = new DecidedLog(journal, this.#actor.context)
     forum.isFollower = false
     forum.admission = this.#admission
@@ -352,7 +353,6 @@ export class Role {
     this.#work = { wakeups, stopExpiry: startExpiry(forum) }
     wakeups.resume()
     this.#watch(journal)
-    this.#readers?.useJournal(journal)
     this.becameDurable(journal.durable)
   }
 

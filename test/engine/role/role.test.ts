@@ -11,6 +11,7 @@ import type { Edge } from '../../../src/edge/http/handle.ts'
 import { FollowedLog } from '../../../src/engine/role/forum-log.ts'
 import type { Role, RoleReaders } from '../../../src/engine/role/role.ts'
 import type { Forum } from '../../../src/forum/forum.ts'
+import { createIdentity, guestLifetimeMs } from '../../../src/forum/identities/commands.ts'
 import { encode, type RecordOf } from '../../../src/forum/records.ts'
 import { admitOwn, commit } from '../../../src/forum/write.ts'
 import { isRejection } from '../../../src/kernel/rejection.ts'
@@ -56,7 +57,12 @@ class SlowReaders implements RoleReaders {
     this.told = durable
   }
 
-  useJournal(): void {}
+  /** The position of the log from which on they get what it writes. */
+  passedOnFrom = -1
+
+  useJournal({ position }: Pick<Journal, 'position'>): void {
+    this.passedOnFrom = position
+  }
 
   giveUp(): void {
     this.givenUp += 1
@@ -281,6 +287,21 @@ t.test('role: it gives up: what waits is refused, here and at readers; nothing l
   role.gate.keep(1, () => left.push('later'))
   t.strictSame([left, readers.givenUp], [['no_leader'], 1])
   t.end()
+})
+
+t.test('leader with readers: what it records as it begins: they get all of it', async (t) => {
+  const { forum, clock } = newWorld()
+  createIdentity(forum, { kind: 'guest', displayName: 'Ana', address: '' }, 'open')
+  clock.now += guestLifetimeMs
+  const scene = new Scene(forum)
+  t.teardown(() => scene.role.stop())
+  scene.follow()
+  const readers = new SlowReaders()
+  scene.role.useReaders(readers)
+  const { position } = forum.state
+  scene.lead()
+  t.ok(forum.state.position > position, 'the guest has expired')
+  t.equal(readers.passedOnFrom, position)
 })
 
 type Step = (scene: Scene) => void
