@@ -1,17 +1,33 @@
 // Goal:   readers find text where the checkpoints of the main process store it, whatever these move
 //         and remove, and, like the main process, never show the text of an erased message.
+//         A reader that starts again knows what the others know of who was seen.
 // Method: the main process runs in the test, which decides when a checkpoint is taken; two readers
-//         have room for one page of text each; every request uses a new connection.
+//         have room for one page of text each; every request uses a new connection. For the last
+//         goal, the readers' processes are doubles.
 
+import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { EventEmitter } from 'node:events'
 import pino from 'pino'
 import t, { type Test } from 'tap'
 import { request } from 'undici'
-import { checkSettings, findSettings, settingTexts } from '../../../src/config/config.ts'
+import { kinds, packedMessage, Splitter, unpacked } from '../../../src/cluster/readers/messages.ts'
+import { Readers, type ReadersParts } from '../../../src/cluster/readers/readers.ts'
+import {
+  type Config,
+  checkSettings,
+  findSettings,
+  settingTexts,
+} from '../../../src/config/config.ts'
+import { Gate } from '../../../src/edge/http/gate.ts'
+import { Load } from '../../../src/edge/http/load.ts'
+import type { Role } from '../../../src/engine/role/role.ts'
+import type { Seen } from '../../../src/forum/identities/last-seen.ts'
 import { type Node, startNode } from '../../../src/node/server.ts'
 import { ask, samples } from '../../api/operators.ts'
 import { dataDirectory } from '../../api/process.ts'
 import { timeoutMs } from '../../depth.ts'
+import { newWorld } from '../../forum/doubles.ts'
 import { freePort } from '../../free-port.ts'
 import { until } from '../../until.ts'
 
@@ -143,4 +159,61 @@ t.test('readers: a message is erased: gone at all, also in later checkpoints', a
     await fill(here, 40)
     for (const text of await readApart(here)) isGone(text)
   }
+})
+
+/** Readers whose processes are in the hands of the test, and what these are told. */
+function supervised(t: Test, count: number) {
+  const { forum } = newWorld()
+  const children: { close(): void; report(seen: Seen): void; told: Seen[] }[] = []
+  const startReader = () => {
+    const told: Seen[] = []
+    const splitter = new Splitter((kind, payload) => {
+      if (kind === kinds.seen) told.push(unpacked(payload) as Seen)
+    })
+    const write = (bytes: Buffer) => splitter.add(Buffer.from(bytes))
+    const socket = Object.assign(new EventEmitter(), { write, destroy() {}, writableLength: 0 })
+    const stdio = [null, null, null, socket]
+    const child = Object.assign(new EventEmitter(), { stdio, pid: children.length, kill() {} })
+    const report = {
+      ...{ isServing: true, position: 0, cpuSeconds: 0, forwarded: 0, textReads: 0, routes: [] },
+      ...{ staleness: { counts: [], sum: 0 }, refused: {}, waitingEnded: {}, notLetIn: {} },
+    }
+    children.push({
+      close: () => child.emit('close', 1, null),
+      report: (seen) => socket.emit('data', packedMessage(kinds.report, { ...report, seen })),
+      told,
+    })
+    return child as unknown as ChildProcess
+  }
+  const role = {
+    ...{ name: 'single', gate: new Gate(), show() {} },
+    journal: { durable: 0, written: 0, onFrame: null, storeId: '' },
+    service: { forum, version: '0.0.0', epoch: '', publicUrl: '' },
+  }
+  const readers = new Readers({
+    ...{ log: pino({ level: 'silent' }), disk: undefined, load: new Load() },
+    texts: {} as ReadersParts['texts'],
+    config: { readers: count, data: '' } as Config,
+    role: role as unknown as Role,
+    edge: { handle() {}, run() {}, meter: { routes: [] } } as unknown as ReadersParts['edge'],
+    listener: { port: 1, stop() {}, setOpen: () => true },
+    startReader,
+  })
+  t.teardown(() => {
+    const stopped = readers.stop()
+    for (const { close } of children) close()
+    return stopped
+  })
+  return children
+}
+
+t.test('readers: one starts again: it is told when all identities were seen', async (t) => {
+  const children = supervised(t, 2)
+  children[0]!.report([])
+  children[1]!.report([3, 29_000_000])
+  t.same(children[0]!.told, [[3, 29_000_000]])
+  children[0]!.close()
+  await until('the next process', () => children.length === 3)
+  children[2]!.report([])
+  t.same(children[2]!.told, [[3, 29_000_000]])
 })
