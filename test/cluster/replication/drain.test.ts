@@ -6,7 +6,7 @@ import t from 'tap'
 import { uploadedCheckpoint } from '../../../src/cluster/replication/checkpoint-transfer.ts'
 import { StreamUnavailable } from '../../../src/cluster/replication/log-stream.ts'
 import { Uploads } from '../../../src/cluster/replication/uploads.ts'
-import { until } from '../../until.ts'
+import { inTime, until } from '../../until.ts'
 import { LeadingNode, newDirectory } from './leading-node.ts'
 import { MemoryStream } from './memory-stream.ts'
 
@@ -16,7 +16,7 @@ t.test('lead: stops while a lost checkpoint is taken again, without the stream',
   const first = await new LeadingNode(dir).open()
   await first.lead(stream)
   await first.write('one')
-  await first.close()
+  await inTime('the stop', first.close())
   await stream.trim(stream.messages.length) // no checkpoint covers what is missing
   const node = await new LeadingNode(dir).open()
   const { get } = stream
@@ -38,20 +38,24 @@ t.test('lead: stops while a lost checkpoint is taken again, without the stream',
   }
   t.equal(await node.lead(stream), true)
   await until('it to look for the checkpoint', () => isHeld)
+  const { publish } = stream
+  let hasStopped = false
+  t.teardown(async () => {
+    stream.publish = publish
+    if (!hasStopped) await inTime('the stop with the stream', node.close())
+  })
   stream.publish = () => Promise.reject(new StreamUnavailable('no majority'))
   const writing = node.write('two').catch(() => {})
   look()
   await until('a checkpoint', () => isTaking)
   mock.timers.enable({ apis: ['setTimeout'] })
-  let isDrained = false
-  void node.leading!.drain().then(() => {
-    isDrained = true
-  })
+  const draining = node.leading!.drain()
   mock.timers.tick(10_000)
   mock.timers.reset()
-  await until('the leader to give up', () => isDrained)
-  await writing
-  await node.close()
+  await inTime('the leader to give up', draining)
+  await inTime('the write to be refused', writing)
+  await inTime('the stop', node.close())
+  hasStopped = true
 })
 
 t.test(
@@ -59,7 +63,7 @@ t.test(
   async (t) => {
     const stream = new MemoryStream()
     const node = await new LeadingNode(newDirectory(t)).open()
-    t.teardown(() => node.close())
+    t.teardown(() => inTime('the stop', node.close()))
     await node.lead(stream)
     await node.write('one')
     const { publish } = stream
@@ -87,7 +91,7 @@ t.test(
 t.test('first: stopped while the checkpoint is uploaded: it stops at once', async (t) => {
   const stream = new MemoryStream()
   const node = await new LeadingNode(newDirectory(t)).open()
-  t.teardown(() => node.close())
+  t.teardown(() => inTime('the stop', node.close()))
   await node.write('one')
   let puts = 0
   stream.objects.put = async () => void puts++

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { beginTerm } from '../../../src/cluster/replication/lead.ts'
 import { ReplicatedJournal } from '../../../src/cluster/replication/replicated-journal.ts'
 import { openJournal } from '../../../wal/journal/journal.ts'
-import { until } from '../../until.ts'
+import { inTime, until } from '../../until.ts'
 import { seededRandom } from '../../wal/simulated-inode.ts'
 import { SimulatedEngine } from './simulated-engine.ts'
 import { SimulatedStream } from './simulated-stream.ts'
@@ -36,7 +36,7 @@ async function leading(t: Test, lagBytesMax = 1 << 20) {
   journal.onDurable = (position) => durable.push(position)
   journal.onFailed = ({ exitCode }) => failures.push(exitCode)
   t.teardown(async () => {
-    await journal.close()
+    await inTime('the close', journal.close())
     clearInterval(work)
     rmSync(dir, { recursive: true })
   })
@@ -105,6 +105,6 @@ t.test('drained in vain: sync fails from then on, so that a stop does not wait',
   const { engine, journal } = await leading(t)
   engine.isAvailable = false
   journal.append(['one'])
-  await journal.drain(30)
-  await t.rejects(journal.sync(), { name: 'JournalError' })
+  await inTime('the drain', journal.drain(30))
+  await t.rejects(inTime('the sync to fail', journal.sync()), { name: 'JournalError' })
 })
