@@ -22,7 +22,7 @@ export async function until<T>(
   const late = sleep(patienceMs, tooLate, { ref: false })
   const begun = performance.now()
   for (;;) {
-    const found = await Promise.race([look(), late])
+    const found = await Promise.race([late, look()])
     if (found === tooLate) throw new Error(`waited ${patienceMs} ms in vain for ${what}`)
     if (found !== false && found !== null && found !== undefined) {
       return found as Exclude<T, false | null | undefined>
