@@ -1,12 +1,13 @@
 // The main process's side: forwards frames to the readers as they are written, and durable
-// positions before anything that they cover is shown.
+// positions once all of them have the records.
 //
-//   journal ──frame──▶ kept ──durable──▶ frames and position to every reader
-//                                  ──▶ when all that are live have them: answers leave everywhere
+//   journal ──frame──▶ kept ──durable──▶ frames to every reader
+//                        ──▶ when all that are live have them: position to every reader, and shown
 //
-// H1. The answer to a write leaves when every live reader has the position that it shows
-//     (reader-port.ts, P2). So a caller that has the answer and queries another process finds the
-//     records there. How much the system holds for a reader that reads nothing does not matter.
+// H1. A position is shown, here and at any reader, when every live reader has its records
+//     (reader-port.ts, P2). So a caller that has seen it, in whatever answer, and queries another
+//     process finds the records there. How much the system holds for a reader that reads nothing
+//     does not matter.
 // H2. The hub waits at most `silenceMsMax` with a position for a reader that has stopped reading. A
 //     reader that has not read the position by then answers nothing until it has (D3 of
 //     main-port.ts). The hub disconnects a silent reader; during a stop already after
@@ -80,7 +81,7 @@ export class ReaderHub {
     this.#parts = parts
     this.#now = parts.now ?? sharedNow
     this.#journal = parts.journal
-    this.useJournal(parts.journal)
+    this.#announced = parts.journal.durable
     this.#timer = setInterval(() => this.#beat(), beatMs).unref()
   }
 
@@ -127,7 +128,6 @@ export class ReaderHub {
    */
   useJournal(journal: HubJournal): void {
     this.#journal = journal
-    this.#announced = journal.durable
     this.#passFramesOn()
   }
 
@@ -137,14 +137,13 @@ export class ReaderHub {
     for (const reader of this.#readers) reader.send(bytes)
   }
 
-  /**
-   * Announces that the log is durable up to this position, which is shown once the readers have it
-   * (H1).
-   */
+  /** Announces that the log is durable up to this position, which is shown as H1 says. */
   announce(durable: number): void {
-    this.#announced = durable
-    if (this.#readers.size > 0) this.#sendAll(this.#durableMessage())
     this.#held.push({ durable, sinceMs: this.#now() })
+    const live = [...this.#readers].filter(({ isLive }) => isLive)
+    // A single one may know the position as soon as it has the records, which saves a system call.
+    if (live.length === 1) this.#tellDurable(durable)
+    else for (const reader of live) reader.send()
     this.#showHeld()
   }
 
@@ -205,7 +204,14 @@ export class ReaderHub {
       this.#shownMs = now
       shown = durable
     }
-    if (shown !== null) this.#parts.show(shown)
+    if (shown === null) return
+    if (shown > this.#announced) this.#tellDurable(shown)
+    this.#parts.show(shown)
+  }
+
+  #tellDurable(position: number): void {
+    this.#announced = position
+    if (this.#readers.size > 0) this.#sendAll(this.#durableMessage())
   }
 
   #allHave(durable: number): boolean {

@@ -191,8 +191,9 @@ export class MainPort implements LeaderLink {
 
   #receive(payload: Buffer): void {
     const { first, count, records } = frameOf(payload)
-    if (this.role!.receive(first, count, records)) return
-    throw new Error(`records before ${first} are missing`)
+    const isNext = this.role!.receive(first, count, records)
+    if (!isNext) throw new Error(`records before ${first} are missing`)
+    this.#acknowledge(first + count - 1, sharedNow())
   }
 
   #advance(payload: Buffer): void {
@@ -210,11 +211,11 @@ export class MainPort implements LeaderLink {
   }
 
   /** Tells the main process what has been read, unless it was told shortly before (D2). */
-  #acknowledge(durable: number, nowMs: number): void {
+  #acknowledge(position: number, nowMs: number): void {
     const { bytes, ms } = this.#acknowledged
     if (this.#bytes - bytes < unreadBytesMax / 2 && nowMs - ms < acknowledgeMs) return
     this.#acknowledged = { bytes: this.#bytes, ms: nowMs }
-    this.#socket.write(numbersMessage(kinds.read, this.#bytes, durable))
+    this.#socket.write(numbersMessage(kinds.read, this.#bytes, position))
   }
 
   #answer(payload: Buffer): void {

@@ -6,8 +6,8 @@
 // P1. A reader receives every record after its starting position, once and in order: first from the
 //     files of the log, then from frames as they are written. The switch happens within one
 //     event-loop iteration, when the cursor has reached the last written frame.
-// P2. Of a durable position it is known that the reader has it when requests find it there: either
-//     the reader has acknowledged it, or so little is unread that the reader reads it first.
+// P2. Of a position it is known that the reader has its records when requests find them there:
+//     either the reader has acknowledged them, or so little is unread that it reads them first.
 // P3. At most `waitingBytesMax` wait here for a reader that does not consume; beyond that it is
 //     disconnected.
 //
@@ -47,7 +47,7 @@ export interface ReaderPortParts {
   log: LogSource
   /** Returns the position of the last record in a written frame. */
   written: () => number
-  /** Returns the durable position that was announced last. */
+  /** Returns the durable position that readers were told last. */
   announced: () => number
   /** The main process's edge. */
   handler: Handler
@@ -83,7 +83,7 @@ export class ReaderPort {
   /** The bytes that were sent, and how many of them the reader is known to have read. */
   #sentBytes = 0
   #readBytes = 0
-  /** The durable position that the reader is known to have read. */
+  /** The position of the last record that the reader is known to have read. */
   #readPosition = 0
   /** Whether the next slice of catching up is scheduled. */
   #isSlicePlanned = false
@@ -113,7 +113,10 @@ export class ReaderPort {
     return this.report?.isServing === true
   }
 
-  /** Returns whether requests that arrive from now on find this durable position there (P2). */
+  /**
+   * Returns whether requests that arrive from now on find the records up to this position there,
+   * which must have been sent (P2).
+   */
   has(position: number): boolean {
     if (position <= this.#readPosition) return true
     const { writableLength } = this.#parts.socket
@@ -184,7 +187,7 @@ export class ReaderPort {
 
   #noteRead(bytes: number, position: number): void {
     this.#readBytes = bytes
-    this.#readPosition = position
+    this.#readPosition = Math.max(this.#readPosition, position)
     this.#parts.onRead()
   }
 

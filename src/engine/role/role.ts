@@ -147,9 +147,7 @@ export interface Leader {
 
 /** The readers of this process (cluster/readers/readers.ts). */
 export interface RoleReaders {
-  /**
-   * Tells the readers the position, and calls `show` with it when all that serve have been told.
-   */
+  /** Calls `show` with the position when all have its records, and lets them show it, too. */
   announce(durable: number): void
   useJournal(journal: Journal): void
   /** Refuses what waits at readers, as `Gate.giveUp` does here. */

@@ -145,6 +145,7 @@ t.test('P1: a reader begins at any position while records come: each once, in or
   await appendEach(journal, records)
   await until('all to be live', () => readers.every(({ reader }) => reader.isLive))
   await appendEach(journal, records)
+  for (const { socket } of readers) socket.send(numbersMessage(kinds.read, socket.bytes, 180))
   for (const { position, socket } of readers) {
     const wanted = Array.from({ length: 180 - position }, (_, i) => position + 1 + i)
     t.same(socket.positions, wanted, `behind ${position}`)
@@ -186,6 +187,28 @@ t.test('H1: a reader that serves has not taken a position: it is shown when it h
   t.same(socket.positions, [1, 2])
   await journal.close()
 })
+
+t.test(
+  'H1: one of two readers lacks a record: the other has it, and does not show it',
+  async (t) => {
+    const { journal, shown, add } = await scene(t)
+    const [quick, slow] = [add(0), add(0)]
+    await until('both to be live', () => quick.reader.isLive && slow.reader.isLive)
+    await appendEach(journal, ['a'])
+    slow.socket.takes = false
+    const last = journal.append('b')
+    await until('it to be durable', () => journal.durable === last)
+    await beats(quick.socket, 2)
+    t.same([quick.socket.positions, quick.socket.durable, shown], [[1, 2], 1, [1]])
+    slow.socket.drain()
+    t.same([quick.socket.durable, slow.socket.durable, shown], [2, 2, [1, 2]])
+    slow.socket.takes = false
+    await appendEach(journal, ['c'])
+    slow.reader.giveUp('it is gone')
+    t.same([quick.socket.durable, shown], [3, [1, 2, 3]])
+    await journal.close()
+  },
+)
 
 /** Records of which the first half is not too much to be unread, but all of it is. */
 const many: string[] = Array.from({ length: 100 }, () => 'x'.repeat(unreadBytesMax / 80))
