@@ -1,10 +1,9 @@
 // --json of the tools: one line of JSON on stdout, which states the same facts as the text.
 
-import { cpSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t from 'tap'
 import { publishedThread, startForum } from '../api/harness.ts'
 import { run } from '../api/process.ts'
+import { damagedCopy } from './damaged-log.ts'
 
 async function jsonOf(args: readonly string[]): Promise<{ code: number | null; found: unknown }> {
   const { code, stdout, stderr } = await run([...args, '--json'])
@@ -47,12 +46,7 @@ t.test('--json: verify, inspect, backup, repair: of a whole and of a damaged log
     found: { data, copy: null, position: null, lost: [] },
   })
 
-  const damaged = `${data}-damaged`
-  cpSync(data, damaged, { recursive: true })
-  const log = join(damaged, '0000000001.wal')
-  const bytes = readFileSync(log)
-  bytes[bytes.indexOf('reply 2')]! ^= 1
-  writeFileSync(log, bytes)
+  const damaged = damagedCopy(data)
   t.match(await jsonOf(['wal', 'verify', '--data', damaged]), {
     code: 77,
     found: { error: /is damaged at offset \d+, position 5: /, position: null, end: null },

@@ -19,6 +19,7 @@ import { runWal } from '../../src/cli/wal-command.ts'
 import { RecordNames } from '../../src/forum/record-names.ts'
 import { publishedThread, startForum } from '../api/harness.ts'
 import { dataDirectory, Program, program, run } from '../api/process.ts'
+import { damagedCopy } from './damaged-log.ts'
 
 const small = ['--segment-mb', '1']
 let stopped: string | null = null
@@ -202,12 +203,7 @@ t.test(
 
 t.test('output: its reader goes away: no crash, no stack trace, the exit code', async (t) => {
   const data = await stoppedNode(t)
-  const damaged = `${data}-damaged`
-  cpSync(data, damaged, { recursive: true })
-  const log = join(damaged, '0000000001.wal')
-  const bytes = readFileSync(log)
-  bytes[bytes.indexOf('reply 2')]! ^= 1
-  writeFileSync(log, bytes)
+  const damaged = damagedCopy(data)
   const cases: [code: number, args: string[]][] = [
     [0, ['wal', 'export', '--data', data]],
     [0, ['wal', 'inspect', '--data', data]],

@@ -122,7 +122,8 @@ t.test('reader: told while it loads when identities were last seen: knows it', a
   t.strictSame(seen, [3, 29_000_000, 4, 29_000_001])
 })
 
-t.test('reader: told of a checkpoint ahead of its records: adopts it with these', async (t) => {
+/** Returns a reader that has loaded its state, and the names of the files that it opens. */
+async function loaded(t: Parameters<typeof scene>[0]) {
   const opened: string[] = []
   const open: Disk['open'] = (path, mode) => {
     opened.push(basename(path))
@@ -130,6 +131,11 @@ t.test('reader: told of a checkpoint ahead of its records: adopts it with these'
   }
   const { sent, tell, end } = scene(t, { ...realDisk, open })
   await until('its state', () => sent.includes(kinds.start))
+  return { opened, tell, end }
+}
+
+t.test('reader: told of a checkpoint ahead of its records: adopts it with these', async (t) => {
+  const { opened, tell, end } = await loaded(t)
   const record = firstRecord()
   tell(numbersMessage(kinds.checkpoint, 2, 1))
   t.strictSame(opened, [], 'it has no record yet')
@@ -140,13 +146,7 @@ t.test('reader: told of a checkpoint ahead of its records: adopts it with these'
 })
 
 t.test('reader: a text was erased after a checkpoint: adopts the next, not this', async (t) => {
-  const opened: string[] = []
-  const open: Disk['open'] = (path, mode) => {
-    opened.push(basename(path))
-    return realDisk.open(path, mode)
-  }
-  const { sent, tell, end } = scene(t, { ...realDisk, open })
-  await until('its state', () => sent.includes(kinds.start))
+  const { opened, tell, end } = await loaded(t)
   const records = await recordsWithRemoval()
   const removal = records.length
   tell(frameMessage(1, removal, Buffer.concat(records.map(inFrame))))
