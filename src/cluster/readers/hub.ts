@@ -140,10 +140,7 @@ export class ReaderHub {
   /** Announces that the log is durable up to this position, which is shown as H1 says. */
   announce(durable: number): void {
     this.#held.push({ durable, sinceMs: this.#now() })
-    const live = [...this.#readers].filter(({ isLive }) => isLive)
-    // A single one may know the position as soon as it has the records, which saves a system call.
-    if (live.length === 1) this.#tellDurable(durable)
-    else for (const reader of live) reader.send()
+    for (const reader of this.#readers) if (reader.isLive) reader.send()
     this.#showHeld()
   }
 
@@ -205,13 +202,9 @@ export class ReaderHub {
       shown = durable
     }
     if (shown === null) return
-    if (shown > this.#announced) this.#tellDurable(shown)
-    this.#parts.show(shown)
-  }
-
-  #tellDurable(position: number): void {
-    this.#announced = position
+    this.#announced = shown
     if (this.#readers.size > 0) this.#sendAll(this.#durableMessage())
+    this.#parts.show(shown)
   }
 
   #allHave(durable: number): boolean {

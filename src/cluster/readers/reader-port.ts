@@ -37,7 +37,7 @@ const waitingBytesMax = 64 << 20
 const aheadBytesMax = 4 << 20
 /** The time that catching up may take from an event-loop iteration. */
 const sliceMs = 1
-/** Live frames wait for the durable position that follows them, unless they exceed this size. */
+/** Live frames wait until they are durable, unless they exceed this size. */
 const framesBytesMax = 64 << 10
 /** The most outcomes in one message; most outcomes take less than 100 bytes. */
 const outcomesMax = 1024
