@@ -118,10 +118,7 @@ export interface LeaseHolder {
 export interface Lease {
   /** Takes a free lease, or renews the node's own; returns whether the node holds it. */
   hold(holder: LeaseHolder): Promise<boolean>
-  /**
-   * Returns the holder; null: the lease has lapsed or was released. The caller must call this more
-   * than twice in the time after which the lease lapses.
-   */
+  /** Returns the holder; null: the lease has lapsed or was released. */
   read(): Promise<LeaseHolder | null>
   /** Releases the lease if this node holds it, so that a standby need not wait. */
   release(node: string): Promise<void>

@@ -3,11 +3,12 @@
 // Method: a stream in memory whose answers the test delays, on a clock that the test sets.
 
 import t, { type Test } from 'tap'
+import { JetStreamLease } from '../../../src/cluster/replication/jetstream/notes.ts'
 import { watchUndecided } from '../../../src/cluster/replication/lead.ts'
 import { LeaseKeeper } from '../../../src/cluster/replication/lease-keeper.ts'
 import { StreamGone, StreamUnavailable } from '../../../src/cluster/replication/log-stream.ts'
 import { until } from '../../until.ts'
-import { MemoryStream, nameOf } from './memory-stream.ts'
+import { MemoryNotes, MemoryStream, nameOf } from './memory-stream.ts'
 
 const takeoverMs = 60_000
 const holder = { version: 1, node: 'a', term: 1, since: 0 } as const
@@ -112,6 +113,29 @@ t.test('K2: another node has the lease: it waits until that is over', async (t) 
   t.equal(keeper.decidesUntilMs, -always)
   t.ok(await taking)
   t.equal(looks, 3)
+})
+
+t.test('K2: a dead node has it, looks are rare or late: it lapses, but not early', async (t) => {
+  const { clock } = scene(t)
+  const notes = new MemoryNotes()
+  const dead = { ...holder, node: 'dead' }
+  await notes.write('lease', dead)
+  const lease = new JetStreamLease(notes, takeoverMs)
+  t.equal(await lease.hold(holder), false, 'seen for the first time')
+  clock.ms += takeoverMs - 1_000
+  t.equal(await lease.hold(holder), false, 'a look after most of the time')
+  await notes.write('lease', dead)
+  const { read } = notes
+  notes.read = async (key) => {
+    const note = await read.call(notes, key)
+    clock.ms += 2 * takeoverMs // as in a process that was suspended
+    return note
+  }
+  t.equal(await lease.hold(holder), false, 'renewed before a suspension')
+  t.equal(await lease.hold(holder), false, 'suspended again: the answer is as old as its request')
+  notes.read = read
+  clock.ms += 1_000
+  t.equal(await lease.hold(holder), true)
 })
 
 t.test('K2: another node has begun a later term, or it is stopped: it does not lead', async (t) => {

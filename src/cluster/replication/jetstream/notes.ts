@@ -105,17 +105,18 @@ const key = 'lease'
 
 /**
  * The lease: a note that its holder rewrites periodically. A node that reads it measures the time
- * since the last change by its own clock, so no clocks of two machines are compared, and the
- * servers need none. A process that has not looked for a while, as after a suspension, starts to
- * measure anew. The lease does not decide which node leads (log-stream.ts, S4).
+ * from the answer with a new revision to the last request whose answer had the same one, by its own
+ * clock. So no clocks of two machines are compared, the servers need none, and an answer that a
+ * suspended process finds late does not count as new. The lease does not decide which node leads
+ * (log-stream.ts, S4).
  */
 export class JetStreamLease implements Lease {
   readonly #notes: Notes
   readonly #takeoverMs: number
-  /** The revision that was seen last, and when it was first seen or measuring started anew. */
+  /** The revision that was seen last, when it was first seen, and when it was last requested. */
   #revision = 0
   #changedMs = 0
-  #lookedMs = 0
+  #askedMs = 0
 
   constructor(notes: Notes, takeoverMs: number) {
     this.#notes = notes
@@ -144,16 +145,15 @@ export class JetStreamLease implements Lease {
   }
 
   async #look(): Promise<Note | null> {
+    const askedMs = performance.now()
     const note = await this.#notes.read(key)
-    const nowMs = performance.now()
-    const hasPaused = nowMs - this.#lookedMs > this.#takeoverMs / 2
-    this.#lookedMs = nowMs
-    if (note !== null && (hasPaused || note.revision !== this.#revision)) this.#see(note.revision)
+    this.#askedMs = askedMs
+    if (note !== null && note.revision !== this.#revision) this.#see(note.revision)
     return note
   }
 
   #holderOf(note: Note | null): LeaseHolder | null {
-    if (note === null || performance.now() - this.#changedMs > this.#takeoverMs) return null
+    if (note === null || this.#askedMs - this.#changedMs > this.#takeoverMs) return null
     return note.value as LeaseHolder
   }
 
