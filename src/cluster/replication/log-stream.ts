@@ -173,10 +173,11 @@ export interface Calls {
 }
 
 /**
- * How long a caller waits for the answer to a request: as long as for one of the engine. It is what
- * a caller loses when a killed server takes the request with it.
+ * How long a caller waits for the answer to a request: longer than the leader waits for an endpoint
+ * that it challenges (forum/webhooks/send.ts). It is what a caller loses when a killed server takes
+ * the request with it.
  */
-export const callMs = 5_000
+export const callMs = 7_000
 
 /**
  * Returns the first kept message that passes `test`. The test must be monotonic: `newest` passes

@@ -3,6 +3,7 @@
 import t, { type Test } from 'tap'
 import { connectEngine } from '../../../src/cluster/replication/jetstream/connect.ts'
 import { callMs } from '../../../src/cluster/replication/log-stream.ts'
+import { timeoutMs } from '../../../src/forum/webhooks/send.ts'
 import { until } from '../../until.ts'
 import { nats, startCluster } from './nats-cluster.ts'
 
@@ -19,6 +20,13 @@ async function connected(t: Test, node: string, servers: string) {
   const listening = () => log.connection.flush()
   return { calls: log.calls, log, listening, losses: () => losses }
 }
+
+t.test(
+  'calls: a webhook is verified through a follower: its endpoint has all its time',
+  async (t) => {
+    t.ok(callMs >= timeoutMs + 1_000, 'the outcome has yet to become durable')
+  },
+)
 
 t.test(
   'calls: cut off from the servers: nobody is asked, at once; back: answered',
