@@ -8,7 +8,8 @@
 //   no file                        the first epoch; its id is that of the store
 //   {"id":null,"position":1000}    a backup: the first start from it assigns an id
 //   {"id":"5b3e…","position":1000,"isOwn":true}     a start on that backup has assigned the id
-//   {"id":"5b3e…","position":1000}                  adopted from the stream, as another node's
+//   {"id":"5b3e…","position":1000,"store":"a01f…"}  adopted from the stream, as another node's; if
+//                                                   its log was never fetched, it counts for none
 //
 // E1. Two nodes that start from copies of one backup begin two different epochs.
 // E2. The id of an epoch is durable before the first answer in that epoch.
@@ -77,7 +78,8 @@ export function loadEpoch(directory: CheckpointDirectory, storeId: string): Epoc
   try {
     const text = readText(directory.disk, path)
     if (text === null) return { id: storeId, begin: null, isOwn: false }
-    const { id, position, isOwn = false } = JSON.parse(text) as EpochFile
+    const { id, position, isOwn = false, store = storeId } = JSON.parse(text) as EpochFile
+    if (store !== storeId) return { id: storeId, begin: null, isOwn: false }
     if (id !== null) return { id, begin: position, isOwn }
     const newId = randomBytes(epochIdBytes).toString('hex')
     writeEpoch(directory, { id: newId, position, isOwn: true })
@@ -92,8 +94,7 @@ export function adoptEpoch(
   directory: CheckpointDirectory,
   { store, epoch, epochBegin }: { store: string; epoch: string; epochBegin: number | null },
 ): void {
-  if (epochBegin === null && epoch === store) return
-  writeEpoch(directory, { id: epoch, position: epochBegin ?? 0 })
+  writeEpoch(directory, { id: epoch, position: epochBegin, store })
 }
 
 /** Makes the next start on a data directory begin a new epoch after `position`. */
@@ -103,8 +104,11 @@ export function beginEpochAt(directory: CheckpointDirectory, position: number): 
 
 interface EpochFile {
   id: string | null
-  position: number
+  /** The last position before the epoch; null for the first epoch of a store. */
+  position: number | null
   isOwn?: boolean
+  /** The store of the history that it was adopted from. */
+  store?: string
 }
 
 function writeEpoch({ disk, dir }: CheckpointDirectory, epoch: EpochFile): void {

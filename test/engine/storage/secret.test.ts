@@ -95,3 +95,17 @@ t.test('epoch: begun by a restored backup, or adopted: the same at each start', 
     t.same(loadEpoch(joined!, store), { ...epoch, isOwn: false })
   }
 })
+
+t.test('epoch: adopted, but its log was never fetched: no other log has it', async (t) => {
+  const [store, other] = ['5'.repeat(32), '6'.repeat(32)] as const
+  const place = placeOf(directory(t))
+  const adopted = { store, epoch: 'e'.repeat(32), epochBegin: 7 }
+  adoptEpoch(place, adopted)
+  t.same(loadEpoch(place, other), { id: other, begin: null, isOwn: false }, 'of its own')
+  adoptEpoch(place, { store, epoch: store, epochBegin: null })
+  t.same(
+    loadEpoch(place, store),
+    { id: store, begin: null, isOwn: false },
+    'the first of its store',
+  )
+})
