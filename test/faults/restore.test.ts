@@ -7,6 +7,7 @@ import { cpSync } from 'node:fs'
 import t from 'tap'
 import { type Client, publishedThread, startForum, startForumOn } from '../api/harness.ts'
 import { run } from '../api/process.ts'
+import { conversation, lab, newReceiver, settled, woken } from '../api/webhook-lab.ts'
 
 const small = ['--segment-mb', '1']
 
@@ -48,4 +49,23 @@ t.test('restore: pollers with cursors from beyond its end: they miss nothing', a
   }
   t.equal(new Set(epochs).size, 3, 'each restore begins an epoch of its own')
   t.same((await ben.get(`/api/notifications?after=${seen + 99}`)).body.next_after, seen + 99)
+})
+
+t.test('restore: a wakeup for positions that were announced before has its own id', async (t) => {
+  const receiver = await newReceiver()
+  const forum = await startForum(t, lab)
+  const { ana, ben, thread } = await conversation(forum)
+  await woken(ana, receiver)
+  const copy = `${forum.data}-copy`
+  t.equal((await run(['backup', '--data', forum.data, '--to', copy])).code, 0)
+  await ben.reply(thread, 'lost')
+  await receiver.until(() => receiver.wakeups.length === 1)
+  await settled(ana)
+  await forum.stop()
+  const restored = await startForumOn(t, copy, lab)
+  await (Object.assign(Object.create(ben), { forum: restored }) as Client).reply(thread, 'later')
+  await receiver.until(() => receiver.wakeups.length === 2)
+  const [lost, later] = receiver.wakeups.map(({ body }) => body)
+  t.same([later!.after, later!.through], [lost!.after, lost!.through])
+  t.not(later!.event_id, lost!.event_id, 'a receiver that drops repeated ids still gets it')
 })

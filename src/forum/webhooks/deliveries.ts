@@ -57,10 +57,12 @@ export function readDeliveries({ state }: Forum, read: DeliveriesRead): Delivery
 /**
  * Returns a delivery's id, `evt_…`, derived from the messages that the delivery announces: a
  * repeated attempt has the same id, and merging a message changes it, so that receivers which drop
- * repeated ids do not miss that message.
+ * repeated ids do not miss that message. After a restore other messages have the same positions, so
+ * the time of the first attempt counts, too.
  */
 export function eventId(webhook: Webhook, { context }: Delivery): string {
-  const subject = `${webhook.id}:${context.first}:${context.through}`
+  const { first, through, createdAt } = context
+  const subject = `${webhook.id}:${first}:${through}:${createdAt}`
   return `evt_${hash('sha256', subject, 'hex').slice(0, 32)}`
 }
 
