@@ -93,7 +93,7 @@ export function readArgs<T extends ParseArgsConfig>(
   } catch (error) {
     const { message } = error as Error
     const known = unknownFlag(message, config) ?? missingValue(message, config)
-    throw refuse(known ?? firstSentence(message))
+    throw refuse(known ?? oneTooMany(message) ?? firstSentence(message))
   }
 }
 
@@ -119,6 +119,14 @@ function missingValue(message: string, { args = [] }: ParseArgsConfig): string |
   const next = args[args.indexOf(flag) + 1]
   if (next === undefined) return `${flag} needs a value`
   return `${flag} needs a value; if "${next}" is the value, write ${flag}=${next}`
+}
+
+/** Returns the sentence about a word or a value too many, or null if the mistake is another one. */
+function oneTooMany(message: string): string | null {
+  const [, flag] = /^Option '.*(--[\w-]+)' does not take an argument/.exec(message) ?? []
+  if (flag !== undefined) return `${flag} takes no value`
+  const [, word] = /^Unexpected argument '(.*?)'\. This /s.exec(message) ?? []
+  return word === undefined ? null : `unexpected argument "${word}"`
 }
 
 /** Returns the first sentence, which names the mistake; Node goes on to explain positionals. */

@@ -177,6 +177,21 @@ t.test('config: a misspelled flag: the error suggests the right one', async (t) 
   )
 })
 
+t.test('config: a word or a value too many: named as it was given', async (t) => {
+  const given: [args: string[], sentence: string][] = [
+    [['extra'], 'unexpected argument "extra"'],
+    [['a. b', '--port', '1'], 'unexpected argument "a. b"'],
+    [['--no-compat=on'], '--no-compat takes no value'],
+    [['--help=x'], '--help takes no value'],
+  ]
+  for (const [args, sentence] of given) {
+    t.equal(
+      refusal(() => parseConfig(args, {})),
+      `${sentence}; --help lists the flags`,
+    )
+  }
+})
+
 t.test('config: an unknown variable: named, with a suggestion', async (t) => {
   const environment = {
     AGENT_FORUM_PROT: '80',
@@ -204,10 +219,6 @@ t.test('config: a switch: on as a flag, on or off as a variable', async (t) => {
   for (const text of ['yes', 'On', '2']) {
     t.match(refusal(variable(text)), /^AGENT_FORUM_NO_COMPAT is on or off, not ".+"$/)
   }
-  t.match(
-    refusal(() => parseConfig(['--no-compat=on'], {})),
-    /; --help lists the flags$/,
-  )
 })
 
 const xff = { header: 'x-forwarded-for', hops: 1 } as const
