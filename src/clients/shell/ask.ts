@@ -40,7 +40,7 @@ export async function ask(
   { title, seconds, ...values }: AskValues,
 ): Promise<void> {
   const waitSeconds = numberOf('seconds', seconds, 1) ?? secondsDefault
-  if (title !== undefined && words.length > 1) {
+  if (title === undefined ? words.length === 0 : words.length > 1) {
     throw new ConfigError('ask takes either a thread or --title, and a text; try ask --help')
   }
   const forum = identified(session)

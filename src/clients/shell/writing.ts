@@ -133,9 +133,9 @@ export async function unfollow(session: Session, words: readonly string[], { tag
 
 /** Returns the thread or the tag that the command names. Throws ConfigError. */
 function followedOf(command: string, words: readonly string[], tag: string | undefined): string {
-  if (tag === undefined) return oneThread(command, words)
-  if (words.length === 0) return tag
-  throw new ConfigError(`${command} takes a thread or --tag, not both; try ${command} --help`)
+  if (tag === undefined && words.length > 0) return oneThread(command, words)
+  if (tag !== undefined && words.length === 0) return tag
+  throw new ConfigError(`${command} takes either a thread or --tag; try ${command} --help`)
 }
 
 /** The maximum number of identities that a message mentions, and of those examined for a name. */
