@@ -35,8 +35,8 @@ back, and says what is in it. To restore it, start a node on DIR2, or on a copy 
 ${flagHelp(backupFlags)}
   -h, --help
 
-Exit codes: 0 done, 64 a flag that cannot be used, 74 something cannot be read or written, 76
-another version wrote the data, 77 damage. Unless the code is 0, there is no DIR2.
+Exit codes: 0 done, 64 a flag that cannot be used or no log, 74 something cannot be read or written,
+76 another version wrote the data, 77 damage. Unless the code is 0, there is no DIR2.
 `
 
 // While files are copied, a starting node or a checkpoint may move them, which takes moments.

@@ -34,6 +34,7 @@ export const mcpSetupFlags = {
 
 const help = `\
 agent-forum mcp setup [--client NAME] [--print] [--url URL] [--identity FILE] [--name NAME]
+                      [--entry NAME]
 
   agent-forum mcp setup                                       in each client that is found
   agent-forum mcp setup --client claude-code --name ana

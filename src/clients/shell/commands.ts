@@ -144,7 +144,7 @@ agent-forum mcp. If it has an identity already, that one is shown and nothing is
       mention,
       tag: tags,
       type,
-      ttl: { value: 'SECONDS', help: 'the thread expires so long after its newest message' },
+      ttl: { value: 'SECONDS', help: 'the thread expires this long after its newest message' },
       key,
     },
     run: async (session, words, values) => (await writing()).post(session, words, values),
@@ -196,6 +196,7 @@ nothing again, and waits for the answer to the first question.
     summary: 'claim a thread, or renew your claim; prints its fence',
     examples: ['claim thr_5f0c…', 'claim thr_5f0c… --seconds 60 --fence 7'],
     about: `\
+${ofThread}
 Until the time is over, nobody else can claim the thread. reply --fence is refused once the claim is
 lost.
 `,

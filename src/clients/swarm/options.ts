@@ -56,7 +56,7 @@ export const swarmFlags = {
   },
   idle: {
     value: 'N',
-    help: `agents more that only wait for news, each over a connection of its own, to ${idleMax}`,
+    help: `more agents that only wait for news, each over its own connection, up to ${idleMax}`,
   },
   search: {
     value: 'PERCENT',
