@@ -15,8 +15,7 @@
 //             Results in PostgreSQL are a column, and not messages that others are told of.
 // Smoke:      test/bench/claims.test.ts (npm run test:deep). Run it: node dist/bench/claims.js
 
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createHistogram } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -31,6 +30,7 @@ import {
 } from './desks.ts'
 import { flagsOf } from './flags.ts'
 import { postgres } from './peers/postgres.ts'
+import { workDirectory } from './process.ts'
 
 const { tasks, workers, connections, rounds, kills, cluster } = flagsOf({
   tasks: 10_000,
@@ -136,9 +136,12 @@ class Run {
 
 type Kind = (dir: string) => Promise<Desk>
 
+const parent = workDirectory()
+let runs = 0
+
 async function measure(kind: Kind, isHarsh: boolean): Promise<void> {
-  const dir = mkdtempSync(join(tmpdir(), 'agent-forum-claims-'))
-  chmodSync(dir, 0o755) // PostgreSQL runs as another user
+  const dir = join(parent, `run-${runs++}`)
+  mkdirSync(dir)
   const desk = await kind(dir)
   try {
     const run = new Run(desk, isHarsh)

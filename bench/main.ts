@@ -114,7 +114,7 @@ async function run(options: Options, dir: string): Promise<Results> {
   const plan = plans[options.plan]
   const population = await build(join(dir, 'data'), plan.size)
   const chosen = scenarios.filter(({ name }) => options.only.includes(name))
-  const peers = await startPeers(options, chosen, population)
+  const peers = await startPeers({ ...options, dir }, chosen, population)
   const forum = await startForum(join(dir, 'data'), ['--durability', options.durability])
   const cast = { dir, plan, load: options.load, population, forum, peers }
   const results: Results = { machine, scenarios: [], sweeps: [], stalls: [], latency: [] }

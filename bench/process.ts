@@ -3,7 +3,7 @@
 
 import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -33,14 +33,16 @@ const running = new Set<ChildProcess>()
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(signal, () => process.exit(1)) // otherwise the servers would outlive it
 }
 
 /** Makes a directory, which is removed when this process ends, also by an interrupt. */
 export function workDirectory(parent = tmpdir()): string {
   const dir = mkdtempSync(join(parent, 'agent-forum-bench-'))
-  process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
+  chmodSync(dir, 0o755) // PostgreSQL runs as another user
+  // A process that was just killed may still create a file.
+  process.once('exit', () => rmSync(dir, { recursive: true, force: true, maxRetries: 5 }))
   return dir
 }
 

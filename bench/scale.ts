@@ -14,7 +14,7 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError } from '../src/base/arguments.ts'
 import { Progress } from '../src/clients/swarm/progress.ts'
@@ -23,7 +23,7 @@ import { compare, median } from './compare.ts'
 import { diskByKind, listed, type MemoryParts, memoryByPart, memoryLines } from './footprint.ts'
 import { describeMachine, type Machine, machineLines } from './machine.ts'
 import { type Population, type Size, usualSize } from './population.ts'
-import { cpuSeconds } from './process.ts'
+import { cpuSeconds, workDirectory } from './process.ts'
 import { type ScenarioResult, scenarioResult } from './results.ts'
 import { help, parseScaleOptions, type ScaleOptions } from './scale-options.ts'
 import { scaleScenarios, scenarioNamed } from './scenarios.ts'
@@ -70,14 +70,13 @@ async function run(args: string[]): Promise<number> {
     say(help.trimEnd())
     return 0
   }
-  const dir = mkdtempSync(join(options.dir, 'agent-forum-scale-'))
+  const dir = workDirectory(options.dir)
   try {
     const results = await measure(options, dir)
     if (options.json !== null) writeFileSync(options.json, JSON.stringify(results, null, 2))
     return 0
   } finally {
     progress.stop()
-    rmSync(dir, { recursive: true })
   }
 }
 
@@ -174,6 +173,7 @@ async function build(home: string, size: Size): Promise<Built> {
     mkdirSync(home, { recursive: true })
     const args = [join(import.meta.dirname, 'populate.js'), data, JSON.stringify(size), file]
     const child = spawn(process.execPath, ['--enable-source-maps', ...args], { stdio: 'inherit' })
+    process.once('exit', () => child.kill('SIGKILL'))
     const [code] = await once(child, 'exit')
     if (code !== 0) throw new Error(`building ended with ${code}`)
   }

@@ -279,13 +279,22 @@ async function callers(): Promise<void> {
     })
   }
   const load = await loadOf(forum, 'reply')
+  process.once('exit', () => wake(index)) // a stopped index would outlive its node
   await ratios('reply, beside the index of these replies', async (isBeside) => {
-    process.kill(index, isBeside ? 'SIGCONT' : 'SIGSTOP')
+    if (!isBeside) process.kill(index, 'SIGSTOP')
     const beside = await load()
-    process.kill(index, 'SIGCONT')
+    wake(index)
     return beside
   })
   await forum.stop()
+}
+
+function wake(index: number): void {
+  try {
+    process.kill(index, 'SIGCONT')
+  } catch {
+    // It has ended.
+  }
 }
 
 /** Builds the index anew beside writes and polls at full load. */

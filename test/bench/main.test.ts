@@ -1,5 +1,5 @@
-import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -40,3 +40,30 @@ t.test('bench main: a flag that cannot be used: one line, and exit 64', async (t
     await t.rejects(run(...flags), { code: 64, stderr: /^bench: .+\n$/ }, flags.join(' '))
   }
 })
+
+t.test('bench main: its terminal is closed: no server and no file is left behind', async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'agent-forum-test-'))
+  t.teardown(() => rmSync(dir, { recursive: true }))
+  const args = [program, '--smoke', '--only', 'reply', '--connections', '4', '--dir', dir]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] })
+  for await (const text of child.stdout) {
+    if (`${text}`.includes('post a reply')) child.kill('SIGHUP') // its sweep would follow
+  }
+  t.same(readdirSync(dir), [])
+  const commands = readdirSync('/proc').map((pid) => {
+    return /^\d+$/.test(pid) ? commandOf(pid) : ''
+  })
+  t.same(
+    commands.filter((command) => command.includes(dir)),
+    [],
+  )
+})
+
+/** Returns the command line of a process, or '' if it has ended. */
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch {
+    return ''
+  }
+}

@@ -1,9 +1,12 @@
-import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { until } from '../until.ts'
 
 const program = join(import.meta.dirname, '../../bench/scale.js')
 
@@ -32,6 +35,22 @@ t.test('bench scale: a small forum: started, killed and started again', async (t
   t.ok(resident > rendered && rendered > 0.6, 'in megabytes')
   t.match(columns, { messages: Number, threads: Number, identities: Number })
   t.ok(disk.pages > rendered && disk.wal > 0, 'in megabytes too')
+})
+
+t.test('bench scale: stopped while it builds: what it was building is gone', async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'agent-forum-test-'))
+  t.teardown(() => rmSync(dir, { recursive: true, force: true, maxRetries: 5 }))
+  const child = spawn(process.execPath, [program, '--messages', '200k', '--dir', dir])
+  const exited = once(child, 'exit')
+  const isBuilding = () =>
+    readdirSync(dir, { recursive: true }).some((name) => {
+      return `${name}`.endsWith('.wal')
+    })
+  await until('the log of the large forum', isBuilding)
+  child.kill('SIGTERM')
+  await exited
+  await sleep(500) // a build that went on would write
+  t.same(readdirSync(dir), [])
 })
 
 t.test('bench scale: a flag that cannot be used: one line, and exit 64', async (t) => {

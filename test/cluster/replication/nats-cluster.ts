@@ -35,10 +35,12 @@ const isInstalled = spawnSync('nats-server', ['--version']).error === undefined
 /** Options of a test that needs the servers. */
 export const nats = { skip: isInstalled ? false : 'nats-server is not installed' } // unless so
 
-/** The running servers. None outlives the test that started it, however the test ends. */
+/** The running servers, and their folders. None outlives its owner, however that ends. */
 const running = new Set<ChildProcess>()
+const folders = new Set<string>()
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
+  for (const dir of folders) rmSync(dir, { recursive: true, force: true, maxRetries: 5 })
 })
 
 export interface ClusterOptions {
@@ -231,6 +233,7 @@ export class Cluster {
 export async function startCluster(t: Owner, options: ClusterOptions = {}): Promise<Cluster> {
   const { size = 3 } = options
   const dir = mkdtempSync(join(tmpdir(), 'agent-forum-nats-'))
+  folders.add(dir)
   const servers: NatsServer[] = []
   for (let n = 1; n <= size; n++) {
     const ports = [await freePort(), await freePort(), await freePort()]
@@ -241,6 +244,7 @@ export async function startCluster(t: Owner, options: ClusterOptions = {}): Prom
     if (!t.passing()) for (const server of servers) t.comment(server.name, await server.report())
     await cluster.stop()
     rmSync(dir, { recursive: true, force: true })
+    folders.delete(dir)
   })
   for (const server of servers) {
     server.configure(size === 1 ? [] : servers, options)
