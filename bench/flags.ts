@@ -1,6 +1,6 @@
 // Declares the flags of small benchmarks: a default also gives the type of its flag.
 
-import { parseArgs } from 'node:util'
+import { readArgs } from '../src/base/arguments.ts'
 
 type Preset = number | string | boolean | readonly number[] | readonly string[]
 
@@ -16,7 +16,8 @@ type Value<P extends Preset> = P extends number
 
 /**
  * Returns the value of each flag on the command line. A list has commas between its items; one of
- * words takes those of its default. The process exits with 64 if a value cannot be used.
+ * words takes those of its default. The process exits with 64, after a line that says why and names
+ * the flags, if one is unknown or a value cannot be used.
  */
 export function flagsOf<T extends Record<string, Preset>>(
   presets: T,
@@ -25,14 +26,18 @@ export function flagsOf<T extends Record<string, Preset>>(
   const options = entries.map(([name, preset]) => {
     return [name, { type: typeof preset === 'boolean' ? 'boolean' : 'string' }] as const
   })
-  const { values } = parseArgs({ options: Object.fromEntries(options) })
+  const config = { args: process.argv.slice(2), options: Object.fromEntries(options) }
+  const known = entries.map(([name, preset]) => `--${name} (${preset})`).join(', ')
+  const { values } = readArgs(config, (sentence) => refuse(`${sentence}; flags: ${known}`))
   const found = entries.map(([name, preset]) => [name, parsedAs(name, preset, values[name])])
   return Object.fromEntries(found)
 }
 
 function parsedAs(name: string, preset: Preset, given: string | boolean | undefined): unknown {
   if (typeof given !== 'string') return given ?? preset
-  if (typeof preset === 'number') return numberOf(name, given)
+  if (typeof preset === 'number') {
+    return numberOf(name, given) || refuse(`--${name} takes a number above 0`)
+  }
   if (typeof preset !== 'object') return given
   const items = given.split(',')
   if (typeof preset[0] === 'number') return items.map((item) => numberOf(name, item))
@@ -46,7 +51,7 @@ function numberOf(name: string, text: string): number {
   return refuse(`--${name} takes a number, not "${text}"`)
 }
 
-function refuse(sentence: string): never {
+export function refuse(sentence: string): never {
   process.stderr.write(`${sentence}\n`)
   process.exit(64)
 }

@@ -11,7 +11,8 @@
 
 import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { readArgs } from '../src/base/arguments.ts'
+import { refuse } from './flags.ts'
 import { populate, usualSize } from './population.ts'
 import { has, workDirectory } from './process.ts'
 import type { Answered } from './ring.ts'
@@ -82,17 +83,16 @@ async function perRequest(scenario: Scenario, counting: Counting): Promise<numbe
   return (long.instructions - short.instructions) / (long.requests - short.requests)
 }
 
-const { values, positionals } = parseArgs({
-  options: { readers: { type: 'string', default: '0' } },
-  allowPositionals: true,
-})
+const options = { readers: { type: 'string', default: '0' } } as const
+const config = { args: process.argv.slice(2), options, allowPositionals: true }
+const { values, positionals } = readArgs(config, (sentence) => refuse(`instructions: ${sentence}`))
 const readers = Number(values.readers)
+if (!/^\d+$/.test(values.readers)) refuse(`--readers takes a number, not "${values.readers}"`)
 const names = positionals.length > 0 ? positionals : usual
 const chosen = names.map((name) => scenarios.find((each) => each.name === name) ?? name)
 const unknown = chosen.find((each) => typeof each === 'string')
 if (unknown !== undefined) {
-  process.stderr.write(`instructions: there is no scenario "${unknown}"\n`)
-  process.exit(64)
+  refuse(`instructions: there is no scenario "${unknown}"`)
 }
 if (!has('valgrind')) {
   say('skipped: it needs valgrind (apt-get install valgrind)')

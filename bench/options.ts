@@ -1,8 +1,11 @@
 // The flags of `npm run bench`.
 
+import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { dirname } from 'node:path'
 import { ConfigError, type Flags, flagHelp, readFlags } from '../src/base/arguments.ts'
 import { choiceOf, numberOf } from '../src/base/values.ts'
+import { durabilityOf } from '../src/config/settings.ts'
 import { bestGenerator, type Generator, generators } from './load.ts'
 import { scenarios } from './scenarios.ts'
 
@@ -60,6 +63,7 @@ export function parseOptions(args: string[]): Options | null {
   if (values.help) return null
   const { connections, load, durability } = flags
   const only = values.only?.split(',')
+  durabilityOf({ name: '--durability', text: values.durability ?? durability.preset })
   return {
     load: choiceOf({ name: '--load', text: values.load ?? load.preset }, generatorNames),
     plan: values.smoke ? 'smoke' : values.quick ? 'quick' : 'full',
@@ -71,10 +75,22 @@ export function parseOptions(args: string[]): Options | null {
       100_000,
     ),
     durability: values.durability ?? durability.preset,
-    dir: values.dir ?? tmpdir(),
-    json: values.json ?? null,
-    markdown: values.markdown ?? null,
+    dir: directoryOf('dir', values.dir) ?? tmpdir(),
+    json: fileOf('json', values.json),
+    markdown: fileOf('markdown', values.markdown),
   }
+}
+
+/** Returns a directory that exists, so that a run does not end without its results. */
+export function directoryOf(flag: string, dir: string | undefined): string | null {
+  if (dir === undefined || existsSync(dir)) return dir ?? null
+  throw new ConfigError(`--${flag}: there is no directory ${dir}`)
+}
+
+/** Returns the name of a file that can be made. */
+export function fileOf(flag: string, file: string | undefined): string | null {
+  if (file !== undefined) directoryOf(flag, dirname(file))
+  return file ?? null
 }
 
 const names = [...scenarios.map(({ name }) => name), latencyName]

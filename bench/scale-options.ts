@@ -3,6 +3,8 @@
 import { tmpdir } from 'node:os'
 import { ConfigError, type Flags, flagHelp, readFlags } from '../src/base/arguments.ts'
 import { choiceOf } from '../src/base/values.ts'
+import { durabilityOf } from '../src/config/settings.ts'
+import { directoryOf, fileOf } from './options.ts'
 import type { Size } from './population.ts'
 import { scaleScenarios } from './scenarios.ts'
 
@@ -77,6 +79,7 @@ export function parseScaleOptions(args: string[]): ScaleOptions | null {
   const names = scaleScenarios.map(({ name }) => name)
   const only = text('only') === 'none' ? [] : text('only').split(',')
   const memory = text('text-memory-mb')
+  durabilityOf({ name: '--durability', text: text('durability') })
   return {
     size: {
       messages: number('messages'),
@@ -93,14 +96,14 @@ export function parseScaleOptions(args: string[]): ScaleOptions | null {
     checkpointMb: number('checkpoint-mb'),
     durability: text('durability'),
     flags: memory === '' ? [] : ['--text-memory-mb', memory],
-    dir: text('dir'),
+    dir: directoryOf('dir', text('dir'))!,
     data: text('data') || null,
-    json: text('json') || null,
+    json: fileOf('json', text('json') || undefined),
   }
 }
 
 function parseCount(name: string, text: string): number {
-  const [, digits, unit] = /^(\d+)([km]?)$/.exec(text) ?? []
+  const [, digits, unit] = /^([1-9]\d*)([km]?)$/.exec(text) ?? []
   if (digits === undefined)
     throw new ConfigError(`--${name}: "${text}" is not like 500, 100k or 1m`)
   return Number(digits) * ({ k: 1e3, m: 1e6 }[unit] ?? 1)

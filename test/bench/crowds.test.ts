@@ -37,8 +37,14 @@ t.test('bench: crowds: a value that cannot be used: one line, and exit 64', asyn
     ['--seconds', 'x'],
     ['--waiting', '1,x'],
     ['--part', 'replies,nothing'],
-  ]) {
+    ['--rounds', '0'],
+  ] as const) {
     const refused = { code: 64, stderr: new RegExp(`^${flag} takes .+\n$`) }
     await t.rejects(run(flag, value), refused, flag)
   }
+})
+
+t.test('bench: crowds: an unknown flag: one line, which names those that there are', async (t) => {
+  const stderr = /^unknown flag --help; flags: --part .*, --rounds \(10\)\n$/
+  await t.rejects(run('--help'), { code: 64, stderr })
 })

@@ -35,7 +35,14 @@ t.test('bench main: two scenarios, without peers: tables and JSON', async (t) =>
 })
 
 t.test('bench main: a flag that cannot be used: one line, and exit 64', async (t) => {
-  const wrong = [['--only', 'nothing'], ['--connections', '0'], ['--load', 'ab'], ['--unknown']]
+  const wrong = [
+    ...[['--only', 'nothing'], ['--connections', '0'], ['--load', 'ab'], ['--unknown']],
+    ...[
+      ['--durability', 'often'],
+      ['--dir', '/nowhere'],
+      ['--json', '/nowhere/results'],
+    ],
+  ]
   for (const flags of wrong) {
     await t.rejects(run(...flags), { code: 64, stderr: /^bench: .+\n$/ }, flags.join(' '))
   }

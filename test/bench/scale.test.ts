@@ -54,7 +54,12 @@ t.test('bench scale: stopped while it builds: what it was building is gone', asy
 })
 
 t.test('bench scale: a flag that cannot be used: one line, and exit 64', async (t) => {
-  for (const flags of [['--messages', '1g'], ['--only', 'nothing'], ['--unknown']]) {
+  for (const flags of [
+    ['--messages', '1g'],
+    ['--only', 'nothing'],
+    ['--rounds', '0'],
+    ['--unknown'],
+  ]) {
     const ended = promisify(execFile)(process.execPath, [program, ...flags])
     await t.rejects(ended, { code: 64, stderr: /^scale: .+\n$/ })
   }
