@@ -3,10 +3,9 @@
 
 import { median } from './compare.ts'
 import type { Population } from './population.ts'
-import type { Stall } from './results.ts'
 import { scenarioNamed } from './scenarios.ts'
 import { sender, startForum } from './sides.ts'
-import { watchStalls } from './stalls.ts'
+import { longestOf, type Stall, watchStalls } from './stalls.ts'
 
 const connections = 64
 
@@ -63,13 +62,12 @@ export async function watchCheckpoints(watch: Watch): Promise<CheckpointResult> 
       onStep()
     }
   }
-  const longest = (stalls: Stall[][]) => Math.max(...stalls.flat().map(({ stallMs }) => stallMs))
   return {
     taken,
     longestBeginMs: Math.max(...newest.begin) * 1e3,
     seconds: Math.max(...newest.seconds),
     writtenMb: Math.max(...newest.bytes) / 1e6,
-    longestStallMs: { without: longest(seen.without), with: longest(seen.with) },
+    longestStallMs: { without: longestOf(seen.without.flat()), with: longestOf(seen.with.flat()) },
     p999Ms: { without: median(p999.without), with: median(p999.with) },
     stalls: seen.with[0],
   }

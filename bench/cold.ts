@@ -25,6 +25,7 @@ import { cpuSeconds, has, mainThreadSeconds, workDirectory } from './process.ts'
 import { type Request, ringOf } from './ring.ts'
 import { scenarioNamed } from './scenarios.ts'
 import { type Forum, startForum } from './sides.ts'
+import { longestOf, stallsFromNow } from './stalls.ts'
 
 const {
   threads,
@@ -34,7 +35,6 @@ const {
   'text-memory-mb': textMemoryMb,
 } = flagsOf({ threads: 4000, messages: 400_000, seconds: 5, rounds: 3, 'text-memory-mb': 16 })
 const clients = 64
-const longest = 'agent_forum_event_loop_delay_seconds{percentile="100"}'
 const blocksRead = 'agent_forum_text_reads_total'
 const size = { identities: 1_000, threads, messages, contentBytes: 300 }
 
@@ -87,7 +87,8 @@ async function measure(
   const pages = ringOf(coldPages(population, rings++))
   const read = generators[bestGenerator](dir, `cold-${rings}`, pages)
   const filling = { prefix: '', position: 0 }
-  const before = await forum.metrics() // resets the delay
+  const stalls = await stallsFromNow(forum)
+  const before = await forum.metrics()
   const cpuBefore = cpuSeconds(forum.pid)
   const loopBefore = mainThreadSeconds(forum.pid)
   const [coldSeen, hotSeen] = await Promise.all([
@@ -98,7 +99,7 @@ async function measure(
   const loopMs = (mainThreadSeconds(forum.pid) - loopBefore) * 1e3
   const after = await forum.metrics()
   const blocks = after.get(blocksRead)! - before.get(blocksRead)!
-  const stallMs = after.get(longest)! * 1e3
+  const stallMs = longestOf(await stalls())
   const refused = [...after].flatMap(([name, count]) => {
     const more = count - (before.get(name) ?? 0)
     return name.startsWith('agent_forum_refusals_total') && more > 0 ? [`${name} ${more}`] : []

@@ -21,6 +21,7 @@ import { runLoad } from './process.ts'
 import { renderRing, requestEnd } from './ring.ts'
 import { scenarioNamed } from './scenarios.ts'
 import { type Forum, sender, startForum } from './sides.ts'
+import { longestOf, stallsFromNow } from './stalls.ts'
 
 /** Fractions of the rate at full load. */
 export const shares = [0.25, 0.5, 0.75] as const
@@ -107,6 +108,7 @@ async function ofForum(
       writeFileSync(ringFile, renderRing(ring))
       for (const share of shares) {
         onStep(`${title}: ${name} at ${share * 100} %`)
+        const stalls = await stallsFromNow(forum)
         const before = await forum.metrics()
         collections.begin()
         const position = before.get('agent_forum_journal_position')! - ring.writes
@@ -118,6 +120,9 @@ async function ofForum(
           ...{ seconds: plan.seconds, connections: openConnections },
         })
         const stops = [...collections.stops, ...(await stopsOf(forum, before))]
+        stops.push(
+          stop('delays of the event loop', Number.NaN, Number.NaN, longestOf(await stalls())),
+        )
         const { seconds } = plan
         runs.push({ side: 'forum', title, scenario: name, share, rate, seconds, stops, ...ran })
       }
@@ -207,11 +212,9 @@ async function stopsOf(forum: Forum, before: ReadonlyMap<string, number>): Promi
     longestSync = bound === '+Inf' ? Number.POSITIVE_INFINITY : Number(bound) * 1e3
   }
   const beginMs = (after.get('agent_forum_checkpoint_begin_seconds') ?? 0) * 1e3
-  const longest = (after.get('agent_forum_event_loop_delay_seconds{percentile="100"}') ?? 0) * 1e3
   return [
     stop('syncs', grown(`${sync}_count`), grown(`${sync}_sum`) * 1e3, longestSync),
     stop('the last beginning of a checkpoint', Number.NaN, Number.NaN, beginMs),
-    stop('delays of the event loop', Number.NaN, Number.NaN, longest),
   ]
 }
 

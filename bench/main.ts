@@ -33,10 +33,10 @@ import { postgres } from './peers/postgres.ts'
 import { redis } from './peers/redis.ts'
 import { type Population, populate, type Size, usualSize } from './population.ts'
 import { workDirectory } from './process.ts'
-import { type Results, type Stall, type Sweep, scenarioResult } from './results.ts'
+import { type Results, type Sweep, scenarioResult } from './results.ts'
 import { type Scenario, scenarios } from './scenarios.ts'
 import { type Forum, setScene, startForum } from './sides.ts'
-import { watchStalls } from './stalls.ts'
+import { longestOf, type Stall, watchStalls } from './stalls.ts'
 import { markdown, scenarioLines, sweepLines } from './table.ts'
 
 interface Plan {
@@ -226,8 +226,8 @@ async function stalls(side: Side, forum: Forum, amount: Amount): Promise<Stall[]
   const { stalls } = await watchStalls(side, forum, amount)
   phase.tick()
   phase.end()
-  const longest = Math.max(...stalls.map(({ stallMs }) => stallMs))
-  say([`  longest stall of the event loop in ${amount.seconds} s: ${longest.toFixed(1)} ms`])
+  const longest = longestOf(stalls).toFixed(1)
+  say([`  longest stall of the event loop in ${amount.seconds} s: ${longest} ms`])
   return stalls
 }
 

@@ -4,6 +4,7 @@ import { median, type Result } from './compare.ts'
 import type { LatencyRun } from './latency.ts'
 import type { Machine } from './machine.ts'
 import type { Scenario } from './scenarios.ts'
+import type { Stall } from './stalls.ts'
 
 /** If the server used a smaller fraction of its core, something else was the bottleneck. */
 const busyEnough = 0.9
@@ -23,12 +24,6 @@ export interface Sweep {
   name: string
   title: string
   sides: { side: string; points: { connections: number; perSecond: number }[] }[]
-}
-
-/** The longest stall of the event loop in a short interval. */
-export interface Stall {
-  atSeconds: number
-  stallMs: number
 }
 
 export interface Results {

@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Series, Status } from '../src/people/browser/dashboard/status.ts'
 import { freePort } from '../test/free-port.ts'
 import type { Side } from './compare.ts'
 import { bestGenerator, type Generator, generators } from './load.ts'
@@ -17,6 +18,8 @@ const samples = 100
 export interface Forum extends Server {
   /** The values of /metrics, by name and labels. */
   metrics(): Promise<Map<string, number>>
+  /** The samples of /status.json after this one: one for each second. */
+  samples(after: number): Promise<Series>
 }
 
 export async function startForum(
@@ -35,6 +38,10 @@ export async function startForum(
       const text = await (await fetch(`http://127.0.0.1:${opsPort}/metrics`)).text()
       const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
       return new Map(lines.map((line) => [line.replace(/ \S+$/, ''), Number(/\S+$/.exec(line))]))
+    },
+    async samples(after) {
+      const answer = await fetch(`http://127.0.0.1:${opsPort}/status.json?after=${after}`)
+      return ((await answer.json()) as Status).series
     },
   }
 }

@@ -1,14 +1,18 @@
-// Measures how long the event loop stalls while the swarm keeps it busy, by the node's /metrics,
-// which reset the value at each scrape.
+// Measures how long the event loop stalls, by the samples of the node's /status.json: each has the
+// longest delay in its second. (That in /metrics is of the last minutes.)
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Amount, Side } from './compare.ts'
 import type { Seen } from './generator.ts'
-import type { Stall } from './results.ts'
 import type { Forum } from './sides.ts'
 
-const lookMs = 200
-const longest = 'agent_forum_event_loop_delay_seconds{percentile="100"}'
+const lookMs = 50
+
+/** The longest stall of the event loop in a second. */
+export interface Stall {
+  atSeconds: number
+  stallMs: number
+}
 
 export interface Watched {
   stalls: Stall[]
@@ -16,17 +20,34 @@ export interface Watched {
 }
 
 export async function watchStalls(side: Side, forum: Forum, amount: Amount): Promise<Watched> {
-  const stalls: Stall[] = []
-  let isOver = false
-  const load = side.load(amount, 0).finally(() => {
-    isOver = true
-  })
-  await forum.metrics()
-  const begun = performance.now()
-  while (!isOver) {
-    await sleep(lookMs)
-    const seconds = (await forum.metrics()).get(longest)!
-    stalls.push({ atSeconds: (performance.now() - begun) / 1e3, stallMs: seconds * 1e3 })
+  const stalls = await stallsFromNow(forum)
+  const load = await side.load(amount, 0)
+  return { stalls: await stalls(), load }
+}
+
+/** Resolves when a second begins, to a function that ends the last one and returns all of them. */
+export async function stallsFromNow(forum: Forum): Promise<() => Promise<Stall[]>> {
+  const first = await nextSample(forum, 0)
+  return async () => {
+    await nextSample(forum, first)
+    const { at, columns } = await forum.samples(first)
+    return at.map((second, i) => ({
+      atSeconds: second - at[0],
+      stallMs: (columns.loop_max?.[i] ?? 0) * 1e3,
+    }))
   }
-  return { stalls, load: await load }
+}
+
+export function longestOf(stalls: readonly Stall[]): number {
+  return Math.max(...stalls.map(({ stallMs }) => stallMs))
+}
+
+/** Resolves to the number of the next sample, once it is taken. Those up to `seen` are not read. */
+async function nextSample(forum: Forum, seen: number): Promise<number> {
+  const { last } = await forum.samples(seen)
+  for (;;) {
+    const now = (await forum.samples(last)).last
+    if (now > last) return now
+    await sleep(lookMs)
+  }
 }

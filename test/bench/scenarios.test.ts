@@ -1,11 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { populate } from '../../bench/population.ts'
 import { ask } from '../../bench/ring.ts'
 import { type Scenario, scenarios } from '../../bench/scenarios.ts'
 import { sample, sender, startFloor, startForum } from '../../bench/sides.ts'
+import { longestOf, stallsFromNow } from '../../bench/stalls.ts'
 import { chosenSeed, sampleOf } from '../depth.ts'
 
 const size = { identities: 60, threads: 20, messages: 1_100, contentBytes: 300 }
@@ -96,6 +98,17 @@ t.test('bench: a tiny forum', async (t) => {
     const posted = posts.reduce((sum, { requests }) => sum + requests, 0)
     t.ok((await messages()) - before.messages >= posted, `${posted} posts, each a new message`)
     t.equal(await answered('[45]'), 0, 'none was refused')
+  })
+
+  t.test('bench: stalls: a node that was stopped: seen then, and not afterwards', async (t) => {
+    const stalls = await stallsFromNow(forum)
+    process.kill(forum.pid, 'SIGSTOP')
+    await sleep(2_000)
+    process.kill(forum.pid, 'SIGCONT')
+    const seen = longestOf(await stalls())
+    t.ok(seen >= 1_500, `${seen} ms`)
+    const later = longestOf(await (await stallsFromNow(forum))())
+    t.ok(later < 1_500, `${later} ms`)
   })
 
   t.test('bench: load from autocannon: the swarm: fresh keys, no errors', async (t) => {
