@@ -19,8 +19,6 @@ export interface Seen {
   latencyMs: Record<Percentile, number>
   /** Answers that were not 2xx or 3xx, socket errors, and timeouts. */
   errors: number
-  /** Requests without an answer within the generator's limit: wrk continues to wait for it. */
-  timeouts: number
 }
 
 export type Send = (load: Load, filling: Filling) => Promise<Seen>

@@ -15,6 +15,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type OpenLoad, type OpenSeen, openPercentiles } from './generator.ts'
+import type { Generator } from './load.ts'
 import type { Peer } from './peers/peer.ts'
 import { type Population, populate, type Size } from './population.ts'
 import { runLoad } from './process.ts'
@@ -59,6 +60,8 @@ export interface LatencyParts {
   plan: LatencyPlan
   dir: string
   durability: string
+  /** What loads the forum fully; the constant rates are those of open-loop.ts. */
+  load: Generator
   /** Redis, if it is installed and wanted. */
   redis: Peer | null
   onStep(what: string): void
@@ -87,7 +90,7 @@ async function ofForum(
   population: Population,
   everyMb: number,
 ): Promise<LatencyRun[]> {
-  const { dir, durability, plan, onStep } = parts
+  const { dir, durability, load, plan, onStep } = parts
   const messages = population.size.messages.toLocaleString('en-US')
   const title = `${messages} messages, ${everyMb === 0 ? 'no ' : ''}checkpoints`
   const collections = new Collections()
@@ -100,7 +103,7 @@ async function ofForum(
   try {
     for (const name of scenarioNames) {
       const scenario = scenarioNamed(name)
-      const full = (await sender(dir, scenario, population, forum))('forum', forum)
+      const full = (await sender(dir, scenario, population, forum, load))('forum', forum)
       await full.load({ connections: fullConnections, seconds: plan.fullSeconds }, 0) // warm-up
       const seen = await full.load({ connections: fullConnections, seconds: plan.fullSeconds }, 1)
       const ring = scenario.ring(population)

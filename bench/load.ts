@@ -9,12 +9,25 @@ import type { Ring } from './ring.ts'
 import { prepareWrk } from './wrk.ts'
 
 export const generators: Readonly<Record<'wrk' | 'autocannon', Prepare>> = {
-  wrk: prepareWrk,
-  autocannon: prepareAutocannon,
+  wrk: reporting(prepareWrk),
+  autocannon: reporting(prepareAutocannon),
 }
 export type Generator = keyof typeof generators
 
 export const bestGenerator: Generator = has('wrk') ? 'wrk' : 'autocannon'
+
+/** Says on standard error that requests of a load failed, because not all figures are shown so. */
+function reporting(prepare: Prepare): Prepare {
+  return (dir, name, ring) => {
+    const send = prepare(dir, name, ring)
+    return async (load, filling) => {
+      const seen = await send(load, filling)
+      const { errors, requests } = seen
+      if (errors > 0) process.stderr.write(`${name}: ${errors} of ${requests} requests failed\n`)
+      return seen
+    }
+  }
+}
 
 function prepareAutocannon(dir: string, name: string, ring: Ring): Send {
   const ringFile = join(dir, `${name}.ring.json`)

@@ -129,10 +129,13 @@ async function run(options: Options, dir: string): Promise<Results> {
   return results
 }
 
-async function latency({ dir, plan, peers }: Cast, { durability }: Options): Promise<LatencyRun[]> {
+async function latency(
+  { dir, plan, load, peers }: Cast,
+  { durability }: Options,
+): Promise<LatencyRun[]> {
   const redis = peers.get('redis') ?? null
   const phase = progress.phase('latency', runsOf(plan.latency, redis !== null))
-  const parts = { dir, durability, redis, plan: plan.latency, onStep: phase.tick }
+  const parts = { dir, durability, load, redis, plan: plan.latency, onStep: phase.tick }
   const runs = await measureLatency(parts)
   phase.end()
   say(['', 'latency at fixed rates', ...runs.flatMap(latencyLines)])

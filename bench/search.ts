@@ -245,7 +245,9 @@ async function ratios(name: string, side: (isBeside: boolean) => Promise<Beside>
   const share = of((round) => perRequest(round.without) / perRequest(round.with))
   const p99 = (isBeside: 'with' | 'without') =>
     of((round) => round[isBeside].seen.latencyMs['99']).toFixed(1)
-  const errors = found.reduce((sum, round) => sum + round.with.seen.errors, 0)
+  const errors = found.reduce((sum, round) => {
+    return sum + round.with.seen.errors + round.without.seen.errors
+  }, 0)
   const perSecondWith = rounded(of((round) => perSecond(round.with.seen)))
   say(
     `${name}: ${perSecondWith}/s, ${rate.toFixed(2)} of those without, ` +

@@ -87,10 +87,12 @@ function scenarioCells({ name, sides: [floor, forum, ...others] }: ScenarioResul
   ]
 }
 
-function latencyCells({ title, scenario, share, rate, latencyMs, lateMs }: LatencyRun): string[] {
+function latencyCells(run: LatencyRun): string[] {
+  const { title, scenario, share, rate, latencyMs, lateMs, errors } = run
+  const load = errors === 0 ? scenario : `${scenario}, ${errors} FAILED`
   const values = [...openPercentiles.map((p) => latencyMs[p]), lateMs]
   const perSecond = Math.round(rate).toLocaleString('en')
-  return [title, scenario, `${share * 100} %`, perSecond, ...values.map((ms) => ms.toFixed(2))]
+  return [title, load, `${share * 100} %`, perSecond, ...values.map((ms) => ms.toFixed(2))]
 }
 
 function rate(perSecond: number): string {

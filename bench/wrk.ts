@@ -36,10 +36,9 @@ end
 function done(summary, latency)
   local errors = summary.errors
   io.write(string.format(
-    '\\n{"requests":%d,"seconds":%f,"errors":%d,"timeouts":%d,"latencyMs":{',
+    '\\n{"requests":%d,"seconds":%f,"errors":%d,"latencyMs":{',
     summary.requests, summary.duration / 1e6,
-    errors.status + errors.connect + errors.read + errors.write + errors.timeout,
-    errors.timeout))
+    errors.status + errors.connect + errors.read + errors.write + errors.timeout))
   for _, p in ipairs({ 50, 90, 99, 99.9 }) do
     io.write(string.format('"%g":%f,', p, latency:percentile(p) / 1e3))
   end

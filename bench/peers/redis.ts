@@ -108,7 +108,7 @@ function sideOf({ pid }: Child, port: number, command: string[]): Side {
     perSecond.set(connections, rate)
     const untold = Number.NaN
     const latencyMs = { 50: p50, 90: untold, 99: p99, '99.9': untold, 100: max }
-    return { requests, seconds: requests / rate, errors: 0, timeouts: 0, latencyMs }
+    return { requests, seconds: requests / rate, errors: 0, latencyMs }
   }
   return {
     name: 'redis',

@@ -75,7 +75,10 @@ t.test('bench table: results of every kind: a row for each', async (t) => {
     ],
     sweeps: [{ name: 'reply', title: 'post a reply', sides: [{ side: 'forum', points }] }],
     stalls: [{ atSeconds: 0.2, stallMs: 3 }],
-    latency: [{ ...run, ...load }],
+    latency: [
+      { ...run, ...load },
+      { ...run, ...load, errors: 7 },
+    ],
   })
   const rows = text.split('\n').filter((line) => line.startsWith('| ') && !line.includes('---'))
   const percentiles = 'p50 | p90 | p99 | p99.9 | p99.99 | max'
@@ -89,6 +92,7 @@ t.test('bench table: results of every kind: a row for each', async (t) => {
     '| `reply` | forum | 8 | 8,000/s |',
     `| side | load | of the full rate | requests/s | ${percentiles} | late |`,
     `| 60,000, checkpoints | reply | 50 % | 2,000 | ${latencies} | 0.50 |`,
+    `| 60,000, checkpoints | reply, 7 FAILED | 50 % | 2,000 | ${latencies} | 0.50 |`,
   ])
   t.match(text, '- `reply`: p99 at most 5 x floor: missed: 5.50')
 })

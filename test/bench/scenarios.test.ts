@@ -1,10 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { bestGenerator, generators } from '../../bench/load.ts'
 import { populate } from '../../bench/population.ts'
-import { ask } from '../../bench/ring.ts'
+import { ask, freshKey, lastSeen, ringOf } from '../../bench/ring.ts'
 import { type Scenario, scenarios } from '../../bench/scenarios.ts'
 import { sample, sender, startFloor, startForum } from '../../bench/sides.ts'
 import { longestOf, stallsFromNow } from '../../bench/stalls.ts'
@@ -111,6 +114,23 @@ t.test('bench: a tiny forum', async (t) => {
     t.ok(later < 1_500, `${later} ms`)
   })
 
+  t.test('bench: requests that fail: counted once, and said on standard error', async (t) => {
+    const path = '/api/threads/nothing'
+    const ring = ringOf([{ method: 'GET', route: 'GET /api/threads/:id', path }])
+    for (const name of new Set(['autocannon', bestGenerator] as const)) {
+      const written = t.capture(process.stderr, 'write')
+      const send = generators[name](dir, 'nothing', ring)
+      const seen = await send({ url: forum.url, ...amount }, { prefix: '', position: 0 })
+      t.ok(seen.errors > 0 && seen.errors <= seen.requests + amount.connections, name)
+      const line = `nothing: ${seen.errors} of ${seen.requests} requests failed\n`
+      t.same(
+        written().map(({ args }) => args[0]),
+        [line],
+        name,
+      )
+    }
+  })
+
   t.test('bench: load from autocannon: the swarm: fresh keys, no errors', async (t) => {
     const swarm = scenarios.find(({ name }) => name === 'mixed')!
     const side = await sender(dir, swarm, population, forum, 'autocannon')
@@ -122,3 +142,30 @@ t.test('bench: a tiny forum', async (t) => {
     t.ok((await messages()) - before >= posted, `${requests} requests, a tenth of them replies`)
   })
 })
+
+t.test(
+  'bench: load from autocannon: what polls have seen grows with what it appends',
+  async (t) => {
+    const seen: number[] = []
+    const server = createServer(({ url }, response) => {
+      const [, after] = /after=(\d+)/.exec(url!) ?? []
+      if (after !== undefined) seen.push(Number(after))
+      response.end('{}')
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => server.close())
+    const dir = mkdtempSync(join(tmpdir(), 'agent-forum-test-'))
+    t.teardown(() => rmSync(dir, { recursive: true }))
+    const ring = ringOf([
+      { method: 'POST', route: 'POST /', path: '/', key: freshKey, body: {} },
+      { method: 'GET', route: 'GET /', path: `/?after=${lastSeen}` },
+    ])
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    await generators.autocannon(
+      dir,
+      'polls',
+      ring,
+    )({ url, ...amount }, { prefix: '', position: 100 })
+    t.ok(Math.max(...seen) >= 100 + seen.length - amount.connections, `${seen.length} polls`)
+  },
+)
