@@ -10,9 +10,8 @@ import { residentBytes } from './process.ts'
 import type { Forum } from './sides.ts'
 
 const mb = 1e6
-/** The names of rendered text among stores and metrics, newest version first. */
-const textStore = /^(arena|text)\./
-const textMetrics = ['agent_forum_text_bytes{where="memory"}', 'agent_forum_arena_bytes']
+/** The store of rendered text. */
+const textStore = /^arena\./
 
 /** In megabytes. */
 export interface MemoryParts {
@@ -46,7 +45,7 @@ export async function memoryByPart(forum: Forum, dir: string): Promise<MemoryPar
   const metric = (name: string) => (metrics.get(name) ?? 0) / mb
   const resident = residentBytes(forum.pid) / mb
   const { rendered, columns } = savedByTable(dir)
-  const text = metric(textMetrics.find((name) => metrics.has(name))!)
+  const text = metric('agent_forum_text_bytes{where="memory"}')
   const inColumns = Object.values(columns).reduce((a, b) => a + b, 0)
   const indexes = metric('nodejs_external_memory_bytes') - text - inColumns
   const heap = metric('nodejs_heap_size_used_bytes')

@@ -28,7 +28,7 @@ export interface Options {
 export const latencyName = 'latency'
 
 const flags = {
-  quick: { value: null, help: 'fewer and shorter rounds: about 3 minutes in all' },
+  quick: { value: null, help: 'fewer and shorter rounds: about 5 minutes in all' },
   smoke: {
     value: null,
     help: 'a second for each scenario, with a tiny forum: whether it still runs',

@@ -180,7 +180,7 @@ async function catchUp(bench: Bench, leader: Forum): Promise<void> {
   say(
     `catch-up: ${end} records in ${((all - begun) / 1000).toFixed(1)} s; it served after ` +
       `${((served - begun) / 1000).toFixed(1)} s, from a checkpoint at ${from}; ` +
-      `${((cpu / end) * 1e6).toFixed(1)} us of processor time for a record`,
+      `${((cpu / (end - from)) * 1e6).toFixed(1)} us of processor time for each record after that`,
   )
   await follower.stop()
 }

@@ -4,8 +4,8 @@
 //             kind; replies beside an index that is being built, and beside one that is stopped;
 //             polls and replies beside eight searching clients, and without.
 // Fixed:      messages of a corpus (--corpus), or made-up ones with words as frequent as those of a
-//             language; the node on one core; the load, and the index where it is measured, on the
-//             other; sides alternately, medians of the rounds.
+//             language; the node on two cores, because it reads and syncs in threads; the load, and
+//             the index where it is measured, on one of them; sides alternately, medians of rounds.
 // Reports:    messages/s and processor time of the index, bytes on disk, memory; p50 and p99 of
 //             searches in sequence, and by eight clients; the first ones after a start, when the
 //             files are not in the page cache; ratios of rates, p99 and the share of the event
