@@ -16,6 +16,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { ConfigError } from '../src/base/arguments.ts'
 import { Progress } from '../src/clients/swarm/progress.ts'
 import { type CheckpointResult, checkpointLines, watchCheckpoints } from './checkpoint-stalls.ts'
@@ -33,6 +34,7 @@ import { scenarioLines } from './table.ts'
 const connections = 64
 const mb = 1e6
 const logBytes = 'agent_forum_journal_bytes_total'
+const position = 'agent_forum_journal_position'
 
 interface ScaleResults {
   machine: Machine
@@ -103,6 +105,9 @@ async function measure(options: ScaleOptions, dir: string): Promise<ScaleResults
     count,
     start: () => startLarge(quiet),
   })
+  const grown = (await forum.metrics()).get(position)! - population.position
+  // Its tails and feeds are then longer than those of the small forum.
+  if (grown > 0) say(`${grown} records since it was built: compare no tail and no feed with others`)
   const memory = await memoryByPart(forum, data)
   say(...memoryLines(memory))
   const results = await compareSizes(options, dir, { forum, population })
@@ -170,6 +175,7 @@ async function build(home: string, size: Size): Promise<Built> {
   const begun = performance.now()
   const isThere = existsSync(file)
   if (!isThere) {
+    if (existsSync(data)) throw new ConfigError(`${data}: an earlier run has not finished it`)
     mkdirSync(home, { recursive: true })
     const args = [join(import.meta.dirname, 'populate.js'), data, JSON.stringify(size), file]
     const child = spawn(process.execPath, ['--enable-source-maps', ...args], { stdio: 'inherit' })
@@ -178,7 +184,9 @@ async function build(home: string, size: Size): Promise<Built> {
     if (code !== 0) throw new Error(`building ended with ${code}`)
   }
   const seconds = isThere ? 0 : (performance.now() - begun) / 1e3
-  return { data, population: JSON.parse(readFileSync(file, 'utf8')) as Population, seconds }
+  const population = JSON.parse(readFileSync(file, 'utf8')) as Population
+  if (isDeepStrictEqual(population.size, size)) return { data, population, seconds }
+  throw new ConfigError(`${home} has a forum of another size: ${JSON.stringify(population.size)}`)
 }
 
 interface Running {

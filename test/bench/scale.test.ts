@@ -27,7 +27,15 @@ t.test('bench scale: a small forum: started, killed and started again', async (t
     },
   }
   const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value])
-  await promisify(execFile)(process.execPath, [program, ...args])
+  const run = (...more: string[]) =>
+    promisify(execFile)(process.execPath, [program, ...args, '--data', join(dir, 'kept'), ...more])
+  const isGrown = /^\d+ records since it was built/m
+  t.notMatch((await run()).stdout, isGrown)
+  t.match((await run()).stdout, isGrown, 'the data are used again')
+  const other = { code: 64, stderr: /^scale: .* has a forum of another size: .*\n$/ }
+  await t.rejects(run('--messages', '3k'), other)
+  rmSync(join(dir, 'kept/population.json'))
+  await t.rejects(run(), { code: 64, stderr: /^scale: .* has not finished it\n$/ })
   const { starts, memory, disk, size } = JSON.parse(readFileSync(file, 'utf8'))
   t.equal(size.messages, 2_000)
   t.same(Object.keys(starts), ['after a clean stop', 'after SIGKILL with 1 MB of log'])
