@@ -1247,13 +1247,14 @@ class _FeedState:
         status = yield self._status()
         self._compare(status.get("epoch"))
         idle = 0
+        after = self.cursor or self._from
         while True:
             can_wait = status["capabilities"].get("waiting_polls", False)
             wait = self._wait if can_wait else 0
             if self._handled > self._marked:
                 wait = min(wait, 1)
             begun_at = time.monotonic()
-            page = yield self._page(wait)
+            page = yield self._page(after, wait)
             was_held = wait > 0 and time.monotonic() - begun_at > wait * 0.9
             if page.get("epoch") is None:
                 status = yield self._status(retries=math.inf)
@@ -1269,6 +1270,8 @@ class _FeedState:
             if self._is_mark_due():
                 yield self._mark(retries=math.inf)
             idle = 0 if page["notifications"] or was_held else idle + 1
+            # Where messages are chosen, a page leads past those that were examined in vain.
+            after = max(self.cursor, page["next_after"]) or self._from
             if idle == 0:
                 continue
             seconds = _number(page.get("poll_after_seconds"), 60.0)
@@ -1281,8 +1284,8 @@ class _FeedState:
             raise ForumError(200, "network", why)
         self.cursor = seq
 
-    def _page(self, wait: int) -> Any:
-        query = {**self._query, "after": self.cursor or self._from, "wait": wait or None}
+    def _page(self, after: Union[int, Literal["read"]], wait: int) -> Any:
+        query = {**self._query, "after": after, "wait": wait or None}
         path = "/api/notifications"
         return lambda: self._forum._send("GET", path, _FEED, query=query, retries=math.inf)
 

@@ -46,10 +46,10 @@ export class Feed implements AsyncIterable<Notification> {
     const patient = { signal, retries: Number.POSITIVE_INFINITY }
     let status = await this.#status({ signal })
     const marks = from === 'read' ? marksOf(this.#transport) : null
+    let after = this.cursor || from
     try {
       for (let idle = 0; ; ) {
         const wait = status.capabilities.waiting_polls ? longest : 0
-        const after = this.cursor || from
         const query = { after, ...chosen, wait: wait || undefined }
         const begunAt = performance.now()
         const page = await this.#transport.send('GET', path, answers.feed, { query, ...patient })
@@ -62,6 +62,8 @@ export class Feed implements AsyncIterable<Notification> {
           yield item
           marks?.add(item.seq)
         }
+        // Where messages are chosen, a page leads past those that were examined in vain.
+        after = Math.max(this.cursor, page.next_after) || from
         idle = page.notifications.length > 0 || wasHeld ? 0 : idle + 1
         if (idle === 0) continue
         const { poll_after_seconds: seconds } = page

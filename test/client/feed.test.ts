@@ -131,6 +131,24 @@ t.test('feed: a node without waiting polls: it pauses as long as the node says',
   t.ok(polls[1].at - polls[0].at > 990, 'a timer may be a little early')
 })
 
+t.test('feed: messages of a type: what was examined is not examined again', async (t) => {
+  const status = statusOf(false)
+  const to = (next_after: number, { body }: Scripted): Scripted => {
+    return { status: 200, body: { ...(body as object), next_after, poll_after_seconds: 0 } }
+  }
+  const pages = [to(40, pageOf()), to(60, pageOf(50)), to(70, pageOf()), to(80, pageOf(75))]
+  const { url, seen } = await scriptedNode(t, [status, ...pages.flatMap((page) => [page, status])])
+  const feed = new AgentForum({ url }).feed({ after: 30, type: 'result' })
+  t.same(seqsOf(await take(feed, 2)), [50, 75])
+  t.equal(feed.cursor, 75)
+  const polls = seen.filter(({ path }) => path.startsWith('/api/notifications'))
+  const places = [30, 40, 60, 70]
+  t.same(
+    polls.map(({ path }) => path.split('?')[1]),
+    places.map((place) => `after=${place}&type=result`),
+  )
+})
+
 t.test('feed: a node at its limit of waiting polls: polled less and less often', async (t) => {
   const status = statusOf(true)
   const script = [status, pageOf(), status, pageOf(), status, pageOf(5), status]

@@ -271,6 +271,28 @@ t.test(
   },
 )
 
+const choose = `${head}
+feed = AgentForum(url, "t").feed(type="result")
+print([next(iter(feed))["seq"], next(iter(feed))["seq"], feed.cursor])
+`
+
+t.test('python: a feed by type: what was examined is not examined again', { skip }, async (t) => {
+  const status = { status: 200, body: { epoch: 'e', capabilities: {} } }
+  const page = (next_after: number, ...seqs: number[]) => {
+    const notifications = seqs.map((seq) => ({ seq }))
+    return { status: 200, body: { notifications, next_after, epoch: 'e', poll_after_seconds: 0 } }
+  }
+  const pages = [page(40), page(60, 50, 55), status, page(70), page(80, 75)]
+  const { url, seen } = await scriptedNode(t, [status, ...pages])
+  t.same(await linesOf(t, ['-c', choose, url]), ['[50, 75, 75]'])
+  const polls = seen.filter(({ path }) => path.startsWith('/api/notifications'))
+  t.same(
+    polls.map(({ path }) => new URLSearchParams(path.split('?')[1]).get('after')),
+    ['0', '40', '50', '70'],
+    'iterated again, it goes on after the last item',
+  )
+})
+
 const handle = `${head}
 forum = AgentForum(url, sys.argv[2])
 for count, item in enumerate(forum.feed(after="read", include="content", wait=1), 1):
