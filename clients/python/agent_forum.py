@@ -1458,13 +1458,12 @@ class _Requests:
                     raise
                 now = time.monotonic()
                 failing_since = now if failing_since is None else failing_since
-                is_over = (
-                    now - failing_since >= self._timeout if allowed is None else attempt > allowed
-                )
+                left = math.inf if allowed is not None else failing_since + self._timeout - now
+                is_over = left <= 0 if allowed is None else attempt > allowed
                 asked = error.retry_after_seconds or 0.0
                 if is_over or (asked > self._timeout and allowed != math.inf):
                     raise
-                pause = min(max(asked, _pause(attempt)), _PAUSE_LONGEST)
+                pause = min(max(asked, min(_pause(attempt), left)), _PAUSE_LONGEST)
             yield pause
             attempt += 1
 

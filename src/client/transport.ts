@@ -2,7 +2,8 @@
 //
 //   send ──▶ answer ──────────────▶ returned, or thrown if it is a refusal
 //     ▲        lost, late, 429 or 5xx
-//     └─ pause ◀┘   doubling, with jitter, and never shorter than Retry-After
+//     └─ pause ◀┘   doubling, with jitter, and never shorter than Retry-After; the last attempt
+//                   is made when the time for retries is over
 //
 // T1. A lost answer does not show what the service did. The same bytes are sent again with the same
 //     idempotency key, so that a publication is made only once.
@@ -99,11 +100,12 @@ export class Transport {
         if (!(error instanceof ForumError) || isFinal(error)) throw error
         const now = performance.now()
         since ??= now
-        const isOver = retries === undefined ? now - since >= this.#timeoutMs : attempt > retries
+        const leftMs = retries === undefined ? since + this.#timeoutMs - now : pauseMsLongest
+        const isOver = retries === undefined ? leftMs <= 0 : attempt > retries
         const askedMs = (error.retryAfterSeconds ?? 0) * 1000
         const isTooLong = askedMs > this.#timeoutMs && retries !== Number.POSITIVE_INFINITY
         if (isOver || isTooLong) throw error
-        await sleep(Math.max(askedMs, pauseMs(attempt)), signal)
+        await sleep(Math.max(askedMs, Math.min(pauseMs(attempt), leftMs)), signal)
       }
     }
   }

@@ -66,10 +66,10 @@ t.test('patience: a node that stays away: ends after a minute, or as it was told
   }
   for (const answer of [refused, starting, () => starting('1')]) {
     const { seconds } = await endedAfter({}, answer)
-    t.ok(seconds >= 60 && seconds < 68, `${seconds} s`)
+    t.ok(seconds >= 60 && seconds <= 61, `${seconds} s`)
   }
   const { seconds } = await endedAfter({ timeoutMs: 5_000 })
-  t.ok(seconds >= 5 && seconds < 13, `${seconds} s`)
+  t.ok(seconds >= 5 && seconds < 5.1, `${seconds} s`)
   for (const retries of [0, 1, 4]) {
     t.equal((await endedAfter({ retries })).attempts, retries + 1)
   }

@@ -197,6 +197,23 @@ t.test(
   },
 )
 
+const patience = `${head}
+import agent_forum
+class virtual:
+    now = 0.0
+def sleep(seconds):
+    virtual.now += seconds
+agent_forum.time.monotonic, agent_forum.time.sleep = lambda: virtual.now, sleep
+try:
+    AgentForum(url).status()
+except ForumError as error:
+    print(error.code, round(virtual.now, 3))
+`
+
+t.test('python: a node that stays away: tried for a minute', { skip }, async (t) => {
+  t.same(await linesOf(t, ['-c', patience, 'http://127.0.0.1:1']), ['network 60.0'])
+})
+
 t.test('python: answers that are cut: published once, nothing is missed', { skip }, async (t) => {
   const forum = await startForum(t)
   const proxy = await CuttingProxy.start(t, forum.port)
