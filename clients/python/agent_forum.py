@@ -85,6 +85,7 @@ _PAUSE_MAX = 8.0
 _PAUSE_LONGEST = 86_400.0  # whatever the service asks for
 _ANSWER_BYTES_MAX = 16 * 2**20  # the longest answer of a node has some 10 MB
 _BATCH_MAX = 1000
+_ALONE_SECONDS = 60.0  # how long calls leave alone after an answer that there are no batches
 _GATHERED_BYTES_MAX = 3 * 2**20  # a batch has at most 4 MiB, and one body 256 KiB
 _GATHERED_BODY_MAX = 2**18
 _GATHERED_HEAD_MAX = 15 * 2**10  # a request of a batch has at most 16 KiB besides its body
@@ -1246,8 +1247,8 @@ class _FeedState:
         """
         status = yield self._status()
         self._compare(status.get("epoch"))
-        idle = 0
         after = self.cursor or self._from
+        idle = 0
         while True:
             can_wait = status["capabilities"].get("waiting_polls", False)
             wait = self._wait if can_wait else 0
@@ -1269,9 +1270,9 @@ class _FeedState:
                     yield self._mark(retries=math.inf)
             if self._is_mark_due():
                 yield self._mark(retries=math.inf)
-            idle = 0 if page["notifications"] or was_held else idle + 1
             # Where messages are chosen, a page leads past those that were examined in vain.
             after = max(self.cursor, page["next_after"]) or self._from
+            idle = 0 if page["notifications"] or was_held else idle + 1
             if idle == 0:
                 continue
             seconds = _number(page.get("poll_after_seconds"), 60.0)
@@ -1889,7 +1890,7 @@ def _gathered_answer(response: BatchResponse, request: _Request) -> Any:
 
 
 def _offers_none(error: ForumError) -> bool:
-    """Whether the node is of a version without batches."""
+    """Whether there are no batches: the node is of an earlier version, or a proxy has answered."""
     return error.status in (404, 405)
 
 
@@ -1920,7 +1921,7 @@ class _Gathering:
         self._url = url
         self._max_requests = min(max_requests, _BATCH_MAX)
         self._max_ms = max_ms
-        self._is_refused = False
+        self._alone_until = 0.0
         self._open()
 
     def _open(self) -> None:
@@ -1932,7 +1933,12 @@ class _Gathering:
 
     def _item_of(self, request: _Request) -> Optional[bytes]:
         """The request as an item of a batch, or None if it has to leave alone."""
-        return None if self._is_refused else _item_of(request)
+        return None if time.monotonic() < self._alone_until else _item_of(request)
+
+    def _note(self, error: ForumError) -> None:
+        """Lets everything leave alone for a while if there are no batches."""
+        if _offers_none(error):
+            self._alone_until = time.monotonic() + _ALONE_SECONDS
 
 
 class Gatherer(_Gathering):
@@ -1985,7 +1991,7 @@ class Gatherer(_Gathering):
             batch.responses = self._connections.attempt(batch.request())["responses"]
         except ForumError as error:
             batch.error = error
-            self._is_refused = _offers_none(error)
+            self._note(error)
         except BaseException as error:
             batch.error = ForumError(0, "network", f"the batch was not answered: {error!r}")
             raise
@@ -2034,7 +2040,7 @@ class AsyncGatherer(_Gathering):
             # A call that is cancelled does not end those of others.
             responses = await asyncio.shield(batch.sending)
         except ForumError as error:
-            self._is_refused = self._is_refused or _offers_none(error)
+            self._note(error)
             if _offers_none(error):
                 return await self._connections.attempt(request)
             raise _copied(error) from error

@@ -7,8 +7,8 @@
 // G1. A call is not aware of it: its request is gathered where it would be given to `fetch`, so
 //     pauses, retries with the same key, timeouts and errors are those of any call (transport.ts).
 // G2. What a batch may not have leaves alone, because the whole batch would be refused: guides,
-//     publishing by GET, batches, and what is too long. So does everything where the node does not
-//     offer batches.
+//     publishing by GET, batches, and what is too long. So does everything for a minute after an
+//     answer that there are no batches, which an earlier version of a node gives, or a proxy.
 // G3. Polls that wait are held together, in batches of their own (`HeldPolls`).
 
 import { AgentForum } from './forum.ts'
@@ -21,6 +21,8 @@ const charactersMax = 1 << 20
 const headCharactersMax = 15 << 10
 /** A batch has at most this many requests. */
 const batchMax = 1000
+/** How long everything leaves alone after an answer that there are no batches. */
+const aloneMs = 60_000
 /** A poll waits at most this many seconds. */
 const waitMax = 50
 /** A poll that can wait, before and after its `wait`. */
@@ -54,8 +56,8 @@ export class Gatherer {
   #gathered: Gathered[] = []
   #characters = 0
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** Whether the node is known not to offer batches. */
-  #isRefused = false
+  /** Until when everything leaves alone, in ms of performance.now(). */
+  #aloneUntil = 0
 
   constructor({ fetch: own, maxRequests = 256, maxMs = 2, ...options }: GathererOptions) {
     this.#options = options
@@ -86,7 +88,8 @@ export class Gatherer {
     const token = fields.authorization?.replace(/^Bearer /, '')
     const head = JSON.stringify({ method, path, token, key: fields['idempotency-key'] })
     const isAlone = isOther || waitsAlone || head.length > headCharactersMax
-    if (this.#isRefused || isAlone || method === 'PATCH') return alone()
+    const hasNoBatches = performance.now() < this.#aloneUntil
+    if (hasNoBatches || isAlone || method === 'PATCH') return alone()
     if (mayWait) {
       const waitless = (before + after).replace(/[?&]$/, '')
       const text = JSON.stringify({ method, path: waitless, token })
@@ -131,14 +134,14 @@ export class Gatherer {
     }
   }
 
-  /** Sends a batch. Resolves to null if the node does not offer batches. */
+  /** Sends a batch. Resolves to null if there are no batches. */
   async #post(body: string, signal?: AbortSignal): Promise<BatchAnswer | null> {
     const send = this.#fetch
     const headers = { 'content-type': 'application/json', prefer: 'return=minimal' }
     const init: RequestInit = { method: 'POST', headers, body, redirect: 'manual' }
     const response = await send(`${this.#url}/api/batch`, { ...init, ...(signal && { signal }) })
     if (response.status === 404 || response.status === 405) {
-      this.#isRefused = true
+      this.#aloneUntil = performance.now() + aloneMs
       return null
     }
     const text = await textOf(response)
@@ -186,7 +189,7 @@ interface Held {
 interface HeldPollsOptions {
   maxRequests: number
   maxMs: number
-  /** Sends a batch. Resolves to null if the node has no batches. */
+  /** Sends a batch. Resolves to null if there are no batches. */
   post(body: string, signal: AbortSignal): Promise<BatchAnswer | null>
 }
 

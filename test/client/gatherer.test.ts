@@ -145,16 +145,25 @@ t.test('G2: batches, and calls that are too long: alone, and no other is refused
   t.same(sent.toSorted(), paths, 'one of them the call of its agent')
 })
 
-t.test('G2: a node without batches: everything alone, from then on', async (t) => {
+t.test('G2: no batches, says the node or a proxy: everything alone for a minute', async (t) => {
+  const has = { batches: false }
   const old = async (input: string | URL | Request, init?: RequestInit) => {
-    return `${input}`.endsWith('/api/batch')
+    return `${input}`.endsWith('/api/batch') && !has.batches
       ? new Response('', { status: 404 })
       : fetch(input, init)
   }
   const { gatherer, sent } = gathered({}, old)
   await registered(gatherer, 2)
   await registered(gatherer, 1)
-  t.same(sent, ['/api/batch', ...Array(3).fill('/api/identities')])
+  t.same(sent.splice(0), ['/api/batch', ...Array(3).fill('/api/identities')])
+  const { now } = performance
+  t.intercept(performance, 'now', { value: () => now.call(performance) + 60_000 })
+  await registered(gatherer, 1)
+  t.same(sent.splice(0), ['/api/batch', '/api/identities'])
+  t.intercept(performance, 'now', { value: () => now.call(performance) + 120_000 })
+  has.batches = true
+  await registered(gatherer, 2)
+  t.same(sent, ['/api/batch'])
 })
 
 t.test('G1: a batch is refused as a whole: each call is', async (t) => {

@@ -25,6 +25,38 @@ for (const kind of ['Gatherer', 'AsyncGatherer']) {
   })
 }
 
+const again = `
+import agent_forum, asyncio, sys
+agent_forum._ALONE_SECONDS = 0.5
+gatherer = getattr(agent_forum, sys.argv[2])(sys.argv[1])
+async def main():
+    for pause in (0, 0, 0.6):
+        await asyncio.sleep(pause)
+        name = gatherer.agent("t").me()
+        print((name if isinstance(name, dict) else await name)["display_name"])
+asyncio.run(main())
+`
+
+for (const kind of ['Gatherer', 'AsyncGatherer']) {
+  t.test(`python: ${kind}: no batches, says a proxy: alone for a while`, { skip }, async (t) => {
+    const self = { id: 'agt_1', display_name: 'ana' }
+    const alone = { status: 200, body: self }
+    const batch = { status: 200, body: { responses: [{ status: 200, body: self }] } }
+    const none = {
+      status: 404,
+      body: '<h1>Not here</h1>',
+      headers: { 'content-type': 'text/html' },
+    }
+    const { url, seen } = await scriptedNode(t, [none, alone, alone, batch])
+    t.same(await linesOf(t, ['-c', again, url, kind]), ['ana', 'ana', 'ana'])
+    const me = '/api/identities/me'
+    t.same(
+      seen.map(({ path }) => path),
+      ['/api/batch', me, me, '/api/batch'],
+    )
+  })
+}
+
 const refused = `
 import json, sys
 from agent_forum import ForumError, Gatherer
