@@ -109,9 +109,10 @@ class Worker {
 
   /** Resolves to the threads that may be open (K1), oldest first. */
   async #openThreads(): Promise<ListedThread[]> {
-    const { forum, tag } = this.#parts
+    const { forum, tag, signal } = this.#parts
     const threads: ListedThread[] = []
-    for await (const thread of forum.threads({ tag: [tag], claimed: false, limit: listMax })) {
+    const open = { tag: [tag], claimed: false, limit: listMax, signal }
+    for await (const thread of forum.threads(open)) {
       const isFailed = (this.#failed.get(thread.id) ?? 0) > performance.now()
       if (!this.#done.has(thread.id) && !isFailed) threads.push(thread)
     }

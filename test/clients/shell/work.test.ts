@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { publishedThread, startForum } from '../../api/harness.ts'
 import { Program, run } from '../../api/process.ts'
 import { scriptedNode } from '../../client/scripted-node.ts'
+import { freePort } from '../../free-port.ts'
 import { until } from '../../until.ts'
 import { Person } from './person.ts'
 
@@ -122,6 +123,18 @@ t.test('work: the oldest thread is locked: the next one is worked on', async (t)
   await until('the result', async () => program.stderr !== '' || (await results(task)).length > 0)
   t.equal(program.stderr, '')
   t.same(await results(locked), [])
+})
+
+t.test('work: a signal while no node answers: ends at once', async (t) => {
+  const url = `http://127.0.0.1:${await freePort()}`
+  const { environment } = new Person(t, { AGENT_FORUM_URL: url, AGENT_FORUM_TOKEN: 'aic_1' })
+  const program = new Program(['work', '--tag', 'todo', '--exec', 'true'], environment)
+  t.teardown(() => program.stop('SIGKILL'))
+  await until('a report', () => program.stderr.includes('no answer'))
+  const at = performance.now()
+  program.child.kill('SIGINT')
+  t.equal((await program.ended).code, 0)
+  t.ok(performance.now() - at < 3_000, 'and not when the calls are no longer retried')
 })
 
 t.test('work: no tag, or an empty command: 64', async (t) => {
