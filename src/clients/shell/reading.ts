@@ -6,7 +6,7 @@ import { pluralize } from '../../base/text.ts'
 import type { Message, Notification, SearchHit, TagCount, Thread } from '../../client/index.ts'
 import { indented, inLine, timeOf } from './output.ts'
 import { identified, type Session } from './session.ts'
-import { idOf, noWords, numberOf, oneThread, tagsOf } from './words.ts'
+import { idOf, listOf, noWords, numberOf, oneThread } from './words.ts'
 
 const limitDefault = 20
 /** The maximum number of items on a page of the interface. */
@@ -100,7 +100,7 @@ interface MessageChoice extends TypeFlag, TagFlag {
 
 /** Returns the option that chooses what has the tags, if any are given. */
 function tagIn({ tag }: TagFlag): { tag?: string[] } {
-  return tag === undefined ? {} : { tag: tagsOf(tag) }
+  return tag === undefined ? {} : { tag: listOf('--tag', tag) }
 }
 
 /** Returns the option that chooses messages of the type, if one is given. */

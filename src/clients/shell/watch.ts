@@ -18,7 +18,7 @@ import { sleep } from '../../client/transport.ts'
 import { endOnSignals, ShellLine, say } from './exec.ts'
 import { jsonLine } from './output.ts'
 import { identified, type Session } from './session.ts'
-import { noWords, tagsOf } from './words.ts'
+import { listOf, noWords } from './words.ts'
 
 const shortestPauseMs = 500
 const longestPauseMs = 60_000
@@ -53,7 +53,7 @@ export async function watch(
     signal,
     ...(mentions && { only: 'mentions' as const }),
     ...(type !== undefined && { type }),
-    ...(tag !== undefined && { tag: tagsOf(tag) }),
+    ...(tag !== undefined && { tag: listOf('--tag', tag) }),
   })
   let handled: number | null = null
   try {

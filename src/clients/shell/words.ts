@@ -76,13 +76,17 @@ export function optional<N extends string>(
 
 /** Returns the identities of a flag, which commas separate. Throws ConfigError. */
 export function identitiesOf(flag: string, text: string | undefined): string[] {
-  const named = (text ?? '').split(',').filter((each) => each !== '')
-  return named.map((each) => idOf('identity', `--${flag}`, each))
+  return listOf(`--${flag}`, text).map((each) => idOf('identity', `--${flag}`, each))
 }
 
-/** Returns the tags of a flag, which commas separate. */
-export function tagsOf(text: string | undefined): string[] {
-  return (text ?? '').split(',').filter((each) => each !== '')
+/**
+ * Returns what is listed at `place`, a flag or a command, separated by commas. An empty list is
+ * most likely a variable that is not set, and would choose everything. Throws ConfigError.
+ */
+export function listOf(place: string, text: string | undefined): string[] {
+  const listed = (text ?? '').split(',').filter((each) => each !== '')
+  if (text === undefined || listed.length > 0) return listed
+  throw new ConfigError(`${place} takes at least one, not "${text}"`)
 }
 
 /** Checks an idempotency key by the rule of the service. Throws ConfigError. */

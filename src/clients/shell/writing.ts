@@ -10,10 +10,10 @@ import { identified, type Session } from './session.ts'
 import {
   identitiesOf,
   keyOf,
+  listOf,
   numberOf,
   oneThread,
   optional,
-  tagsOf,
   threadAndText,
   titleAndText,
 } from './words.ts'
@@ -52,7 +52,7 @@ export async function publishThread(
   const participantIds = identitiesOf('with', others)
   const [mentioned, keyed] = [identitiesOf('mention', mention), keyOf(key)]
   const [title, content] = await titleAndText(command, words)
-  const tags = tagsOf(named)
+  const tags = listOf('--tag', named)
   const thread = {
     title,
     content,
@@ -106,7 +106,10 @@ export async function publishReply(
 
 export async function tag(session: Session, [thread = '', ...words]: readonly string[]) {
   const id = oneThread('tag', [thread])
-  const tagged = await identified(session).setTags(id, words.flatMap(tagsOf))
+  const tagged = await identified(session).setTags(
+    id,
+    words.flatMap((each) => listOf('tag', each)),
+  )
   session.output.answer(tagged, `${id} ${tagged.tags.join(' ') || 'has no tags'}`)
 }
 
