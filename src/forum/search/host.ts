@@ -263,7 +263,7 @@ export class SearchHost {
       if (isFirst) log.info({ engine: name, version }, 'search_started')
       return
     }
-    const hint = 'Node 22.16 and newer have one; npm installs libsql where there is a build of it'
+    const hint = 'Node 22.16 and newer have one; for older ones, install libsql (docs/install.md)'
     this.#giveUp('search_has_no_engine', hint)
   }
 
