@@ -203,14 +203,17 @@ function asOf(as: ColumnOf['as'], read: () => number): (seconds: number) => numb
   return as === 'rate' ? (seconds) => change() / seconds : read
 }
 
-/** Returns a function that returns the growth of a number since its last call. */
+/**
+ * Returns a function that returns the growth of a number since its last call: 0 if it has fallen,
+ * as when the process that counts was started again.
+ */
 function changeOf(read: () => number): () => number {
   let before = read()
   return () => {
     const now = read()
-    const change = now - before
+    const growth = Math.max(0, now - before)
     before = now
-    return change
+    return growth
   }
 }
 

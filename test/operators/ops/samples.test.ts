@@ -94,6 +94,16 @@ t.test('samples: the log is replayed: its positions are no peak', async (t) => {
   t.strictSame(behind, [0, 1_000_000, 1_000_000])
 })
 
+t.test('samples: the process that counts was started again: no negative rate', async (t) => {
+  const vitals = vitalsOf(null, null)
+  const samples = samplesOf(t, vitals)
+  for (const [second, taken] of [0, 4, 1, 3].entries()) {
+    vitals.checkpoints = { ...vitals.checkpoints, taken }
+    samples.take((second + 1) * 1000)
+  }
+  t.strictSame(samples.since(0).columns.checkpoints, [0, 4, 0, 2])
+})
+
 t.test('samples: refusals, checkpoints, replication: a column for each', async (t) => {
   const vitals = vitalsOf(null, null)
   vitals.checkpoints = { ...vitals.checkpoints, taken: 0 }
