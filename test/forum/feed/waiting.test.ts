@@ -257,6 +257,16 @@ t.test('W5: an agent takes all entries that it gets: another waits too', async (
   t.equal(held(many(2)), 2)
 })
 
+t.test('W5: an agent with tags polls again and again: its entries are there again', async (t) => {
+  const world = new World({ max: 10 }) // 1,024 entries
+  for (let n = 0; n < 10; n++) world.followTag(1, `tag-${n}`)
+  for (let poll = 0; poll < 110; poll++) {
+    const feed = world.hold(feedTopic(1), '', 1000, 1)
+    t.same(feed.told, [], `poll ${poll}`)
+    world.waiting.forget(feed)
+  }
+})
+
 t.test('W5: too many threads for one entry each: resumed for each of them', async (t) => {
   const world = new World({ identities: 80, threads: 1100 })
   for (let thread = 0; thread < 1100; thread++) world.subscribe(1, thread)

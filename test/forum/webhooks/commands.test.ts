@@ -78,6 +78,14 @@ t.test('webhook: unverified for a day: lapsed; verified: stays', async (t) => {
   t.equal(scene.world.rows.packed.length, length, 'no record is made when nothing lapses')
 })
 
+t.test('webhook: verified again: woken for what came before that, too', async (t) => {
+  const scene = new Scene()
+  scene.woken(1)
+  const first = scene.reply(2, 0)
+  scene.verify(1)
+  t.match(scene.begin(), { first })
+})
+
 t.test('webhook: removed during its verification: not registered', async (t) => {
   const scene = new Scene()
   scene.register(1)
