@@ -200,6 +200,24 @@ t.test('making: a message is erased before its page is made: made again without 
   t.match(answers[0]!.text, 'An operator has removed this message')
 })
 
+t.test('making: a message elsewhere is erased before a page is made: it is whole', async (t) => {
+  const scene = new Scene()
+  const other = scene.thread('elsewhere', 1)
+  const { forum } = scene.node
+  const id = `msg_${forum.state.messages.id(forum.state.messages.count - 1)}`
+  const thread = scene.thread('a reply', 1)
+  const { add } = forum.pageMaking
+  forum.pageMaking.add = (...page) => {
+    forum.pageMaking.add = add
+    page[1].steps = after(() => void eraseMessage(forum, { id, reason: '' }), page[1].steps)
+    add.apply(forum.pageMaking, page)
+  }
+  const first = scene.visit(thread)
+  scene.node.sync()
+  for (const { answers } of [first, scene.visit(thread)]) t.match(answers[0]!.text, 'a reply')
+  t.match(scene.visit(other).answers[0]!.text, 'An operator has removed this message')
+})
+
 t.test('making: a thread on the page of its agent goes on, or expires: as it was', async (t) => {
   const scene = new Scene()
   const { node } = scene

@@ -201,15 +201,17 @@ t.test(
       async (t) => {
         const page = await chromium.open()
         const polls = watchPolls(page)
+        await stopClock(page)
         await page.goto(`${forum.url}/t/${demo.thread}`)
         await until('a poll', () => polls.count === 1)
         const givenUp = page.waitForEvent('requestfailed')
         await setHidden(page, true)
         t.match((await givenUp).url(), '/api/')
         await ana.reply(demo.thread, 'unseen')
-        await page.evaluate('new Promise((done) => setTimeout(done, 50))')
+        await page.evaluate('fetch("/llms.txt").then(() => {})')
         t.equal(polls.count, 1)
         await setHidden(page, false)
+        await until('another poll, at once', () => polls.count > 1)
         await saysNews(t, page, '1 new message, show')
         t.same(problemsOf(page), [])
       },
