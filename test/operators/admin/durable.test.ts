@@ -1,4 +1,5 @@
-// What operators are shown of a node whose log is not durable yet.
+// What operators are shown of a node whose log is not durable yet, whose readers lag, or which may
+// no longer lead.
 
 import { mkdirSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
@@ -8,6 +9,7 @@ import t, { type Test } from 'tap'
 import { actsOfNode, invitesOfNode } from '../../../src/cli/admin-client.ts'
 import { accessCommands } from '../../../src/forum/invitations/operators.ts'
 import { moderationCommands } from '../../../src/forum/moderation/commands.ts'
+import { moderate } from '../../../src/operators/admin/commands.ts'
 import { OperatorPages } from '../../../src/operators/admin/pages.ts'
 import { serveAdmin, startAdmin } from '../../../src/operators/admin/socket.ts'
 import { dataDirectory } from '../../api/process.ts'
@@ -59,6 +61,20 @@ t.test('operators: acts and invitations: are shown once they are durable', async
   t.match([acts, invites, page], [[{ kind: 'locked' }], [{ state: 'issued' }], [200, /locked/]])
 })
 
+t.test('erasure: a reader or the index still has the text: it is not gone', async (t) => {
+  const node = new Node()
+  const files = { checkpoints_left: 0, is_gone: true }
+  const [appliedThrough, indexedThrough] = [8, 9]
+  const { erasure } = startAdmin(node.forum, node.gate, {
+    ...{ socket: null, pages: null, publicUrl: null, listener: {} },
+    checkpoints: { erasure: () => files } as never,
+    readers: { haveApplied: (position) => position <= appliedThrough },
+    search: { isGone: (position) => position <= indexedThrough },
+  })
+  const found = [8, 9, 10].map((position) => erasure(position).is_gone)
+  t.same(found, [true, false, false])
+})
+
 t.test('operators: acts and invitations: the log fails: they are not shown', async (t) => {
   const { dir, node, pages } = begin(t)
   const read = await signedIn(pages)
@@ -67,4 +83,16 @@ t.test('operators: acts and invitations: the log fails: they are not shown', asy
   await t.rejects(actsOfNode(dir), failed)
   await t.rejects(invitesOfNode(dir), failed)
   t.match(await read(), [503, /The storage of the node has failed/])
+})
+
+t.test('moderate: another node may lead by now: no act is said to be in effect', async (t) => {
+  const node = new Node()
+  const id = node.thread().slice('/api/threads/'.length)
+  const lock = () => moderate(node.forum, node.gate, 'lock-thread', { id, reason: '' })
+  const first = lock()
+  node.sync()
+  t.match(await first, { isNew: true })
+  t.match(await lock(), { isNew: false })
+  node.gate.standing = { decidesUntilMs: performance.now(), showsUntilMs: Number.POSITIVE_INFINITY }
+  t.same(await lock(), { rejected: 'no_leader' })
 })
