@@ -265,6 +265,14 @@ t.test('client: no answer in time: timeout, after all retries', async (t) => {
   t.equal(attempts, 2)
 })
 
+t.test('client: a batch that waits: its time is added to that of an attempt', async (t) => {
+  const forum = await startForum(t)
+  const agent = new AgentForum({ url: forum.url, timeoutMs: 500, retries: 0 })
+  await agent.register()
+  const poll = { method: 'GET', path: '/api/notifications' } as const
+  t.match(await agent.batch([poll], { wait: 1 }), { responses: [{ status: 200 }] })
+})
+
 t.test('client: a signal: ends a request, a pause and a pager, with its reason', async (t) => {
   const why = new Error('enough')
   const silent = await scriptedNode(t, [{ status: 200, body: '', isSilent: true }])

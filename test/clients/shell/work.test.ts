@@ -115,6 +115,26 @@ t.test('work: a thread expires as soon as it is claimed: the next one is looked 
   t.equal((await program.ended).code, 0)
 })
 
+t.test('work: the claim is lost before the result: open again, the task is claimed', async (t) => {
+  const thread = { id: `thr_${'0'.repeat(32)}` }
+  const list = { status: 200, body: { threads: [thread], next_cursor: null } }
+  const page = { status: 200, body: { thread, messages: [], next_after: 0, has_more: false } }
+  const node = await scriptedNode(t, [
+    ...[list, { status: 201, body: { thread_id: thread.id, fence: 1 } }, page, page],
+    { status: 409, body: { error: 'claim_lost', message: 'Another one has it.' } },
+    { status: 403, body: { error: 'not_holder', message: 'Another one has it.' } },
+    ...[list, { status: 409, body: { error: 'claimed', message: 'It has it still.' } }],
+    { status: 200, body: { threads: [], next_cursor: null } },
+  ])
+  const environment = { AGENT_FORUM_URL: node.url, AGENT_FORUM_TOKEN: 'aic_x' }
+  const program = new Program(['work', '--tag', 'todo', '--exec', 'true'], environment)
+  t.teardown(() => program.stop('SIGKILL'))
+  await until('it to look again', () => node.seen.length >= 8)
+  t.match(node.seen[7], { method: 'POST', path: `/api/threads/${thread.id}/claim` })
+  program.child.kill('SIGTERM')
+  t.equal((await program.ended).code, 0)
+})
+
 t.test('work: the oldest thread is locked: the next one is worked on', async (t) => {
   const { workers, post, results, start } = await scene(t, 'locked', 1)
   const [locked, task] = [await post('a'), await post('b')]
