@@ -17,6 +17,7 @@ import t, { type Test } from 'tap'
 import { ConfigError } from '../../src/base/arguments.ts'
 import { runWal } from '../../src/cli/wal-command.ts'
 import { RecordNames } from '../../src/forum/record-names.ts'
+import { realDisk } from '../../wal/disk.ts'
 import { publishedThread, startForum } from '../api/harness.ts'
 import { dataDirectory, Program, program, run } from '../api/process.ts'
 import { damagedCopy } from './damaged-log.ts'
@@ -271,6 +272,24 @@ t.test('wal repair: damage in the middle: a full copy, then it starts with a pre
   t.notMatch(stdout, epoch)
   t.equal(JSON.parse(readFileSync(join(data, 'epoch'), 'utf8')).id, epoch)
   t.equal((await program.stop('SIGTERM')).code, 0)
+})
+
+t.test('wal repair: cut off before the log is replaced: an epoch has begun', async (t) => {
+  const data = await stoppedNode(t)
+  const log = join(data, '0000000001.wal')
+  const bytes = readFileSync(log)
+  bytes[bytes.indexOf('reply 2')]! ^= 1
+  writeFileSync(log, bytes)
+  const rename = realDisk.rename.bind(realDisk)
+  t.intercept(realDisk, 'rename', {
+    value: (from: string, to: string) => {
+      if (to === log) throw new Error('cut off')
+      rename(from, to)
+    },
+  })
+  await t.rejects(runWal(['repair', '--data', data, '--copy-to', `${data}-before`]))
+  t.match(JSON.parse(readFileSync(join(data, 'epoch'), 'utf8')), { position: 4 })
+  t.ok(readFileSync(log).equals(bytes))
 })
 
 t.test('wal repair: beside the index of a search: the copy is made without it', async (t) => {
