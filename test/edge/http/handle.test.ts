@@ -6,7 +6,7 @@ import t from 'tap'
 import { Edge } from '../../../src/edge/http/handle.ts'
 import { routes } from '../../../src/forum/routes.ts'
 import { errors } from '../../../src/kernel/rejection.ts'
-import { dayMs } from '../../forum/doubles.ts'
+import { dayMs, serviceOf } from '../../forum/doubles.ts'
 import { Node } from './edge-node.ts'
 import { FakeExchange } from './fake-exchange.ts'
 
@@ -144,6 +144,28 @@ t.test('edge: a guest expires before the tick ends: refused, nothing is written'
   t.equal(write.code, 'invalid_token')
   node.token = ''
   t.equal(JSON.parse(node.get(path).answers[0].text!).thread.message_count, 1)
+})
+
+t.test('edge: the token is replaced while a write goes on: its outcome is reported', async (t) => {
+  const node = new Node()
+  let prove: (proof: { error: string | null }) => void = () => {}
+  const proof = new Promise<{ error: string | null }>((resolve) => {
+    prove = resolve
+  })
+  const webhooks = { refuseUrl: () => null, challenge: () => proof }
+  node.edge.open({ ...serviceOf(node.forum), webhooks }, node.gate)
+  const path = '/api/notifications/webhook'
+  node.post(path, { url: 'https://hooks.example.com/' })
+  node.sync()
+  const verification = node.send('post', `${path}/verify`)
+  node.post('/api/identities/me/token', {})
+  node.sync()
+  t.equal(node.get(path).code, 'invalid_token')
+  prove({ error: null })
+  await nextTick()
+  node.sync()
+  t.equal(verification.code, 200)
+  t.match(JSON.parse(verification.answers[0]!.text!), { verified: true })
 })
 
 t.test('edge: replay and conflict of a write that is not durable: also wait for it', async (t) => {
