@@ -5,7 +5,7 @@ import { Unpackr } from 'msgpackr'
 import t from 'tap'
 import { cutRecords, eachEncoded } from '../../wal/journal/format.ts'
 import { LogCursor } from '../../wal/journal/log-cursor.ts'
-import { appendEach, dir, open, turn, until } from './helpers.ts'
+import { appendEach, dir, open, openFiles, turn, until } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 
 interface Passed {
@@ -153,6 +153,21 @@ t.test(
     await journal.close()
   },
 )
+
+t.test('a cursor that reads several segments: one of them is open, and closed none', async (t) => {
+  const disk = new SimulatedDisk(1)
+  const { journal } = await open(disk)
+  await appendEach(journal, manyRecords(100))
+  t.ok(journal.stats().segment > 2)
+  const { storeId } = journal
+  await journal.close()
+  const files = openFiles(disk)
+  const cursor = new LogCursor({ disk, dir, storeId }, 0)
+  while (cursor.next() !== null) t.equal(files.size, 1)
+  t.equal(cursor.position, 100)
+  cursor.close()
+  t.equal(files.size, 0)
+})
 
 t.test(
   'a cursor at the end of a log that grows: sees each record once it is written',
