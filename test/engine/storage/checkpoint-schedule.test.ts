@@ -3,6 +3,7 @@
 
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
+import type { Pause } from '../../../src/base/pauses.ts'
 import { CheckpointSchedule } from '../../../src/engine/storage/checkpoints.ts'
 import { State } from '../../../src/forum/state.ts'
 import { textStoreName } from '../../../src/kernel/text/text.ts'
@@ -24,17 +25,15 @@ class Scene {
   bytesDuring = 0
   /** What a checkpoint waits for when it syncs the log. */
   held: Promise<void> = Promise.resolve()
-  readonly state = new State({ retentionMs: 1, seed: 1 })
+  state = new State({ retentionMs: 1, seed: 1 })
+  readonly journal: Journal
   readonly #time = new VirtualTime(seededRandom(1), 1_790_000_000_000)
 
   constructor(t: Test) {
     this.#time.enter()
     t.teardown(() => this.#time.leave())
     this.disk.makeDirectory(dir)
-    const limits = { nodeLimits: { textBytesMax: dueBytes } }
-    const config = { data: dir, checkpointMb: 1, scrubHours: 0, ...limits }
-    const log = pino({ level: 'silent' })
-    this.schedule = new CheckpointSchedule(config, log, { disk: this.disk, pause: () => null })
+    this.schedule = this.newSchedule(() => null)
     const journal = {
       storeId: 'ab',
       position: 0,
@@ -45,7 +44,14 @@ class Scene {
       },
       dropBefore: async () => {},
     }
-    this.schedule.begin(journal as unknown as Journal, this.state)
+    this.journal = journal as unknown as Journal
+    this.schedule.begin(this.journal, this.state)
+  }
+
+  newSchedule(pause: Pause): CheckpointSchedule {
+    const limits = { nodeLimits: { textBytesMax: dueBytes } }
+    const config = { data: dir, checkpointMb: 1, scrubHours: 0, ...limits }
+    return new CheckpointSchedule(config, pino({ level: 'silent' }), { disk: this.disk, pause })
   }
 
   async pass(seconds: number): Promise<void> {
@@ -131,4 +137,32 @@ t.test('checkpoint: damage is found while one is taken: those after it repair it
   await scene.pass(5)
   t.same(schedule.warnings, [])
   t.not(placeNow().file, place.file)
+})
+
+t.test('start: stopped while the text is read into memory: no further page is read', async (t) => {
+  const scene = new Scene(t)
+  scene.state.text.append('x'.repeat(5 * dueBytes))
+  scene.logBytes = dueBytes
+  await scene.pass(1)
+  let goOn = () => {}
+  const held = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  const next = scene.newSchedule(() => held)
+  const textBytesMax = 64 * dueBytes
+  let state = scene.state
+  const fresh = () => {
+    state = new State({ retentionMs: 1, seed: 1, textBytesMax })
+    return state
+  }
+  void next.load('ab', fresh, () => {})
+  await scene.pass(1)
+  next.begin(scene.journal, state)
+  await scene.pass(1)
+  const { bytesInMemory } = state.text
+  t.ok(bytesInMemory < 5 * dueBytes, 'it pauses after a page')
+  void next.stop()
+  goOn()
+  await scene.pass(1)
+  t.equal(state.text.bytesInMemory, bytesInMemory)
 })
