@@ -1,5 +1,5 @@
-// A leader that takes a checkpoint or stops during an outage of the stream, or stops while it
-// uploads its first checkpoint.
+// A leader that takes a checkpoint or stops during an outage of the stream, or takes another or
+// stops while it uploads one.
 
 import { mock } from 'node:test'
 import t from 'tap'
@@ -100,4 +100,32 @@ t.test('first: stopped while the checkpoint is uploaded: it stops at once', asyn
   await new Uploads({ stream, checkpoints, forum, node: 'a', onNotice() {}, isStopped }).first()
   t.equal(puts, 1)
   t.equal(await uploadedCheckpoint(stream), null)
+})
+
+t.test('uploads: one is taken while another is under way: it is uploaded as well', async (t) => {
+  const stream = new MemoryStream()
+  const node = await new LeadingNode(newDirectory(t)).open()
+  t.teardown(() => node.close())
+  await node.lead(stream)
+  await node.write('one')
+  const { put } = stream.objects
+  let puts = 0
+  let letOn = () => {}
+  const held = new Promise<void>((resolve) => {
+    letOn = resolve
+  })
+  stream.objects.put = async (name, bytes) => {
+    puts += 1
+    await held
+    return put.call(stream.objects, name, bytes)
+  }
+  await node.checkpoints.take()
+  await until('an upload', () => puts === 1)
+  await node.write('two')
+  await node.checkpoints.take()
+  letOn()
+  const { position } = node.journal
+  await until('both uploads', async () => {
+    return (await uploadedCheckpoint(stream))?.position === position
+  })
 })

@@ -98,6 +98,27 @@ t.test('follower: a write: its answer is late, and waits: refused ten seconds af
   t.end()
 })
 
+t.test('follower: a write is answered: nothing waits to refuse it any more', (t) => {
+  const { pair, token, thread } = begunPair()
+  const refusals = new Set<() => void>()
+  t.intercept(globalThis, 'setTimeout', {
+    value: (run: () => void) => {
+      refusals.add(run)
+      return run
+    },
+  })
+  t.intercept(globalThis, 'clearTimeout', { value: (run: () => void) => refusals.delete(run) })
+  const path = `/api/threads/${thread}/replies`
+  const write = pair.follower.post(path, { content: 'new' }, token, newKey())
+  pair.sync()
+  for (const arrive of pair.answers.splice(0)) arrive()
+  t.equal(refusals.size, 1, 'until the follower has it')
+  pair.settle()
+  t.equal(write.code, 201)
+  t.equal(refusals.size, 0)
+  t.end()
+})
+
 for (const as of ['follower', 'reader'] as const) {
   t.test(`${as}: a caller prefers return=minimal: the leader learns of it`, async (t) => {
     const pair = new Pair({ as })

@@ -164,6 +164,26 @@ t.test('K3: another node has it, or leads: whoever looks at the stream is told',
   t.equal(renewing.losses, 3, 'though it has the lease')
 })
 
+t.test('stopped while a renewal is on its way: the lease is free afterwards', async (t) => {
+  const { stream, keeper } = scene(t)
+  await keeper.take(() => false)
+  const renewing = begin(t, keeper)
+  const { hold } = stream.lease
+  let arrive = () => {}
+  stream.lease.hold = async (...args) => {
+    await new Promise<void>((resolve) => {
+      arrive = resolve
+    })
+    return hold(...args)
+  }
+  await renewing.renew()
+  const stopping = keeper.stop()
+  await new Promise((resolve) => setImmediate(resolve))
+  arrive()
+  await stopping
+  t.equal(stream.lease.holder, null)
+})
+
 t.test('K4: the servers are out of reach: pages are shown after three failures', async (t) => {
   const { clock, stream, keeper, notices, way } = scene(t)
   await keeper.take(() => false)

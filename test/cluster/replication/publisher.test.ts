@@ -275,3 +275,32 @@ t.test(
     }
   },
 )
+
+t.test('publisher: a frame after a long rest: the stream has been silent since then', async (t) => {
+  const time = new VirtualTime(seededRandom(1), 0)
+  time.enter()
+  try {
+    const stream = new MemoryStream()
+    const name = { store, nonce: nonceOf(1) }
+    const bytes = Buffer.alloc(0)
+    await stream.publish(
+      { first: 1, last: 1, term: 1, name: { ...name, previousNonce: '' }, bytes },
+      0,
+    )
+    const publisher = new Publisher({
+      ...{ stream, term: 1, name, sequence: 1, position: 1 },
+      onAcknowledged: () => {},
+      onEnded: () => {},
+    })
+    await time.advance(60_000)
+    t.equal(publisher.stalledMs, 0)
+    stream.isDown = true
+    publisher.add(2, 1, frame(2, 1, Math.random))
+    t.equal(publisher.stalledMs, 0)
+    await time.advance(2_000)
+    t.equal(publisher.stalledMs, 2_000)
+    publisher.stop()
+  } finally {
+    time.leave()
+  }
+})

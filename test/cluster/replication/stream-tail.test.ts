@@ -311,12 +311,20 @@ t.test(
     const stream = new MemoryStream()
     await publish(stream, 1, 3)
     let nowMs = 0
+    let looks = 0
+    const look = stream.last.bind(stream)
+    stream.last = () => {
+      looks += 1
+      return look()
+    }
     const setting = { now: () => nowMs, lookEveryMs: 1 }
     const { tail, receiver, failures } = follow(t, stream, setting)
     await until('the first three', () => receiver.position === 3)
     stream.messages.splice(0)
     await until('a warning', () => tail.warnings.length > 0)
     nowMs = 60_000
+    const before = looks
+    await until('two looks', () => looks > before + 1)
     t.match(tail.warnings, [/removed or purged/])
     t.ok(tail.lag().seconds >= 57)
     t.same(failures, [])
