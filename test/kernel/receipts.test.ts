@@ -79,6 +79,9 @@ t.test('R2: many receipts expire at once: each addition evicts only a few', asyn
   const late = 2 * million + retentionMs
   receipts.add(0, 'late-key-0', 'reply', 0, late)
   t.equal(receipts.count, million + 85, 'no pause: each addition does a little work')
+  receipts.add(16 % 7, key(16), 'thread', 5, late) // the oldest one, which is about to be evicted
+  const usedAgain = receipts.find(16 % 7, key(16))
+  t.ok(usedAgain !== -1 && receipts.operation(usedAgain) === 'thread', 'R1')
   for (let n = 1; n < 8; n++) receipts.add(0, `late-key-${n}`, 'reply', n, late)
   t.equal(receipts.count, million, 'soon all old ones are gone')
 })
