@@ -216,6 +216,18 @@ t.test(
   },
 )
 
+t.test('T3: removed messages are hidden, not gone: all others are found', async (t) => {
+  const scene = filled(t)
+  for (let n = 0; n < 40; n++) scene.remove()
+  t.ok(scene.index.isDirty)
+  for (let before = 5; before <= scene.messages.length; before += 5) {
+    for (let author = 0; author < 5; author++) {
+      const search = { all: [], none: [], author, caller: -1, before, limit: 2 }
+      t.same(scene.find(search), naiveSearch(scene.messages, search))
+    }
+  }
+})
+
 t.test('T1, T2: a message is removed in each round: new ones are found, old ones go', async (t) => {
   const scene = new Scene(t, seededRandom(3))
   scene.publish(2 * perShard - 25)
@@ -236,6 +248,17 @@ t.test('T1, T2: a message is removed in each round: new ones are found, old ones
   scene.restart()
   scene.finish()
   scene.compare(t, 30)
+})
+
+t.test('index: started again after a removal: a shard that reflects it stays', async (t) => {
+  const scene = filled(t)
+  scene.remove()
+  scene.finish()
+  const before = scene.files
+  scene.restart()
+  t.notOk(scene.index.isDirty)
+  scene.finish()
+  t.same(scene.files, before)
 })
 
 t.test('index: in a directory that cannot be made: throws, and goes on when it can', async (t) => {
