@@ -10,14 +10,18 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import {
   chmodSync,
   existsSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { type Answer, type Client, Forum, newKey } from '../api/harness.ts'
 import { dataDirectory, Program, program, run } from '../api/process.ts'
@@ -228,3 +232,19 @@ for (const [name, lose] of Object.entries(losses)) {
     t.ok(isGone || (name === 'was removed' && stderr.startsWith(missing)), stderr)
   })
 }
+
+t.test('data directory: its lock cannot be read for a while: the node goes on', async (t) => {
+  const data = dataDirectory(t)
+  const node = new Program(['serve', '--port', '0', '--data', data])
+  await until('the node to serve', () => node.stdout.includes('"started"'))
+  const [lock, aside, loop] = ['lock', 'aside', 'loop'].map((name) => join(data, name))
+  linkSync(lock!, aside!)
+  symlinkSync('lock', loop!)
+  renameSync(loop!, lock!) // the link names itself: ELOOP
+  t.throws(() => readFileSync(lock!), { code: 'ELOOP' })
+  await sleep(5_000) // the node looks every 2 seconds
+  renameSync(aside!, lock!)
+  node.child.kill('SIGTERM')
+  const { code, stderr } = await node.ended
+  t.strictSame([code, stderr], [0, ''])
+})
