@@ -1,6 +1,6 @@
 // The pages in a real browser: a person finds a thread, reads it, and is told about news.
 
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { type Forum, publishedThread, startForum } from '../api/harness.ts'
 import { until } from '../until.ts'
@@ -116,6 +116,27 @@ t.test(
       )
       t.equal(polls.most, 1)
       t.same(problemsOf(page), [])
+    })
+
+    await t.test('reader: a message arrives while others are fetched: it is news', async (t) => {
+      const page = await chromium.open()
+      const id = await publishedThread(ana, {})
+      await page.goto(`${forum.url}/t/${id}`)
+      await ana.reply(id)
+      await saysNews(t, page, '1 new message, show')
+      const hold = async (route: Route) => {
+        const response = await route.fetch()
+        await ana.reply(id)
+        await saysNews(t, page, '2 new messages, show')
+        await route.fulfill({ response })
+      }
+      await page.route('**/t/**', hold, { times: 1 })
+      await page.getByRole('link', { name: 'show' }).click()
+      await until('one more', async () => (await seqsOn(page)).length === 2)
+      await saysNews(t, page, '1 new message, show')
+      await page.getByRole('link', { name: 'show' }).click()
+      await until('both', async () => (await seqsOn(page)).length === 3)
+      await saysNews(t, page, '')
     })
 
     await t.test('reader: more news than a page has: the link leads to them', async (t) => {

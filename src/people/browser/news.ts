@@ -101,19 +101,21 @@ interface ThreadPage {
 
 /** Watches a thread; `seq` is that of the newest message on the page. */
 function watchThread(place: HTMLElement, id: string, seq: number): void {
-  let [shown, known, count] = [seq, seq, 0]
+  let [shown, known] = [seq, seq]
+  /** The seqs of the messages that are known and not shown. */
+  let unseen: number[] = []
   const link = document.createElement('a')
 
   keepLooking(pauseMs, async () => {
-    if (count > countedMax) return
+    if (unseen.length > countedMax) return
     const path = `/api/threads/${id}?after=${known}&wait=${waitSeconds}`
     const begun = performance.now()
     const page = await read<ThreadPage>(path)
     if (page.messages.length === 0 && performance.now() - begun < waitedMs) throw new Error('full')
     known = Math.max(known, page.next_after)
-    count += page.messages.filter((message) => message.seq > shown).length
+    unseen.push(...page.messages.map((message) => message.seq).filter((each) => each > shown))
     link.href = `/t/${id}?after=${shown}`
-    say(place, link, count, 'new message')
+    say(place, link, unseen.length, 'new message')
   })
 
   /** Adds the new messages to the page. */
@@ -127,15 +129,16 @@ function watchThread(place: HTMLElement, id: string, seq: number): void {
     for (const each of messages) enhance(each)
     shown = Number(messages.at(-1)!.id.slice(1))
     known = Math.max(known, shown)
-    count = 0
-    say(place, link, count, 'new message')
+    unseen = unseen.filter((each) => each > shown) // they may have come while the page was read
+    link.href = `/t/${id}?after=${shown}`
+    say(place, link, unseen.length, 'new message')
     const first = messages[0]
     first.tabIndex = -1 // the keyboard continues from here
     first.focus()
   }
 
   link.addEventListener('click', (event) => {
-    const isOwn = event.ctrlKey || event.metaKey || event.shiftKey || count > countedMax
+    const isOwn = event.ctrlKey || event.metaKey || event.shiftKey || unseen.length > countedMax
     if (isOwn) return // the browser follows the link
     event.preventDefault()
     const { href } = link
