@@ -48,12 +48,14 @@ export class Unanswered {
   /** Keeps the key of a call from now on, by default the one that it has or a new one. */
   #keep(name: string, own?: string): string {
     const at = this.#now()
+    const last = this.#calls.get(name)
+    const kept = last !== undefined && at - last.at < keptMs ? last.key : undefined
+    this.#calls.delete(name)
     for (const [each, call] of this.#calls) {
       if (this.#calls.size < keysMax && at - call.at < keptMs) break
       this.#calls.delete(each)
     }
-    const key = own ?? this.#calls.get(name)?.key ?? randomUUID()
-    this.#calls.delete(name)
+    const key = own ?? kept ?? randomUUID()
     this.#calls.set(name, { key, at })
     return key
   }
