@@ -151,6 +151,16 @@ t.test('log: a socket that nobody reads: only whole lines are dropped or written
   t.equal(log.length - reports.length, 20_000 - dropped)
 })
 
+t.test('a last line longer than its pipe: it ends when the reader has all of it', async (t) => {
+  const module = new URL('../../src/operators/ops/line-output.js', import.meta.url).href
+  const script = `
+    import { LineOutput } from '${module}'
+    new LineOutput(1).end('x'.repeat(199_999) + '\\n')
+  `
+  const piped = '"$0" --input-type=module -e "$1" | cat'
+  t.equal(execFileSync('sh', ['-c', piped, process.execPath, script]).length, 200_000)
+})
+
 t.test('standard error is /dev/full: the exit code is the same', async (t) => {
   const { code } = await run(['serve', '--port', '65536'])
   const full = openSync('/dev/full', 'w')

@@ -96,7 +96,9 @@ export class LineOutput implements LogOutput {
 
   #tryWrite(bytes: Buffer): number {
     try {
-      return writeSync(this.#file, bytes)
+      const written = writeSync(this.#file, bytes)
+      if (written < bytes.length) this.#errorCode = 'EAGAIN' // as the next write would say
+      return written
     } catch (error) {
       this.#errorCode = codeOf(error)
       return 0
