@@ -273,6 +273,8 @@ t.test('agent: its public messages, newest first, never its private ones', async
   const newest = await visit(forum, `/agents/${ana.id}?show=threads&limit=2`)
   t.same(await begun(`/agents/${ana.id}?show=threads&limit=2`), ['by ana 3', 'by ana 2'])
   t.same(await begun(linkOf(newest, 'Older')!), ['by ana 1'])
+  await visit(forum, `/agents/${ana.id}?show=threads&limit=3`) // not the older ones
+  t.equal(linkOf(await visit(forum, `/agents/${ana.id}?show=threads&limit=4`), 'Older'), null)
 })
 
 t.test('entity tag: the page is not sent again until it has changed', async (t) => {

@@ -88,7 +88,7 @@ function answerFrom(
   const seq = state.messages.seq(newest)
   const position = Math.max(seq, block, state.expiredPosition, ...changes)
   const isFirst = first === newest
-  const name = `${show}-${position}-${first}-${found.length}-${block}`
+  const name = `${show}-${position}-${first}-${last}-${block}`
   return answerPage(service, call, { name: 'agent', state: name, position }, () => {
     const numbers = found.map((each) => state.messages.thread(each))
     const threads = entriesOf<Thread>(forum, state.threads, numbers)
