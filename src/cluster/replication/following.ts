@@ -228,6 +228,7 @@ export class OwnLog implements Receiver {
       isPacked('message.erased', records, start) || isPacked('thread.erased', records, start)
     for (const run of cutRecords(records, runBytesMax, isErasure)) {
       await this.#room(run.records)
+      assert.equal(next, this.position + 1, 'O1: the log has no record twice')
       const append = () => this.#journal.appendEncoded(run.records, run.count)
       const isNext = this.#role.receive(next, run.count, run.records, append)
       assert(isNext, 'O1: the state has every record of the log')

@@ -9,7 +9,7 @@
 //     does a message of a later term that begins at a position which the follower's log already
 //     has, and one that does not continue from the term of the preceding record (compare.ts, N1).
 // R2. A message is delivered when the previous one has been processed, because the follower's own
-//     log may be slower than the stream.
+//     log may be slower than the stream. A reading that was interrupted resumes after that, too.
 // R3. Lag is measured against the end of the stream, which is looked up once a second: in
 //     positions, and as the time since the stream has had the first record that is missing here.
 //     While the stream is unavailable, that time keeps growing, because the lag is unknown. It is
@@ -230,6 +230,7 @@ export class StreamTail {
 
   async #retry(): Promise<void> {
     try {
+      await this.#taking
       const first = await this.#options.stream.firstSequence()
       if (first > this.#next) return this.#fail(`it begins at message ${first}, not ${this.#next}`)
       this.#read()

@@ -140,6 +140,37 @@ t.test('tail: a server sends nothing of what the stream has: it is read again', 
   t.same(failures, [])
 })
 
+t.test('tail: R2: interrupted while a message is processed: it comes once', async (t) => {
+  const stream = new MemoryStream()
+  await publish(stream, 1, 3)
+  const receiver = new Remembering()
+  let [calls, accept] = [0, () => {}]
+  receiver.wait = () => {
+    calls += 1
+    return new Promise((resolve) => {
+      accept = resolve
+    })
+  }
+  let readings = 0
+  const { read } = stream
+  stream.read = (...parts) => {
+    readings += 1
+    return read.apply(stream, parts)
+  }
+  const { failures, interruptions } = follow(t, stream, { receiver })
+  await until('the first message', () => calls === 1)
+  stream.interrupt()
+  await until('the interruption', () => interruptions.length === 1)
+  await new Promise((resolve) => setTimeout(resolve, 300)) // longer than the first pause
+  t.same([calls, readings], [1, 1], 'it is not read again before it is processed')
+  receiver.wait = async () => {}
+  accept()
+  await publish(stream, 4, 5)
+  await until('the rest', () => receiver.position === 5)
+  t.same(receiver.taken, upTo(5))
+  t.same(failures, [])
+})
+
 t.test('tail: the follower is slow: one message at a time', async (t) => {
   const stream = new MemoryStream()
   for (let position = 1; position <= 20; position++) await publish(stream, position, position)
