@@ -137,6 +137,8 @@ export class SimulatedPeople {
     this.#send(node, '/sign-in', null, { token, to: '/' }, (status, headers) => {
       const [, cookie] = /Set-Cookie: ([^;]+)/.exec(headers) ?? []
       if (status !== 303 || cookie === undefined) return this.#wrong(node, 'a sign-in', status)
+      // Nobody can say whether it began before a sign-out that was sent meanwhile, or after.
+      if (generation <= this.#ending) return
       this.#sessions.push({ cookie, form: '', generation, ended: new Set() })
       if (this.#sessions.length > sessionsMax) this.#sessions.shift()
     })
@@ -176,7 +178,8 @@ export class SimulatedPeople {
     const isExplained = this.#isEnding(session) || this.#mayEnd() || !led || !node.leads
     this.#world.count(`person: ${isExplained ? 'has' : 'has not'} signed out`)
     if (!isExplained) this.found.push(`P1: ${node.name} does not know a session: ${what}`)
-    if (this.#isEnding(session) || this.#mayEnd()) {
+    if (this.#mayEnd() || (this.#isEnding(session) && led && node.leads)) {
+      this.#generation = Math.max(this.#generation, session.generation + 1) // it has ended
       this.#sessions = this.#sessions.filter((each) => each !== session || each.ended.size > 0)
     }
   }
