@@ -169,6 +169,26 @@ t.test('a cursor that reads several segments: one of them is open, and closed no
   t.equal(files.size, 0)
 })
 
+t.test('a cursor is begun, and no second file can be opened: it leaves none open', async (t) => {
+  const disk = new SimulatedDisk(1)
+  const { journal } = await open(disk)
+  await appendEach(journal, manyRecords(100))
+  const { storeId } = journal
+  await journal.close()
+  const files = openFiles(disk)
+  const openFile = disk.open
+  disk.open = (name, how) => {
+    if (files.size > 0) throw Object.assign(new Error('EMFILE'), { code: 'EMFILE' })
+    return openFile(name, how)
+  }
+  try {
+    new LogCursor({ disk, dir, storeId }, 0).close()
+  } catch {
+    // It may also be begun with a single descriptor.
+  }
+  t.equal(files.size, 0)
+})
+
 t.test(
   'a cursor at the end of a log that grows: sees each record once it is written',
   async (t) => {

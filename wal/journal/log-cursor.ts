@@ -176,16 +176,17 @@ export class LogCursor {
   #open(number: number): void {
     const { disk, dir } = this.#log
     this.#closeFile()
-    try {
-      this.#file = disk.open(segmentPath(dir, number), 'read')
-    } catch (error) {
-      throw storageError(`read ${segmentPath(dir, number)}`, error)
-    }
     this.#number = number
     this.#at = segmentHeaderBytes
     this.#limit = (this.#headerOf(number + 1)?.firstPosition ?? Number.POSITIVE_INFINITY) - 1
     this.#piece = this.#piece.subarray(0, 0)
     this.#pieceAt = 0
+    try {
+      // Last, since nobody closes the file if the constructor throws.
+      this.#file = disk.open(segmentPath(dir, number), 'read')
+    } catch (error) {
+      throw storageError(`read ${segmentPath(dir, number)}`, error)
+    }
   }
 
   #gone(): JournalError {
