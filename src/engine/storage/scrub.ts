@@ -173,7 +173,10 @@ export class Scrub {
     const scrubbing = scrubFile({ disk, dir }, manifests, file, { pause, pace })
     this.#scrubbing.set(file, scrubbing)
     const result = await scrubbing.finally(() => this.#scrubbing.delete(file))
-    if (!kept().some(({ files }) => files.has(file))) return 0
+    if (!kept().some(({ files }) => files.has(file))) {
+      this.#damaged.delete(file)
+      return 0
+    }
     await this.#note(file, result)
     return result.mended.length + result.lost.length
   }

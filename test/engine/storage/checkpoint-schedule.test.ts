@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import type { Pause } from '../../../src/base/pauses.ts'
 import { CheckpointSchedule } from '../../../src/engine/storage/checkpoints.ts'
 import { State } from '../../../src/forum/state.ts'
+import { eraseEntry } from '../../../src/kernel/text/erasing.ts'
 import { textStoreName } from '../../../src/kernel/text/text.ts'
 import { pagesName, parityName, placeOf } from '../../../wal/checkpoint/manifest.ts'
 import type { Journal } from '../../../wal/journal/journal.ts'
@@ -165,4 +166,34 @@ t.test('start: stopped while the text is read into memory: no further page is re
   goOn()
   await scene.pass(1)
   t.equal(state.text.bytesInMemory, bytesInMemory)
+})
+
+t.test('scrub: checkpoints remove its file meanwhile: no warning stays', async (t) => {
+  const scene = new Scene(t)
+  const { state } = scene
+  let held: Promise<void> | null = null
+  let goOn = () => {}
+  const schedule = scene.newSchedule(() => held)
+  schedule.begin(scene.journal, state)
+  state.text.append('x'.repeat(3 * dueBytes))
+  void schedule.take()
+  await scene.pass(1)
+  const place = placeOf(textStoreName, schedule.latest!.tables.get(textStoreName)!, 0)
+  scene.disk.bytesOf(`${dir}/${pagesName(place.file)}`)[place.offset]! ^= 1
+  held = new Promise((resolve) => {
+    goOn = resolve
+  })
+  void schedule.scrub.report(place)
+  await scene.pass(1)
+  t.match(schedule.warnings, [/not repaired yet/])
+  held = null
+  for (let n = 0; n < 2; n++) {
+    eraseEntry(state.text, 0, 8)
+    void schedule.take()
+    await scene.pass(2)
+  }
+  t.notOk(scene.disk.contents().has(`${dir}/${pagesName(place.file)}`))
+  goOn()
+  await scene.pass(1)
+  t.same(schedule.warnings, [])
 })
