@@ -56,6 +56,9 @@ function readList(viewer: Viewer): void {
   ask(viewer, '/api/threads', asked, () => shown(pages.threadList(model, agent, asked)[0]))
 }
 
+/** The node adds more names in slices, and answers by the state of the last one. */
+const namesAtOnce = 256
+
 /** Reads the tags that there are, or what identities are. */
 function readAbout(viewer: Viewer, agent: Agent): void {
   const { callers } = viewer
@@ -69,6 +72,7 @@ function readAbout(viewer: Viewer, agent: Agent): void {
     [`/api/identities/${other.id}`, {}, () => pages.profile(model, other)],
     ['/api/identities', { name, limit: 100 }, () => pages.named(model, name, membersOnly)],
   ]
+  if (model.agents.length > namesAtOnce) reads.pop()
   const [path, query, page] = reads[callers.below(reads.length)]
   ask(viewer, path, query, () => shown(unseen(page())))
 }
