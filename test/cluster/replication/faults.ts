@@ -103,6 +103,21 @@ async function withLoss(
   await scene.swarm.acknowledges(40)
 }
 
+/**
+ * Removes the stream; resolves when nodes have made it again. The servers may not answer a removal
+ * after which there is a stream of this name (nats-server 2.9.10).
+ */
+async function remove(streams: StreamAPI, name: string): Promise<void> {
+  const { created } = await streams.info(name)
+  streams.delete(name).catch(() => {})
+  const isAnother = () =>
+    streams.info(name).then(
+      (info) => info.created !== created,
+      () => false,
+    )
+  await until(`another stream ${name}`, isAnother)
+}
+
 export const faults: Record<string, Fault> = {
   'the leader is killed': {
     isInSample: true,
@@ -205,7 +220,7 @@ export const faults: Record<string, Fault> = {
   },
   'the stream is removed': {
     isInSample: false,
-    strike: (scene) => withLoss(scene, (streams) => streams.delete(scene.stream)),
+    strike: (scene) => withLoss(scene, (streams) => remove(streams, scene.stream)),
   },
   'the stream is purged': {
     isInSample: false,
@@ -213,7 +228,7 @@ export const faults: Record<string, Fault> = {
   },
   'the notes are removed': {
     isInSample: false,
-    strike: (scene) => withLoss(scene, (streams) => streams.delete(`KV_${scene.stream}-notes`)),
+    strike: (scene) => withLoss(scene, (streams) => remove(streams, `KV_${scene.stream}-notes`)),
   },
   'two of three servers are paused, and go on': {
     isInSample: false,
