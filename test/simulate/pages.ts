@@ -280,8 +280,8 @@ export function proposalPage(proposal: Proposal): Page {
   return { body, newest: reviews.at(-1)?.seq ?? proposal.seq }
 }
 
-export function eventId({ webhook, first, through, at }: Delivery): string {
-  return `evt_${hash('sha256', `${webhook.id}:${first}:${through}:${at}`, 'hex').slice(0, 32)}`
+export function eventId({ webhook, first, through }: Delivery): string {
+  return `evt_${hash('sha256', `${webhook.id}:${first}:${through}`, 'hex').slice(0, 32)}`
 }
 
 function itemJson(message: Message, marks: object, hasText: boolean): object {

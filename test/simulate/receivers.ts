@@ -22,7 +22,7 @@ export class Receivers {
   readonly #machine: Machine
   /** The positions of the records of verifications, by the answer that each of them causes. */
   readonly #verified = new Map<string, number>()
-  /** The event ids of wakeups, by webhook, range of messages, and time of the first attempt. */
+  /** The event ids of wakeups, by webhook and range of messages. */
   readonly #ids = new Map<string, string>()
 
   constructor(machine: Machine) {
@@ -62,17 +62,15 @@ export class Receivers {
     if (body.type !== 'notifications.available') return
     const webhook = model.webhooks.all.find(({ endpoint }) => endpoint === post.endpoint)
     assert.ok(webhook !== undefined, 'a wakeup goes to an endpoint that was registered')
-    const { after, through, event_id, created_at } = body as {
+    const { after, through, event_id } = body as {
       after: number
       through: number
       event_id: string
-      created_at: number
     }
-    // Without syncs, the record of the attempt may be lost: then it is another delivery.
-    const delivered = `${webhook.id} ${after + 1} ${through} ${created_at}`
-    this.#machine.count(this.#ids.has(delivered) ? 'wakeup: again' : 'wakeup: first')
-    assert.equal(this.#ids.get(delivered) ?? event_id, event_id, 'repeated: the same id')
-    this.#ids.set(delivered, event_id)
+    const range = `${webhook.id} ${after + 1} ${through}`
+    this.#machine.count(this.#ids.has(range) ? 'wakeup: again' : 'wakeup: first')
+    assert.equal(this.#ids.get(range) ?? event_id, event_id, 'a repeated wakeup has the same id')
+    this.#ids.set(range, event_id)
     assert.equal(post.secret, secretOf(webhook))
     assert.equal(post.eventId, event_id)
     this.#machine.promise(through)

@@ -57,12 +57,17 @@ export function readDeliveries({ state }: Forum, read: DeliveriesRead): Delivery
 /**
  * Returns a delivery's id, `evt_…`, derived from the messages that the delivery announces: a
  * repeated attempt has the same id, and merging a message changes it, so that receivers which drop
- * repeated ids do not miss that message. After a restore other messages have the same positions, so
- * the time of the first attempt counts, too.
+ * repeated ids do not miss that message. After a restore, other messages have the positions that
+ * were announced before, so the time of the first attempt counts, too.
  */
-export function eventId(webhook: Webhook, { context }: Delivery): string {
+export function eventId(
+  { epochBegin = null }: Pick<Forum, 'epochBegin'>,
+  webhook: Pick<Webhook, 'id'>,
+  { context }: Delivery,
+): string {
   const { first, through, createdAt } = context
-  const subject = `${webhook.id}:${first}:${through}:${createdAt}`
+  const isAgain = epochBegin !== null && through > epochBegin
+  const subject = `${webhook.id}:${first}:${through}${isAgain ? `:${createdAt}` : ''}`
   return `evt_${hash('sha256', subject, 'hex').slice(0, 32)}`
 }
 
@@ -124,7 +129,7 @@ export function beginAttempt(
 function attemptOf(forum: Forum, webhook: Webhook, inboxUrl: string) {
   const { number, endpoint } = webhook
   const { first, through, createdAt } = webhook.delivery!.context
-  const id = eventId(webhook, webhook.delivery!)
+  const id = eventId(forum, webhook, webhook.delivery!)
   const body = JSON.stringify({
     type: 'notifications.available',
     event_id: id,

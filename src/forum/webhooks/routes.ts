@@ -233,10 +233,10 @@ function show({ state }: Forum, shown: Webhook) {
   }
 }
 
-function showDelivery({ commands }: Service, webhook: Webhook, delivery: Delivery) {
+function showDelivery({ forum, commands }: Service, webhook: Webhook, delivery: Delivery) {
   const { context } = delivery
   return {
-    id: commands.eventId(webhook, delivery),
+    id: commands.eventId(forum, webhook, delivery),
     message_seq: context.first,
     state: commands.deliveryState(delivery),
     attempts: context.attempts,

@@ -352,14 +352,14 @@ t.test('delivery: due, sent or retried: its message is erased: the same wakeup',
       scene.reply(2, 0)
       const webhook = scene.state.webhooks.of(1)!
       const [first] = scene.owed(1, 0)
-      const about = { first, through: first, createdAt: scene.world.clock.now }
-      const id = eventId(webhook, { state: 0, context: about } as Delivery)
+      const delivery = { state: 0, context: { first, through: first } } as Delivery
+      const id = eventId(scene.forum, webhook, delivery)
       let attempt = when === 'due' ? null : sent(scene.begin())
       if (when === 'retried') finishAttempt(scene.forum, attempt!, bad)
       if (when === 'delivered') finishAttempt(scene.forum, attempt!, ok)
       const { messages } = scene.state
-      const message = { id: `msg_${messages.id(messages.count - 1)}`, reason: '' }
-      t.match(eraseMessage(scene.forum, message), { isNew: true })
+      const about = { id: `msg_${messages.id(messages.count - 1)}`, reason: '' }
+      t.match(eraseMessage(scene.forum, about), { isNew: true })
       t.same(seen(replayed(scene.world.rows)), seen(scene.state))
       if (isRestarted) scene.restart()
       if (when === 'retried') scene.world.clock.now += hourMs

@@ -136,7 +136,7 @@ export class Scene {
   deliveries(caller: number) {
     const { webhook, deliveries } = readDeliveries(this.forum, { caller, after: 0, limit: 100 })
     return deliveries.map((delivery) => ({
-      id: eventId(webhook!, delivery),
+      id: eventId(this.forum, webhook!, delivery),
       state: deliveryState(delivery),
       ...delivery.context,
     }))
