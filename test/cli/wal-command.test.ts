@@ -244,12 +244,18 @@ t.test('output: no space for it: 74 in one line', { skip }, async (t) => {
   }
 })
 
-t.test('wal repair: damage in the middle: a full copy, then it starts with a prefix', async (t) => {
+/** The data of a stopped node, whose log is damaged in the middle. */
+async function damagedNode(t: Test) {
   const data = await stoppedNode(t)
   const log = join(data, '0000000001.wal')
   const bytes = readFileSync(log)
   bytes[bytes.indexOf('reply 2')]! ^= 1
   writeFileSync(log, bytes)
+  return { data, log, bytes }
+}
+
+t.test('wal repair: damage in the middle: a full copy, then it starts with a prefix', async (t) => {
+  const { data, log } = await damagedNode(t)
   const { reserve, ...before } = contentsOf(data)
   const copy = `${data}-before`
   const refused = await run(['wal', 'repair', '--data', data, '--copy-to', join(log, 'x')])
@@ -275,11 +281,7 @@ t.test('wal repair: damage in the middle: a full copy, then it starts with a pre
 })
 
 t.test('wal repair: cut off before the log is replaced: an epoch has begun', async (t) => {
-  const data = await stoppedNode(t)
-  const log = join(data, '0000000001.wal')
-  const bytes = readFileSync(log)
-  bytes[bytes.indexOf('reply 2')]! ^= 1
-  writeFileSync(log, bytes)
+  const { data, log, bytes } = await damagedNode(t)
   const rename = realDisk.rename.bind(realDisk)
   t.intercept(realDisk, 'rename', {
     value: (from: string, to: string) => {
@@ -293,11 +295,7 @@ t.test('wal repair: cut off before the log is replaced: an epoch has begun', asy
 })
 
 t.test('wal repair: beside the index of a search: the copy is made without it', async (t) => {
-  const data = await stoppedNode(t)
-  const log = join(data, '0000000001.wal')
-  const bytes = readFileSync(log)
-  bytes[bytes.indexOf('reply 2')]! ^= 1
-  writeFileSync(log, bytes)
+  const { data } = await damagedNode(t)
   mkdirSync(join(data, 'search'))
   writeFileSync(join(data, 'search', 'a.shard'), 'words')
   const copy = `${data}-before`
